@@ -1,0 +1,33 @@
+# Built in two stages: what builds the package stays out of the image that runs it.
+FROM python:3.13-slim AS build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+WORKDIR /build
+COPY requirements/ requirements/
+RUN python -m venv /opt/tenantry \
+    && /opt/tenantry/bin/pip install --require-hashes -r requirements/server.txt \
+    && pip install --require-hashes -r requirements/build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY domain/ domain/
+COPY application/ application/
+COPY adapters/ adapters/
+COPY entrypoints/ entrypoints/
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
+    && /opt/tenantry/bin/pip install --no-deps --no-index dist/*.whl \
+    && /opt/tenantry/bin/pip uninstall --yes pip
+
+FROM python:3.13-slim
+RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/tenantry tenantry
+COPY --from=build /opt/tenantry /opt/tenantry
+ENV PATH=/opt/tenantry/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    TENANTRY_HOST=0.0.0.0 \
+    TENANTRY_PORT=8000 \
+    TENANTRY_DATA_DIR=/var/lib/tenantry
+USER tenantry
+WORKDIR /var/lib/tenantry
+VOLUME /var/lib/tenantry
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"TENANTRY_PORT\"]}/health/live', timeout=2)"]
+CMD ["tenantry", "serve"]

@@ -1,0 +1,84 @@
+# Targets with a sentence after `##` are what `make help` shows.
+.DEFAULT_GOAL := help
+.PHONY: help run test stress check fix migrate bench bench-quick lock clean FORCE
+.SUFFIXES:
+SHELL := /bin/sh
+
+BIN := .venv/bin
+PYTHON ?=
+COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
+
+# An environment names its folder and its Python: where the clone was moved, or the Python is gone, it is made again.
+-include .venv/made.mk
+ifneq ($(MADE_IN) $(wildcard $(BIN)/python),$(CURDIR) $(BIN)/python)
+AGAIN := FORCE
+endif
+
+help: ## list these targets
+	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
+
+run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no URL is set
+	@exec $(BIN)/tenantry serve
+
+test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
+	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
+
+stress: .venv/dev ## cut off 1,000 exports and imports at random moments: an hour or so
+	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q --timeout 14400 tests/entrypoints/test_files.py
+
+check: .venv/dev ## formatting, lint, types and import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fix: .venv/dev ## format, and mend what the linter can mend
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+migrate: .venv/run ## bring the database up to date; MESSAGE="add books" writes a migration first
+	@exec $(BIN)/tenantry migrate $(if $(MESSAGE),--write "$(MESSAGE)")
+
+bench: .venv/dev ## measure the service against the bare framework
+	@exec $(BIN)/python -m benchmarks $(ARGS)
+
+bench-quick: .venv/dev ## the same in three minutes: one short round of the main operations
+	@exec $(BIN)/python -m benchmarks --quick $(ARGS)
+
+lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions
+	$(COMPILE) pyproject.toml --extra embedded --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra embedded --group build -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
+	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+
+clean: ## remove the environment and all caches, but no data
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/run: requirements/run.txt $(AGAIN)
+	@$(FIND_PYTHON); "$$python" -m venv --clear .venv
+	@echo "Installing what Tenantry needs: a minute, once."
+	@$(INSTALL) -r requirements/run.txt
+	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
+	@echo 'MADE_IN := $(CURDIR)' > .venv/made.mk
+	@touch $@
+
+.venv/dev: .venv/run requirements/dev.txt
+	@echo "Installing what the tests need."
+	@$(INSTALL) -r requirements/dev.txt
+	@touch $@
+
+INSTALL = $(BIN)/pip install -qq --disable-pip-version-check --require-hashes
+
+define FIND_PYTHON
+for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \
+	"$$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
+	python=; \
+done; \
+[ -n "$$python" ] || { \
+	echo 'Tenantry needs Python 3.11 or newer with its venv module (on Debian: apt install python3-venv).' \
+		'PYTHON=/path/to/python chooses one.' >&2; \
+	exit 1; \
+}
+endef

@@ -1,0 +1,1 @@
+"""The world behind the ports: one room per technology, none of which knows another."""

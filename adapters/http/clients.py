@@ -1,0 +1,91 @@
+"""Where a request comes from: the socket's address, or what trusted proxies say of it."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from secrets import token_hex
+
+from domain.audit import Client
+
+Network = IPv4Network | IPv6Network
+Address = IPv4Address | IPv6Address
+
+DEVICE_LENGTH = 200
+NOWHERE = "unknown"
+
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+
+
+def read_client(
+    peer: tuple[str, int] | None, headers: Iterable[tuple[bytes, bytes]], proxies: tuple[Network, ...]
+) -> Client:
+    named = dict(headers)
+    address = peer[0] if peer else NOWHERE
+    if proxies:
+        address = forwarded_address(address, headers, proxies)
+    return Client(
+        address=address,
+        network=network_of(address),
+        device=_device(named.get(b"user-agent", b"")),
+        request_id=_request_id(named.get(b"x-request-id")),
+    )
+
+
+def _device(user_agent: bytes) -> str:
+    text = user_agent[:DEVICE_LENGTH].decode("latin-1")
+    if not text.isprintable():
+        text = "".join(char for char in text if char.isprintable())
+    return text.strip()
+
+
+def _request_id(given: bytes | None) -> str:
+    if given is not None and _REQUEST_ID.fullmatch(given):
+        return given.decode("ascii")
+    return token_hex(16)
+
+
+def forwarded_address(peer: str, headers: Iterable[tuple[bytes, bytes]], proxies: tuple[Network, ...]) -> str:
+    """The right-most address that is no trusted proxy; what stands left of it anybody may have written."""
+    lines = [value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"]
+    hops = [hop for line in lines for hop in line.split(",")]
+    nearest = peer
+    while hops and _is_trusted(nearest, proxies):
+        further = _address(hops.pop())
+        if further is None:
+            return nearest
+        nearest = str(further)
+    return nearest
+
+
+def _is_trusted(address: str, proxies: tuple[Network, ...]) -> bool:
+    parsed = _address(address)
+    return parsed is not None and any(parsed in network for network in proxies)
+
+
+def _address(hop: str) -> Address | None:
+    """One entry of the header, whose port, if any, is left out."""
+    text = hop.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+@lru_cache(4096)
+def network_of(address: str) -> str:
+    """IPv6 neighbours share one counter; an IPv4 address in IPv6 clothes is an IPv4 address."""
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return address
+    if ip.version == 4:
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ip_network((ip, 64), strict=False))

@@ -1,0 +1,9 @@
+"""JOSE: access tokens, refresh tokens, encrypted passwords, and the keys behind them."""
+
+from adapters.joserfc.keyring import JoserfcKeyring as JoserfcKeyring
+from adapters.joserfc.passwords import JoserfcSealedPasswords as JoserfcSealedPasswords
+from adapters.joserfc.refresh_tokens import SealedRefreshTokens as SealedRefreshTokens
+from adapters.joserfc.sealing import WrongSecretKey as WrongSecretKey
+from adapters.joserfc.tokens import LONGEST_TOKEN as LONGEST_TOKEN
+from adapters.joserfc.tokens import Issuance as Issuance
+from adapters.joserfc.tokens import JoserfcTokens as JoserfcTokens

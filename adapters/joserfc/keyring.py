@@ -1,0 +1,30 @@
+"""All keys of the service together: those that sign, and those that passwords are encrypted to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+
+from adapters.joserfc.passwords import JoserfcSealedPasswords
+from adapters.joserfc.tokens import JoserfcTokens
+from domain.keys import SIGNS, Purpose, SigningKey
+
+
+@dataclass(frozen=True)
+class JoserfcKeyring:
+    tokens: JoserfcTokens
+    passwords: JoserfcSealedPasswords
+
+    def use(self, keys: Sequence[SigningKey]) -> None:
+        """Raises WrongSecretKey."""
+        self.tokens.use(keys)
+        self.passwords.use(keys)
+
+    def make_key(self, purpose: Purpose, active_from: datetime) -> SigningKey:
+        if purpose == SIGNS:
+            return self.tokens.make_key(active_from)
+        return self.passwords.make_key(purpose, active_from)
+
+    def published(self, now: datetime) -> bytes:
+        return msgspec.json.encode({"keys": [*self.tokens.public_keys(now), *self.passwords.public_keys(now)]})

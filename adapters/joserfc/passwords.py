@@ -1,0 +1,115 @@
+"""Passwords that come as JWEs, and the keys that they are encrypted to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeVar
+
+import msgspec
+from joserfc import jwe
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, RSAKey
+from msgspec import Raw, Struct
+
+from adapters.joserfc.sealing import Sealing, decoded, public_text
+from application.ports.sent_passwords import OpenedPassword
+from domain.keys import OPENS_PASSWORDS, OVERLAP, Purpose, SigningKey, living_keys, signing_key
+
+H = TypeVar("H", bound=Struct)
+
+LONGEST = 2048
+PARTS = 5
+
+_ENCRYPTION = "A256GCM"
+_REGISTRY = jwe.JWERegistry(algorithms=[*OPENS_PASSWORDS, _ENCRYPTION])
+
+
+class _Form(Struct, frozen=True):
+    """What any JOSE header of a JWE has."""
+
+    alg: str
+    enc: str
+
+
+class _Header(_Form, frozen=True):
+    """What ours may have besides; ``zip`` is refused by being there."""
+
+    kid: str | None = None
+    zip: str | None = None
+
+
+class _Said(Struct, frozen=True):
+    password: str
+    iat: int | float
+    jti: str
+
+
+class JoserfcSealedPasswords:
+    def __init__(self, secret_key: str) -> None:
+        self._sealing = Sealing(secret_key, "password keys")
+        self._keys: tuple[SigningKey, ...] = ()
+        self._opened: dict[str, RSAKey | ECKey] = {}
+
+    def use(self, keys: Sequence[SigningKey]) -> None:
+        """Those that open passwords; raises WrongSecretKey."""
+        mine = tuple(key for key in keys if key.purpose in OPENS_PASSWORDS)
+        if mine != self._keys:
+            self._opened = {key.kid: self._open(key) for key in mine}
+            self._keys = mine
+
+    def make_key(self, purpose: Purpose, active_from: datetime) -> SigningKey:
+        pair = RSAKey.generate_key(2048) if purpose.startswith("RSA") else ECKey.generate_key("P-256")
+        kid = pair.thumbprint()
+        public = public_text(pair, {"kid": kid, "use": "enc", "alg": purpose})
+        sealed = self._sealing.seal(pair, kid)
+        return SigningKey(kid=kid, public=public, sealed=sealed, active_from=active_from, purpose=purpose)
+
+    def public_keys(self, now: datetime) -> list[Raw]:
+        """The one to encrypt to, for each algorithm: one that is announced only may not be known everywhere yet."""
+        of_each = [[key for key in self._keys if key.purpose == purpose] for purpose in OPENS_PASSWORDS]
+        return [Raw(signing_key(keys, now).public.encode()) for keys in of_each if keys]
+
+    def is_sealed(self, text: str) -> bool:
+        return text.count(".") == PARTS - 1 and _header(text, _Form) is not None
+
+    def open(self, text: str, now: datetime) -> OpenedPassword | None:
+        header = _header(text, _Header) if len(text) <= LONGEST and text.isascii() else None
+        if header is None or text.count(".") != PARTS - 1 or header.zip is not None:
+            return None
+        opened = (_decrypted(text, self._opened[key.kid]) for key in self._living(header, now))
+        plaintext = next((one for one in opened if one is not None), None)
+        return None if plaintext is None else _said(plaintext)
+
+    def _living(self, header: _Header, now: datetime) -> list[SigningKey]:
+        """The newest first; without ``kid`` any of the algorithm can be meant."""
+        of_this = [key for key in self._keys if key.purpose == header.alg]
+        return [key for key in reversed(living_keys(of_this, now, OVERLAP)) if header.kid in (None, key.kid)]
+
+    def _open(self, key: SigningKey) -> RSAKey | ECKey:
+        if key.kid in self._opened and key in self._keys:
+            return self._opened[key.kid]
+        jwk = self._sealing.open(key)
+        return RSAKey.import_key(jwk) if jwk["kty"] == "RSA" else ECKey.import_key(jwk)
+
+
+def _header(text: str, kind: type[H]) -> H | None:
+    try:
+        return msgspec.json.decode(decoded(text.partition(".")[0]), type=kind)
+    except (ValueError, msgspec.MsgspecError):
+        return None
+
+
+def _decrypted(text: str, key: RSAKey | ECKey) -> bytes | None:
+    try:
+        return jwe.decrypt_compact(text, key, registry=_REGISTRY).plaintext
+    except (JoseError, ValueError):
+        return None
+
+
+def _said(plaintext: bytes) -> OpenedPassword | None:
+    try:
+        said = msgspec.json.decode(plaintext, type=_Said)
+        said.password.encode()
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    whole = said.jti and "\x00" not in said.password
+    return OpenedPassword(said.password, float(said.iat), said.jti) if whole else None

@@ -1,0 +1,149 @@
+"""Access tokens as JWTs of Ed25519 keys."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import JoseError
+from joserfc.jwa import JWSAlgModel
+from joserfc.jwk import OKPKey
+from msgspec import UNSET, Raw, Struct
+
+from adapters.joserfc.sealing import Sealing, decoded, encoded, public_text
+from domain.errors import TokenExpired, TokenInvalid
+from domain.keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
+from domain.remembered import Remembered
+from domain.tokens import SELECTOR_SCOPE, Claims
+
+LONGEST_TOKEN = 16 * 1024
+MOST_REMEMBERED = 16 * 1024 * 1024
+"""Bytes of tokens; what is known of them takes a few times as much."""
+
+_ALGORITHM = "EdDSA"
+_TYPE = "at+jwt"
+_LEEWAY = int(LEEWAY.total_seconds())
+
+
+class Issuance(Struct, frozen=True, kw_only=True):
+    """What every token of this service says of itself, and the longest that one lives."""
+
+    issuer: str
+    audience: str
+    lifetime: timedelta
+
+
+class _Header(Struct, frozen=True, forbid_unknown_fields=True):
+    alg: str
+    typ: str
+    kid: str
+
+
+class _EdDSA(jws.JWSRegistry):
+    """Takes this one algorithm, by the name that verifiers everywhere know; RFC 9864 would have another."""
+
+    max_header_length = 512
+    max_payload_length = LONGEST_TOKEN
+
+    def get_alg(self, name: str) -> JWSAlgModel:
+        if name != _ALGORITHM:
+            raise JoseError
+        return self.algorithms[_ALGORITHM]
+
+
+_REGISTRY = _EdDSA()
+
+
+class JoserfcTokens:
+    def __init__(self, secret_key: str, issuance: Issuance) -> None:
+        self._sealing = Sealing(secret_key, "signing keys")
+        self._issuance = issuance
+        self._keys: tuple[SigningKey, ...] = ()
+        self._opened: dict[str, OKPKey] = {}
+        self._remembered: Remembered[bytes, Claims] = Remembered(MOST_REMEMBERED)
+
+    def use(self, keys: Sequence[SigningKey]) -> None:
+        """Those that sign; raises WrongSecretKey."""
+        mine = tuple(key for key in keys if key.purpose == SIGNS)
+        if mine == self._keys:
+            return
+        self._opened = {key.kid: self._open(key) for key in mine}
+        self._keys = mine
+        self._remembered.clear()
+
+    def make_key(self, active_from: datetime) -> SigningKey:
+        pair = OKPKey.generate_key("Ed25519", private=True)
+        kid = pair.thumbprint()
+        public = public_text(pair, {"kid": kid, "use": "sig", "alg": _ALGORITHM})
+        return SigningKey(kid=kid, public=public, sealed=self._sealing.seal(pair, kid), active_from=active_from)
+
+    def sign(self, claims: Claims, now: datetime) -> str:
+        key = signing_key(self._keys, now)
+        header = {"alg": _ALGORITHM, "typ": _TYPE, "kid": key.kid}
+        return jws.serialize_compact(header, msgspec.json.encode(claims), self._opened[key.kid], registry=_REGISTRY)
+
+    def read(self, token: str, now: datetime) -> Claims:
+        if len(token) > LONGEST_TOKEN or not token.isascii():
+            raise TokenInvalid
+        digest = hashlib.sha256(token.encode()).digest()
+        claims = self._remembered.get(digest)
+        if claims is None:
+            claims = self._verified(token, now)
+            self._remembered.drop_ended(now.timestamp())
+            self._remembered.put(digest, claims, len(token), claims.exp + _LEEWAY)
+        if now.timestamp() >= claims.exp + _LEEWAY:
+            self._remembered.drop(digest)
+            raise TokenExpired
+        return claims
+
+    def public_keys(self, now: datetime) -> list[Raw]:
+        """The keys whose tokens can be alive, and the one that comes next."""
+        return [Raw(key.public.encode()) for key in self._living(now)]
+
+    def _living(self, now: datetime) -> list[SigningKey]:
+        return living_keys(self._keys, now, self._issuance.lifetime)
+
+    def _open(self, key: SigningKey) -> OKPKey:
+        """Its public half is taken from the sealed one: who can only write to the database cannot add a key."""
+        if key.kid in self._opened and key in self._keys:
+            return self._opened[key.kid]
+        return OKPKey.import_key(self._sealing.open(key))
+
+    def _verified(self, token: str, now: datetime) -> Claims:
+        try:
+            header, _, signature = token.split(".")
+            kid = _kid(decoded(header))
+            if kid not in {key.kid for key in self._living(now)} or not _is_canonical(signature):
+                raise TokenInvalid
+            signed = jws.deserialize_compact(token, self._opened[kid], registry=_REGISTRY)
+            claims = msgspec.json.decode(signed.payload, type=Claims)
+        except (JoseError, ValueError, msgspec.MsgspecError):
+            raise TokenInvalid from None
+        self._ensure_ours(claims, int(now.timestamp()))
+        return claims
+
+    def _ensure_ours(self, claims: Claims, now: int) -> None:
+        mine = (claims.iss, claims.aud) == (self._issuance.issuer, self._issuance.audience)
+        if not mine or max(claims.iat, claims.nbf) > now + _LEEWAY or not _is_consistent(claims):
+            raise TokenInvalid
+
+
+def _is_consistent(claims: Claims) -> bool:
+    """A Global Token chooses a tenant and nothing else; a Tenant Token is of one tenant, without a scope."""
+    if claims.token_type == "Global":  # noqa: S105  # the kind of a token
+        bare = claims.tenant_id is UNSET and not claims.permissions and not claims.super_admin
+        return bare and claims.scope == SELECTOR_SCOPE
+    return claims.tenant_id is not UNSET and claims.scope is UNSET
+
+
+def _kid(header: bytes) -> str:
+    read = msgspec.json.decode(header, type=_Header)
+    if (read.alg, read.typ) != (_ALGORITHM, _TYPE):
+        raise TokenInvalid
+    return read.kid
+
+
+def _is_canonical(part: str) -> bool:
+    """The last character has bits to spare: a token that differs in them is not the one that was signed."""
+    return encoded(decoded(part)) == part

@@ -1,0 +1,1 @@
+"""Mail: how letters read, and the ways by which they leave."""

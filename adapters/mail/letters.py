@@ -1,0 +1,76 @@
+"""Letters, written from templates: one of text and one of HTML for each kind."""
+
+import unicodedata
+from datetime import timedelta
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from application.ports.post import Letter, Message
+from application.ports.world import MailKind
+
+TEMPLATES = Path(__file__).parent / "templates"
+LONGEST_NAME = 60
+
+SUBJECTS: dict[MailKind, str] = {
+    "confirmation": "Confirm your e-mail address",
+    "reset": "Set a new password",
+    "welcome": "Your new account",
+    "password-changed": "Your password was changed",
+    "session-stolen": "A session of yours was ended",
+    "email-changed": "The e-mail address of your account was changed",
+}
+
+
+class JinjaLetters:
+    """Templates are files of ours; what users chose is handed to them as values, which are never read as templates."""
+
+    def __init__(self, service: str) -> None:
+        self._service = " ".join(service.split())
+        self._environment = Environment(
+            loader=FileSystemLoader(TEMPLATES),
+            autoescape=select_autoescape(["html"]),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+
+    def write(self, letter: Letter) -> Message:
+        subject = f"{self._service}: {SUBJECTS[letter.kind]}"
+        values = {
+            "service": self._service,
+            "subject": subject,
+            "name": greeted(letter.name),
+            "link": letter.link,
+            "lifetime": in_words(letter.lifetime),
+            "at": f"{letter.at:%Y-%m-%d %H:%M} UTC",
+            "address": letter.address,
+        }
+        text, html = (
+            self._environment.get_template(f"{letter.kind}.{form}").render(values) for form in ("txt", "html")
+        )
+        return Message(id=letter.id, to=letter.to, subject=subject, text=text, html=html)
+
+
+def greeted(name: str) -> str | None:
+    """A name as a greeting can hold it; None for what could be read as a message, an address or a link.
+
+    Anybody can register with somebody else's address and a name of their own choice.
+    """
+    words = name.split()
+    plain = " ".join(words)
+    is_plain = all(_is_plain(char) for char in plain) and not any("." in word.rstrip(".") for word in words)
+    return plain if plain and len(plain) <= LONGEST_NAME and is_plain else None
+
+
+def _is_plain(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LM" or char in " .'’-"
+
+
+def in_words(lifetime: timedelta) -> str:
+    minutes = lifetime // timedelta(minutes=1)
+    for size, unit in ((1440, "days"), (60, "hours")):
+        if minutes >= 2 * size and minutes % size == 0:
+            return f"{minutes // size} {unit}"
+    return f"{minutes} minutes"

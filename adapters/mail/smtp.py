@@ -1,0 +1,61 @@
+"""Mail by SMTP."""
+
+import asyncio
+from dataclasses import dataclass, field
+from ssl import SSLContext, create_default_context
+
+import aiosmtplib
+from aiosmtplib import SMTPException, SMTPRecipientRefused, SMTPRecipientsRefused, SMTPResponseException
+
+from adapters.mail.mime import mime_of, recipient_of
+from adapters.mail.smtp_url import SmtpServer
+from application.ports.post import Message, PostClosed, Undeliverable
+
+SECONDS = 60.0
+"""For a whole conversation: less than the time for which a mail is held."""
+
+
+@dataclass(frozen=True)
+class SmtpMailer:
+    """``context`` is what certificates are checked against."""
+
+    server: SmtpServer
+    sender: str
+    seconds: float = SECONDS
+    context: SSLContext = field(default_factory=create_default_context, repr=False)
+
+    async def send(self, message: Message) -> None:
+        """The recipient is named outside the headers as well, so that no header can name another."""
+        mime, to, server = mime_of(message, self.sender), recipient_of(message), self.server
+        try:
+            async with asyncio.timeout(self.seconds):
+                await aiosmtplib.send(
+                    mime,
+                    recipients=[to.addr_spec],
+                    hostname=server.host,
+                    port=server.port,
+                    username=server.user,
+                    password=server.password,
+                    use_tls=server.tls,
+                    start_tls=server.starttls,
+                    tls_context=self.context if server.tls or server.starttls else None,
+                    timeout=self.seconds,
+                )
+        except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
+            if all(500 <= one.code < 600 for one in _refused(refusal)):
+                raise Undeliverable(_said(refusal)) from refusal
+            raise PostClosed(_said(refusal)) from refusal
+        except (SMTPException, OSError) as error:
+            raise PostClosed(_said(error)) from error
+
+
+def _refused(refusal: SMTPRecipientsRefused | SMTPRecipientRefused) -> list[SMTPRecipientRefused]:
+    return list(refusal.recipients) if isinstance(refusal, SMTPRecipientsRefused) else [refusal]
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, SMTPRecipientsRefused):
+        return "; ".join(map(_said, error.recipients))
+    if isinstance(error, SMTPResponseException):
+        return f"{error.code} {error.message}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,1 @@
+"""Every port in dictionaries of one process: shipped, typed, held to the same contracts."""

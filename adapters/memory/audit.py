@@ -1,0 +1,24 @@
+"""The audit trail: rows of the entity ``audit-events``, which the engine serves."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec.structs import asdict
+
+from adapters.memory.store import Access
+from application.ports.world import Ids
+from domain.audit import AuditEvent
+
+TABLE = "audit_events"
+
+
+@dataclass(frozen=True)
+class MemoryAuditTrail:
+    access: Access
+    ids: Ids
+
+    async def add(self, tenant_id: UUID, event: AuditEvent) -> None:
+        row_id = self.ids.new()
+        async with self.access.write() as store:
+            rows = store.tables.setdefault(TABLE, {})
+            rows[row_id] = {"id": row_id, "tenant_id": tenant_id, **asdict(event)}

@@ -1,0 +1,45 @@
+"""The cache of one process."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from application.ports.world import TOMBSTONE, Clock
+
+SWEEP_AT = 1_000
+
+
+class MemoryCache:
+    """An entry without a value is a tombstone."""
+
+    def __init__(self, clock: Clock, *, tombstone: timedelta = TOMBSTONE) -> None:
+        self._clock = clock
+        self._tombstone = tombstone
+        self._entries: dict[str, tuple[bytes | None, datetime]] = {}
+        self._sweep_at = SWEEP_AT
+
+    async def get(self, key: str) -> bytes | None:
+        value, _ = self._living(key) or (None, None)
+        return value
+
+    async def put(self, key: str, value: bytes, lifetime: timedelta) -> None:
+        living = self._living(key)
+        if living is not None and living[0] is None:
+            return
+        self._sweep()
+        self._entries[key] = (value, self._clock.now() + lifetime)
+
+    async def drop(self, keys: Sequence[str]) -> None:
+        until = self._clock.now() + self._tombstone
+        self._entries.update(dict.fromkeys(keys, (None, until)))
+
+    def _living(self, key: str) -> tuple[bytes | None, datetime] | None:
+        entry = self._entries.get(key)
+        return entry if entry is not None and self._clock.now() < entry[1] else None
+
+    def _sweep(self) -> None:
+        """Now and then, so that what nobody asks for again does not stay for ever."""
+        if len(self._entries) < self._sweep_at:
+            return
+        now = self._clock.now()
+        self._entries = {key: entry for key, entry in self._entries.items() if now < entry[1]}
+        self._sweep_at = max(SWEEP_AT, 2 * len(self._entries))

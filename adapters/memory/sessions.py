@@ -1,0 +1,52 @@
+"""Sessions, one row each whatever their age."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from adapters.memory.store import Access
+from adapters.memory.users import living_sessions, standing_in
+from domain.identity import Standing
+from domain.sessions import Session
+
+
+@dataclass(frozen=True)
+class MemorySessions:
+    access: Access
+
+    async def by_id(self, session_id: UUID) -> Session | None:
+        return self.access.read().sessions.get(session_id)
+
+    async def with_standing(self, session_id: UUID) -> tuple[Session, Standing] | None:
+        store = self.access.read()
+        session = store.sessions.get(session_id)
+        standing = standing_in(store, session.user_id) if session else None
+        return (session, standing) if session and standing else None
+
+    async def add(self, session: Session) -> None:
+        async with self.access.write() as store:
+            store.sessions[session.id] = session
+
+    async def rotate(self, session: Session, seen: int) -> bool:
+        async with self.access.write() as store:
+            stored = store.sessions.get(session.id)
+            if stored is None or stored.ended_at is not None or stored.counter != seen:
+                return False
+            store.sessions[session.id] = replace(
+                stored, counter=session.counter, tenant_id=session.tenant_id, rotated_at=session.rotated_at
+            )
+            return True
+
+    async def end(self, session_id: UUID, at: datetime) -> bool:
+        async with self.access.write() as store:
+            session = store.sessions.get(session_id)
+            if session is None or session.ended_at is not None:
+                return False
+            store.sessions[session_id] = replace(session, ended_at=at)
+            return True
+
+    async def living(self, user_id: UUID) -> list[Session]:
+        living = living_sessions(self.access.read(), user_id)
+        return sorted(living, key=lambda one: (one.rotated_at, one.id), reverse=True)

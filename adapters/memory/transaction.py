@@ -1,0 +1,165 @@
+"""The rooms of one transaction, or of a connection without one, as the ports name them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from adapters.memory.accounts import MemoryCredentials, MemoryOneTimeTokens
+from adapters.memory.attempts import MemoryAttempts
+from adapters.memory.audit import MemoryAuditTrail
+from adapters.memory.copying import MemoryTransfers
+from adapters.memory.history import MemoryHistory
+from adapters.memory.imported import MemoryImportedHashes
+from adapters.memory.kept_answers import MemoryKeptAnswers
+from adapters.memory.keys import MemorySigningKeys
+from adapters.memory.mails import MemoryOutbox
+from adapters.memory.memberships import MemoryMemberships
+from adapters.memory.permissions import MemoryPermissions
+from adapters.memory.records import MemoryRecords
+from adapters.memory.revocation import MemoryRevocationCounts
+from adapters.memory.roles import MemoryRoles
+from adapters.memory.sessions import MemorySessions
+from adapters.memory.social import MemorySocialIdentities
+from adapters.memory.spent_ids import MemorySpentIds
+from adapters.memory.store import Access, Store
+from adapters.memory.tenants import MemoryTenants
+from adapters.memory.users import MemoryUsers
+from application.ports.records import Act, Change, Current, NewRow, RowPage, Stored
+from application.ports.world import Ids
+from domain.entity import EntityModel, Registry
+from domain.query import Query, View
+from domain.scope import Scope
+
+
+@dataclass(frozen=True)
+class MemoryTransaction:
+    access: Access
+    scope: Scope
+    registry: Registry
+    ids: Ids
+
+    @property
+    def users(self) -> MemoryUsers:
+        return MemoryUsers(self.access)
+
+    @property
+    def memberships(self) -> MemoryMemberships:
+        return MemoryMemberships(self.access)
+
+    @property
+    def roles(self) -> MemoryRoles:
+        return MemoryRoles(self.access)
+
+    @property
+    def tenants(self) -> MemoryTenants:
+        return MemoryTenants(self.access)
+
+    @property
+    def sessions(self) -> MemorySessions:
+        return MemorySessions(self.access)
+
+    @property
+    def attempts(self) -> MemoryAttempts:
+        return MemoryAttempts(self.access)
+
+    @property
+    def counts(self) -> MemoryRevocationCounts:
+        return MemoryRevocationCounts(self.access)
+
+    @property
+    def permissions(self) -> MemoryPermissions:
+        return MemoryPermissions(self.access)
+
+    @property
+    def audit(self) -> MemoryAuditTrail:
+        return MemoryAuditTrail(self.access, self.ids)
+
+    @property
+    def outbox(self) -> MemoryOutbox:
+        return MemoryOutbox(self.access)
+
+    @property
+    def post(self) -> MemoryOutbox:
+        return MemoryOutbox(self.access)
+
+    @property
+    def one_time_tokens(self) -> MemoryOneTimeTokens:
+        return MemoryOneTimeTokens(self.access)
+
+    @property
+    def credentials(self) -> MemoryCredentials:
+        return MemoryCredentials(self.access)
+
+    @property
+    def keys(self) -> MemorySigningKeys:
+        return MemorySigningKeys(self.access)
+
+    @property
+    def spent(self) -> MemorySpentIds:
+        return MemorySpentIds(self.access)
+
+    @property
+    def social(self) -> MemorySocialIdentities:
+        return MemorySocialIdentities(self.access)
+
+    @property
+    def imported(self) -> MemoryImportedHashes:
+        return MemoryImportedHashes(self.access)
+
+    @property
+    def answers(self) -> MemoryKeptAnswers:
+        return MemoryKeptAnswers(self.access)
+
+    @property
+    def history(self) -> MemoryHistory:
+        return MemoryHistory(self.access, self.scope)
+
+    @property
+    def records(self) -> "ReachedRecords":
+        return ReachedRecords(self.access, self.registry, self.scope)
+
+    @property
+    def transfers(self) -> MemoryTransfers:
+        return MemoryTransfers(self.access, self.registry, self.scope)
+
+
+@dataclass(frozen=True)
+class ReachedRecords:
+    """The records of whichever state each statement reaches."""
+
+    access: Access
+    registry: Registry
+    scope: Scope
+
+    async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
+        return await self._in(self.access.read()).get(model, row_id, view)
+
+    async def page(self, model: EntityModel, query: Query) -> RowPage:
+        return await self._in(self.access.read()).page(model, query)
+
+    async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
+        """Transactions are serial here: nobody else could change what this one has seen."""
+        return await self._in(self.access.read()).current(model, ids, locked=locked)
+
+    async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
+        async with self.access.write() as store:
+            return await self._in(store).add(model, rows, act)
+
+    async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
+        async with self.access.write() as store:
+            return await self._in(store).change(model, changes, act)
+
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+        async with self.access.write() as store:
+            return await self._in(store).remove(model, ids, act, version)
+
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+        async with self.access.write() as store:
+            return await self._in(store).restore(model, row_id, act)
+
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+        async with self.access.write() as store:
+            return await self._in(store).purge(model, ids, act, version)
+
+    def _in(self, store: Store) -> MemoryRecords:
+        return MemoryRecords(store.tables, self.registry, self.scope)

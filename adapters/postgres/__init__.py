@@ -1,0 +1,1 @@
+"""PostgreSQL: schema, migrations, and hand-made statements on asyncpg."""

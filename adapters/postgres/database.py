@@ -1,0 +1,136 @@
+"""Connections, each told whose rows it may touch, and the transactions on them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncpg
+
+from adapters.postgres.codecs import set_codecs
+from adapters.postgres.connections import ServiceConnection, scope_text
+from adapters.postgres.failures import translated
+from adapters.postgres.migrations.pending import VERSIONS, pending_on
+from adapters.postgres.pool import Pool
+from adapters.postgres.row_security import EVERY, ROLE
+from adapters.postgres.transaction import PostgresTransaction
+from application.ports.world import Ids
+from domain.entity import Registry
+from domain.errors import ServiceUnavailable
+from domain.scope import Scope
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """Seconds: for a connection to be free, for a new one to be made, for a statement, for a lock."""
+
+    acquire: float = 5.0
+    connect: float = 5.0
+    statement: float = 30.0
+    lock: float = 10.0
+
+
+@dataclass
+class PostgresDatabase:
+    """Every connection runs as a role without rights of its own over rows; see row_security.
+
+    Connections are made as they are needed, so that the service can start, and stay, while the database is away.
+    """
+
+    url: str
+    registry: Registry
+    ids: Ids
+    connections: int = 10
+    patience: Patience = Patience()
+    migrations: Sequence[Path] = (VERSIONS,)
+    _is_current: bool = False
+    _pool: Pool | None = None
+
+    async def open(self) -> None:
+        self._pool = Pool(self._connect, self.connections, self.patience.acquire)
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
+        async with self._connection(scope_text(scope)) as connection:
+            await connection.begin(scope)
+            try:
+                yield PostgresTransaction(connection, self.registry, self.ids, scope)
+            except BaseException:
+                await connection.roll_back()
+                raise
+            await connection.commit()
+
+    @asynccontextmanager
+    async def reading(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
+        async with self._connection(scope_text(scope)) as connection:
+            await connection.show(scope)
+            yield PostgresTransaction(connection, self.registry, self.ids, scope)
+
+    async def is_ready(self) -> bool:
+        try:
+            async with self._connection(EVERY) as connection:
+                await connection.fetchval("SELECT 1")
+                self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)
+        except ServiceUnavailable:
+            return False
+        return self._is_current
+
+    def _connection(self, shown: str) -> "_Lent":
+        if self._pool is None:
+            raise ServiceUnavailable("The database is not open.")
+        return _Lent(self._pool, shown)
+
+    async def _connect(self) -> ServiceConnection:
+        connection = await asyncpg.connect(
+            self.url,
+            timeout=self.patience.connect,
+            command_timeout=self.patience.statement,
+            statement_cache_size=1024,
+            max_cached_statement_lifetime=0,
+            connection_class=ServiceConnection,
+            server_settings=self._settings(),
+        )
+        try:
+            await set_codecs(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    def _settings(self) -> dict[str, str]:
+        return {
+            "application_name": "tenantry",
+            "role": ROLE,
+            "timezone": "UTC",
+            "datestyle": "ISO",
+            "jit": "off",
+            "lock_timeout": f"{self.patience.lock:.0f}s",
+            "idle_in_transaction_session_timeout": f"{2 * self.patience.statement:.0f}s",
+        }
+
+
+class _Lent:
+    """A connection while it is entered; what it fails with leaves in the words of the domain."""
+
+    __slots__ = ("_connection", "_pool", "_shown")
+
+    def __init__(self, pool: Pool, shown: str) -> None:
+        self._pool, self._shown = pool, shown
+
+    async def __aenter__(self) -> ServiceConnection:
+        with translated():
+            self._connection = await self._pool.take(self._shown)
+        return self._connection
+
+    async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        is_certain = error is None or not isinstance(error, (asyncio.CancelledError, TimeoutError))
+        self._pool.give(self._connection, is_certain=is_certain)
+        if error is not None:
+            with translated():
+                raise error

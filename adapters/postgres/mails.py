@@ -1,0 +1,47 @@
+"""Mails to be sent: written with what caused them, taken by whichever process comes first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from adapters.postgres.connections import ServiceConnection
+from application.ports.post import Due
+from application.ports.world import Mail
+
+COLUMNS = Mail.__struct_fields__
+_ADD = f"""
+INSERT INTO outbox ({", ".join(COLUMNS)}, due_at)
+VALUES ({", ".join(f"${n + 1}" for n in range(len(COLUMNS)))}, ${COLUMNS.index("at") + 1})"""
+_TAKE = f"""
+WITH due AS (
+    SELECT id FROM outbox WHERE given_up_at IS NULL AND due_at <= $2
+    ORDER BY due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
+taken AS (
+    UPDATE outbox o SET due_at = $3, tries = o.tries + 1 FROM due WHERE o.id = due.id
+    RETURNING {", ".join(f"o.{name}" for name in COLUMNS)}, o.number, o.tries)
+SELECT * FROM taken ORDER BY number"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutbox:
+    connection: ServiceConnection
+
+    async def add(self, mail: Mail) -> None:
+        await self.connection.execute(_ADD, *(getattr(mail, name) for name in COLUMNS))
+
+    async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
+        rows = await self.connection.fetch(_TAKE, most, now, now + held)
+        return [
+            Due(mail=Mail(**{name: row[name] for name in COLUMNS}), number=row["number"], tries=row["tries"])
+            for row in rows
+        ]
+
+    async def done(self, mail_id: UUID) -> None:
+        await self.connection.execute("DELETE FROM outbox WHERE id = $1", mail_id)
+
+    async def put_off(self, mail_id: UUID, until: datetime) -> None:
+        await self.connection.execute("UPDATE outbox SET due_at = $2 WHERE id = $1", mail_id, until)
+
+    async def give_up(self, mail_id: UUID, at: datetime) -> None:
+        await self.connection.execute("UPDATE outbox SET given_up_at = $2 WHERE id = $1", mail_id, at)

@@ -1,0 +1,64 @@
+"""Whether the database is what the declarations say, asked with one statement and without Alembic."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import asyncpg
+
+from adapters.postgres.failures import translated
+from domain.entity import EntityModel, Registry
+
+VERSIONS = Path(__file__).parent / "versions"
+
+_REVISION = re.compile(r"^revision = ['\"](\w+)['\"]", re.MULTILINE)
+_FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = ['\"](\w+)['\"]", re.MULTILINE)
+_VERSIONS = "SELECT version_num FROM alembic_version"
+_COLUMNS = """
+SELECT c.relname AS table, array_agg(a.attname::text) AS columns
+FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)
+AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1"""
+
+
+async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
+    """One sentence for each thing that is missing; none when the service can start."""
+    with translated():
+        connection = await asyncpg.connect(url, timeout=5)
+        try:
+            return await pending_on(connection, registry, folders)
+        finally:
+            await connection.close()
+
+
+async def pending_on(
+    connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry, folders: Sequence[Path] = (VERSIONS,)
+) -> list[str]:
+    heads = heads_of(folders)
+    if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
+        return [f"The database is empty: migrations up to {', '.join(heads)} are pending."]
+    versions = {row["version_num"] for row in await connection.fetch(_VERSIONS)}
+    if versions != set(heads):
+        return [f"The database is at migration {', '.join(sorted(versions))}, and {', '.join(heads)} is pending."]
+    rows = await connection.fetch(_COLUMNS, [model.table for model in registry])
+    return list(_undeclared(registry, {row["table"]: row["columns"] for row in rows}))
+
+
+def heads_of(folders: Sequence[Path]) -> list[str]:
+    """The revisions that none follows: one of each line of migrations, ours and those of own entities."""
+    texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
+    revisions = {found[1] for text in texts if (found := _REVISION.search(text))}
+    return sorted(revisions.difference(*(_FOLLOWS.findall(text) for text in texts)))
+
+
+def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for model in registry:
+        if model.table not in stored:
+            yield f"{model.name}: no migration makes the table {model.table}."
+        elif missing := sorted(_columns(model) - set(stored[model.table])):
+            yield f"{model.name}: no migration makes the columns {', '.join(missing)} of {model.table}."
+
+
+def _columns(model: EntityModel) -> set[str]:
+    names = {one.name for one in model.fields} | ({"tenant_id"} if model.tenant_owned else set())
+    return names | ({"deleted_with"} if "is_deleted" in names else set())

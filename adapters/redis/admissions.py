@@ -1,0 +1,136 @@
+"""Limits and revocation counts in Redis, one script call per request; what is away is counted in the process."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from adapters.redis.batch import Away
+from adapters.redis.lease import Lease
+from application.ports.admissions import Admission, Admissions
+from domain.errors import Error, ServiceUnavailable
+from domain.limits import Counted, Hit, Verdict, verdict_of
+
+AGAIN_AFTER = 0.05
+"""Seconds before a new count that Redis did not take is offered to it again."""
+
+
+class RedisAdmissions:
+    """Admissions that all processes share.
+
+    Counts live in a namespace of the server's run id, and are believed only while a short lease lives, which is
+    renewed after a look into the database for changes that Redis does not know. Who cannot tell Redis of a change
+    answers once every lease from before it has ended. With Redis away ``fallback`` counts the requests of this
+    process. See docs/decisions/0002.
+
+    """
+
+    def __init__(
+        self, lease: Lease, fallback: Admissions, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self._lease = lease
+        self._batch = lease.batch
+        self._commands = lease.commands
+        self._fallback = fallback
+        self._pause = pause
+
+    def kept(self) -> AbstractAsyncContextManager[None]:
+        """While it is entered, this process takes its turns at renewing the lease."""
+        return self._lease.kept()
+
+    async def renew(self) -> bool:
+        """One such turn."""
+        await self._lease.clear()
+        return await self._lease.renew()
+
+    async def admit(self, hits: Sequence[Hit], subjects: Sequence[str]) -> Admission:
+        try:
+            now, counted, values = await self._batch.call(self._commands.admit(hits, subjects))
+        except Away:
+            admission = await self._fallback.admit(hits, ())
+            return Admission(admission.verdicts, None)
+        return Admission(_verdicts(hits, counted, now), *_counts(subjects, values, now))
+
+    async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
+        try:
+            await self._batch.call(self._commands.remember(counts, ticket))
+        except Away:
+            return
+
+    @asynccontextmanager
+    async def raising(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
+        """With Redis away the body runs all the same; it is left once nobody can believe the old counts any more.
+
+        Only an error that says that nothing was changed takes the mark back. After any other, a commit that was
+        never confirmed among them, the mark stays until it ends by itself.
+        """
+        nonce, unsettled = self._commands.nonce(), tuple(dict.fromkeys(subjects))
+        await self._begin(nonce, unsettled)
+        counts: dict[str, int] = {}
+        try:
+            yield counts
+        except ServiceUnavailable:
+            raise
+        except Error:
+            await self._settle(nonce, unsettled, {})
+            raise
+        await self._make_known(nonce, unsettled, counts)
+
+    async def is_shared(self) -> bool:
+        try:
+            await self._batch.call(lambda _: ("PING",))
+        except Away:
+            return False
+        return True
+
+    async def _begin(self, nonce: str, subjects: Sequence[str]) -> None:
+        try:
+            await self._batch.call(self._commands.begin(nonce, subjects))
+        except Away:
+            return
+
+    async def _make_known(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
+        """To Redis; or waits until every lease has ended whose renewal did not see the change in the database."""
+        left = self._lease.times.until_known
+        while not await self._settle(nonce, subjects, counts):
+            if not counts or left <= 0:
+                return
+            await self._pause(AGAIN_AFTER)
+            left -= AGAIN_AFTER
+        self._lease.settled(counts)
+
+    async def _settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> bool:
+        try:
+            await self._batch.call(self._commands.settle(nonce, subjects, counts))
+        except Away:
+            return False
+        return True
+
+
+def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
+    fours = zip(*[iter(counted)] * 4, strict=True)
+    return tuple(
+        verdict_of(hit.limit, Counted(bool(allowed), length, oldest or None, leaver or None), now)
+        for hit, (allowed, length, oldest, leaver) in zip(hits, fours, strict=True)
+    )
+
+
+def _counts(
+    subjects: Sequence[str], values: Sequence[bytes | None], now: int
+) -> tuple[dict[str, int] | None, str | None]:
+    """The counts when all are certain; a ticket when some are unknown and none is unsettled."""
+    if not subjects:
+        return {}, None
+    lease, epoch, *numbers = values
+    generation, _, ends = (lease or b"").partition(b" ")
+    if not ends or int(ends) <= now:
+        return None, None
+    known: dict[str, int] = {}
+    for subject, value in zip(subjects, numbers, strict=True):
+        if value is None:
+            continue
+        if value.startswith(b"?"):
+            return None, None
+        of, _, number = value.partition(b":")
+        if of == generation:
+            known[subject] = int(number)
+    return (known, None) if len(known) == len(subjects) else (None, epoch.decode() if epoch else None)

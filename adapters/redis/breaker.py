@@ -1,0 +1,31 @@
+"""When a server that failed may be tried again."""
+
+import time
+from collections.abc import Callable
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+
+
+class Breaker:
+    """Closed while all goes well; each failure doubles the pause before the next attempt, up to a bound."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._pause = 0.0
+        self._until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._pause > 0
+
+    @property
+    def may_try(self) -> bool:
+        return self._seconds() >= self._until
+
+    def failed(self) -> None:
+        self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
+        self._until = self._seconds() + self._pause
+
+    def worked(self) -> None:
+        self._pause = self._until = 0.0

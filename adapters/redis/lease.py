@@ -1,0 +1,135 @@
+"""The lease of the copy of revocation counts: only while it lives are the numbers in Redis believed."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple, Protocol
+
+from adapters.redis.batch import Away, Batch
+from adapters.redis.commands import Commands
+from domain.errors import ServiceUnavailable
+
+log = logging.getLogger(__name__)
+
+
+class Times(NamedTuple):
+    """Seconds. ``due`` is how long a raised count is left to whoever raised it, before others take it over."""
+
+    lifetime: float = 2.0
+    due: float = 0.5
+    turn: float = 0.4
+    slack: float = 0.25
+
+    @property
+    def until_known(self) -> float:
+        """After a commit, how long a lease can live whose renewal did not see it."""
+        return self.lifetime + self.due + self.slack
+
+
+USUAL = Times()
+
+
+class Outbox(Protocol):
+    """The raised counts that the copy may not know yet, kept in the transactions that raise them."""
+
+    async def due(self, age: float, most: int) -> dict[str, int]:
+        """The ``most`` that have waited longest, of those raised more than ``age`` seconds ago.
+
+        Raises ServiceUnavailable.
+        """
+        ...
+
+    async def settled(self, counts: Mapping[str, int]) -> None:
+        """The copy knows these; one that has been raised again stays. Raises ServiceUnavailable."""
+        ...
+
+
+MOST_DUE = 500
+
+
+class Lease:
+    """Renewed by whichever process comes first, after a look for what its raisers could not settle.
+
+    A lease ends so long after the server's time *before* the database was read: however late the renewal
+    arrives, it cannot be stretched by it.
+    """
+
+    def __init__(self, batch: Batch, outbox: Outbox, times: Times = USUAL, *, commands: Commands | None = None) -> None:
+        self.batch = batch
+        self.commands = commands or Commands()
+        self.times = times
+        self._outbox = outbox
+        self._settled: dict[str, int] = {}
+        self._woken = asyncio.Event()
+
+    def settled(self, counts: Mapping[str, int]) -> None:
+        """The outbox is told in the background, of many at once."""
+        for subject, count in counts.items():
+            self._settled[subject] = max(count, self._settled.get(subject, 0))
+        self._woken.set()
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        task = asyncio.create_task(self._keep())
+        try:
+            yield
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def renew(self) -> bool:
+        """Whether the lease lives on; False while the server or the database is away, or more is due than fits."""
+        try:
+            now, ends, run_id = await self._look()
+            if ends - now > self.times.lifetime * 600_000:  # microseconds: others have renewed it just now
+                return True
+            due = await self._outbox.due(self.times.due, MOST_DUE)
+            if due:
+                await self.batch.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
+                await self._outbox.settled(due)
+            if len(due) >= MOST_DUE:
+                return False
+            ends = now + int(self.times.lifetime * 1_000_000)
+            return bool(await self.batch.call(self.commands.renew(ends, run_id)))
+        except (Away, ServiceUnavailable):
+            return False
+
+    async def clear(self) -> None:
+        """Tells the outbox what has been settled; what cannot be told is found due, and settled again."""
+        settled, self._settled = self._settled, {}
+        if settled:
+            with suppress(ServiceUnavailable):
+                await self._outbox.settled(settled)
+
+    async def _look(self) -> tuple[int, int, str]:
+        asked: list[str] = []
+        look = self.commands.look()
+
+        def write(run_id: str) -> tuple[str | bytes | int | float, ...]:
+            asked.append(run_id)
+            return look(run_id)
+
+        now, ends = await self.batch.call(write)
+        return now, ends, asked[-1]
+
+    async def _keep(self) -> None:
+        while True:
+            try:
+                await self._turn()
+            except Exception:
+                log.exception("The lease of the revocation counts could not be renewed.")
+                await asyncio.sleep(self.times.turn)
+
+    async def _turn(self) -> None:
+        """Clears at once what was settled, and renews at its time."""
+        loop = asyncio.get_running_loop()
+        await self.renew()
+        ends = loop.time() + self.times.turn
+        while (left := ends - loop.time()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._woken.wait()
+            self._woken.clear()
+            await self.clear()

@@ -1,0 +1,173 @@
+"""What runs inside Redis. Each script declares itself a writer, so that a replica refuses it: its copy is older.
+
+A subject's value is ``<generation>:<number>``, or the mark of an unsettled change:
+``?<generation>:<highest number known>|<nonce> <nonce>…``. Only numbers of the generation that the lease names
+count; the lease is ``<generation> <microsecond of the epoch at which it ends>``.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Script:
+    text: str
+    sha: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sha", hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest())
+
+
+_NOW = """#!lua
+-- ARGV[1]: now in microseconds, or '' for this server's own clock.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+"""
+
+_LEASE = f"""{_NOW}
+-- The generation and the end of a lease that lives.
+local function living(key)
+  local generation, ends = string.match(redis.call('GET', key) or '', '^(%x+) (%d+)$')
+  if generation and tonumber(ends) > now then return generation, tonumber(ends) end
+end
+"""
+
+ADMIT = Script(
+    f"""{_NOW}
+-- KEYS: one log per hit, then, where subjects are asked for: the lease, the epoch, the subjects.
+-- ARGV: now, the number of hits, then count and window in microseconds of each.
+-- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{value of each key behind the logs}}}}.
+local hits = tonumber(ARGV[2])
+local all = true
+local answer = {{}}
+local taken = {{}}
+for i = 1, hits do
+  local key, count, window = KEYS[i], tonumber(ARGV[1 + 2 * i]), tonumber(ARGV[2 + 2 * i])
+  local first = redis.call('LINDEX', key, 0)
+  while first and tonumber(first) + window <= now do
+    redis.call('LPOP', key)
+    first = redis.call('LINDEX', key, 0)
+  end
+  local before = taken[key] or 0
+  local length = redis.call('LLEN', key) + before
+  local allowed = length < count
+  local leaver = not allowed and redis.call('LINDEX', key, length - count) or 0
+  taken[key] = before + 1
+  all = all and allowed
+  local at = 4 * (i - 1)
+  answer[at + 1], answer[at + 2] = allowed and 1 or 0, length
+  answer[at + 3], answer[at + 4] = tonumber(first or 0), tonumber(leaver)
+end
+if all then
+  for i = 1, hits do
+    redis.call('RPUSH', KEYS[i], string.format('%.0f', now))
+    redis.call('PEXPIRE', KEYS[i], math.ceil(tonumber(ARGV[2 + 2 * i]) / 1000))
+    local at = 4 * (i - 1)
+    answer[at + 2] = answer[at + 2] + 1
+    if answer[at + 3] == 0 then answer[at + 3] = now end
+  end
+end
+if #KEYS == hits then return {{now, answer, {{}}}} end
+return {{now, answer, redis.call('MGET', unpack(KEYS, hits + 1))}}
+"""
+)
+
+REMEMBER = Script(
+    f"""{_LEASE}
+-- KEYS: the lease, the epoch, the subjects. ARGV: now, the ticket, the numbers' seconds to live, the numbers.
+local generation = living(KEYS[1])
+if not generation or redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+local own = generation .. ':'
+for i = 3, #KEYS do
+  local value = redis.call('GET', KEYS[i]) or ''
+  if string.sub(value, 1, 1) ~= '?' and string.sub(value, 1, #own) ~= own then
+    redis.call('SET', KEYS[i], own .. ARGV[i + 1], 'EX', ARGV[3])
+  end
+end
+return 1
+"""
+)
+
+BEGIN = Script(
+    """#!lua
+-- KEYS: the subjects. ARGV: the nonce, the marks' seconds to live.
+for _, key in ipairs(KEYS) do
+  local value = redis.call('GET', key) or ''
+  if string.sub(value, 1, 1) == '?' then
+    value = value .. ' ' .. ARGV[1]
+  else
+    value = '?' .. value .. '|' .. ARGV[1]
+  end
+  redis.call('SET', key, value, 'EX', ARGV[2])
+end
+return 1
+"""
+)
+
+SETTLE = Script(
+    f"""{_LEASE}
+-- KEYS: the lease, the epoch, the subjects.
+-- ARGV: now, the nonce, the numbers' seconds to live, the new number of each or ''.
+-- A mark that is gone, or was never set: what others read from the database meanwhile may be from before the
+-- change, so their tickets end with the epoch, and a number that nobody knew is not made known.
+-- Without a living lease nothing is believed anyway; a number is still kept in the marks of others, as the least.
+local generation = living(KEYS[1])
+local function higher(a, b)
+  if not a or (b and b > a) then return b end
+  return a
+end
+for i = 3, #KEYS do
+  local value, new = redis.call('GET', KEYS[i]) or '', tonumber(ARGV[i + 1])
+  local known, nonces = string.match(value, '^%?([^|]*)|(.*)$')
+  local of, number = string.match(known or value, '^(%x*):(%d+)$')
+  local highest = higher(tonumber(number), new)
+  local others, mine = {{}}, false
+  for nonce in string.gmatch(nonces or '', '%S+') do
+    if nonce == ARGV[2] then mine = true else others[#others + 1] = nonce end
+  end
+  if generation and new and not mine then redis.call('SET', KEYS[2], ARGV[2], 'EX', ARGV[3]) end
+  local certain = generation and ((new and mine) or of == generation)
+  local kept = highest and (certain and generation or '') .. ':' .. string.format('%.0f', highest) or ''
+  if #others > 0 then
+    redis.call('SET', KEYS[i], '?' .. kept .. '|' .. table.concat(others, ' '), 'KEEPTTL')
+  elseif certain and highest then
+    redis.call('SET', KEYS[i], kept, 'EX', ARGV[3])
+  elseif value ~= '' then
+    redis.call('DEL', KEYS[i])
+  end
+end
+return 1
+"""
+)
+
+LOOK = Script(
+    f"""{_LEASE}
+-- KEYS: the lease. ARGV: now. Answers {{now, when the lease ends or 0}}.
+local _, ends = living(KEYS[1])
+return {{now, ends or 0}}
+"""
+)
+
+RENEW = Script(
+    f"""{_LEASE}
+-- KEYS: the lease, the epoch. ARGV: now, when the lease ends, a fresh name, the epoch's seconds to live.
+-- A lease that had ended begins a new generation, in which nothing is known yet.
+local generation, before = living(KEYS[1])
+local ends = tonumber(ARGV[2])
+if ends <= now then return 0 end
+if before and before >= ends then return 1 end
+local lifetime = math.ceil((ends - now) / 1000)
+redis.call('SET', KEYS[1], (generation or ARGV[3]) .. ' ' .. string.format('%.0f', ends), 'PX', lifetime)
+if generation then
+  redis.call('SET', KEYS[2], ARGV[3], 'NX', 'EX', ARGV[4])
+else
+  redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4])
+end
+return 1
+"""
+)
+
+ALL = (ADMIT, REMEMBER, BEGIN, SETTLE, LOOK, RENEW)

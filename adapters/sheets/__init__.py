@@ -1,0 +1,8 @@
+"""The formats of people: CSV and xlsx, read and written in processes of their own.
+
+Nothing heavy is imported before a file comes, and never into the process that serves.
+"""
+
+from adapters.sheets.processes import ProcessSheets
+
+__all__ = ["ProcessSheets"]

@@ -1,0 +1,91 @@
+"""A CSV file's cells: its encoding and delimiter as they are given, or as they can be told."""
+
+import codecs
+from collections.abc import Iterator
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import BinaryIO
+
+from domain.csv_rows import BrokenCsv, Cells, read_rows
+from domain.entity import EntityModel
+from domain.errors import BadRequest, ValidationError
+from domain.sheet import ImportOptions
+
+LONGEST_LINE = 1024 * 1024
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DELIMITERS = ",;\t|"
+
+
+def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
+    """Rows with their numbers, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
+    encoding = _encoding(file, options)
+    delimiter = options.delimiter or _delimiter(file, encoding, model, options)
+    file.seek(0)
+    number = 0
+    try:
+        for number, cells in enumerate(read_rows(_lines(file, encoding), delimiter), start=1):
+            if cells:
+                yield number, cells
+    except BrokenCsv as error:
+        raise BadRequest(f"Row {error.row} {error}.") from None
+    except UnicodeError:
+        raise BadRequest(
+            f"After row {number} there are bytes that are no {encoding}: the option encoding names the right one."
+        ) from None
+
+
+def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
+    text = TextIOWrapper(file, encoding=encoding, errors="strict", newline="")
+    try:
+        while line := text.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE:
+                raise BadRequest(f"A line is longer than {LONGEST_LINE} characters.")
+            yield line
+    finally:
+        with suppress(ValueError):  # whoever gave it may have closed it
+            text.detach()
+
+
+def _encoding(file: BinaryIO, options: ImportOptions) -> str:
+    file.seek(0)
+    start = file.read(4)
+    marked = next((name for mark, name in _MARKS if start.startswith(mark)), None)
+    if options.encoding is None:
+        return marked or _unmarked(start)
+    try:
+        name = codecs.lookup(options.encoding).name
+        "a".encode(name)
+    except (LookupError, UnicodeError, ValueError):
+        raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
+    return marked if marked and marked.startswith(name) else name
+
+
+def _unmarked(start: bytes) -> str:
+    """A header begins with signs of ASCII, so where the zeros are tells UTF-16."""
+    if len(start) == 4 and start[1] == 0 == start[3] and start[0]:
+        return "utf-16-le"
+    if len(start) == 4 and start[0] == 0 == start[2] and start[1]:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions) -> str:
+    """The one under which the header names most of what is known here."""
+    known = {one.wire.lower() for one in model.fields} | {name.strip().lower() for name in options.columns}
+    best, most = ",", 0
+    for delimiter in _DELIMITERS:
+        file.seek(0)
+        try:
+            header = next(read_rows(_lines(file, encoding), delimiter), [])
+        except (BrokenCsv, UnicodeError):
+            continue
+        found = sum((name or "").strip().lower() in known for name in header)
+        if found > most:
+            best, most = delimiter, found
+    return best

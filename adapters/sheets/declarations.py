@@ -1,0 +1,30 @@
+"""The entity that a worker reads rows of, from where it is declared."""
+
+import importlib
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+from adapters.sheets.frames import Entity
+from domain.entity import EntityModel
+from domain.registry import read_entity
+
+
+def model_of(entity: Entity) -> EntityModel:
+    found: Any = _module(entity)
+    for name in entity.name.split("."):
+        found = getattr(found, name)
+    return read_entity(found)
+
+
+def _module(entity: Entity) -> ModuleType:
+    if entity.file is None:
+        return importlib.import_module(entity.module)
+    spec = importlib.util.spec_from_file_location(entity.module, entity.file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[entity.module] = module
+    spec.loader.exec_module(module)
+    return module

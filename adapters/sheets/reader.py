@@ -1,0 +1,90 @@
+"""The process that reads a file of a stranger: cells, the same validation as a JSON body, rows for the database.
+
+``python -m adapters.sheets.reader DESCRIPTOR`` takes its job as a line on standard input.
+"""
+
+import os
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+import msgspec
+
+from adapters.sheets.csv_text import read_csv
+from adapters.sheets.declarations import model_of
+from adapters.sheets.frames import DONE, ERRORS, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
+from adapters.sheets.row_text import RowText
+from domain.csv_rows import Cells
+from domain.entity import EntityModel
+from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
+from domain.sheet import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header
+
+AT_A_TIME = 500
+NICENESS = 5
+MOST_MEMORY = 2 * 1024**3
+"""Address space: a last resort, behind every limit that is known beforehand."""
+_ZIP, _OLD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+Rows = Iterator[tuple[int, Cells]]
+
+
+def main() -> None:
+    os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadJob)
+    out = sys.stdout.buffer
+    with open(int(sys.argv[1]), "rb") as file, suppress(BrokenPipeError):  # noqa: PTH123  # a descriptor has no path
+        try:
+            read(file, model_of(job.entity), job, out)
+        except Error as error:
+            send(out, REFUSED, refusal_of(error))
+        except MemoryError:
+            send(out, REFUSED, refusal_of(BadRequest("The file takes too much memory to be read.")))
+
+
+def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:
+    rows, is_csv = _rows(file, model, job.options)
+    header = next(rows, None)
+    if header is None:
+        raise BadRequest("The file is empty: its first row names the columns.")
+    fields = read_header(model, header[1], job.options.columns, job.may)
+    send(out, READY)
+    writer = RowText(model, fields, job, is_escaped=is_csv)
+    failed, errors = 0, list[RowError]()
+    lines: list[str] = []
+    for count, (number, cells) in enumerate(rows, start=1):
+        if count > MOST_ROWS:
+            raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
+        found = writer.line(number, cells)
+        if isinstance(found, str):
+            lines.append(found)
+        else:
+            failed += 1
+            errors += [found] if failed <= MOST_ERRORS else []
+        if len(lines) == AT_A_TIME:
+            send(out, ROWS, "".join(lines).encode())
+            lines = []
+    if lines:
+        send(out, ROWS, "".join(lines).encode())
+    send(out, ERRORS, msgspec.json.encode(Errors(failed, tuple(errors))))
+    send(out, DONE)
+
+
+def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[Rows, bool]:
+    """By what the file is, whatever its name says."""
+    start = file.read(8)
+    if start.startswith(_OLD):
+        raise BadRequest("The file is encrypted, or of a format before xlsx: save it as xlsx, without a password.")
+    if start.startswith(_ZIP):
+        from adapters.sheets.xlsx import read_xlsx  # noqa: PLC0415  # half a second, for those who need it
+
+        return read_xlsx(file, model, options), False
+    if options.sheet is not None:
+        raise ValidationError.on("options.sheet", "is for xlsx; this file is text")
+    return read_csv(file, model, options), True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""The process that writes an xlsx: cells come in pieces, and one row is in memory at a time.
+
+``python -m adapters.sheets.writer DESCRIPTOR FOLDER`` takes its job as a line on standard input, then the rows.
+"""
+
+import codecs
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+import xlsxwriter
+from xlsxwriter.utility import xl_col_to_name
+from xlsxwriter.worksheet import Worksheet
+
+from adapters.sheets.frames import DONE, REFUSED, WriteJob, receive, refusal_of, send
+from domain.csv_rows import read_rows
+from domain.entity import Kind
+from domain.errors import BadRequest, Error
+from domain.sheet import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
+
+NICENESS = 5
+MOST_DIGITS = 15
+_NUMBERS = {Kind.INTEGER.name, Kind.BIG_INTEGER.name, Kind.DECIMAL.name, Kind.FLOAT.name}
+_OPTIONS = {
+    "constant_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+}
+
+Put = Callable[[int, int, str], object]
+
+
+class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
+    """Its cells have no format and no rich text, so most of what the library asks of each is known."""
+
+    def _write_cell(self, row: int, column: int, cell: Any) -> None:
+        kind = type(cell).__name__
+        if kind == "String":
+            self.fh.write(f'<c r="{_letters(column)}{row + 1}" t="inlineStr"><is>{self._inline(cell.string)}</is></c>')
+        elif kind == "Number":
+            self.fh.write(f'<c r="{_letters(column)}{row + 1}"><v>{cell.number:.16G}</v></c>')
+        else:
+            super()._write_cell(row, column, cell)
+
+    def _inline(self, text: str) -> str:
+        if _PLAIN.fullmatch(text):
+            return f"<t>{text}</t>"
+        return f'<t xml:space="preserve">{self._escape_data(self._escape_control_characters(text))}</t>'
+
+
+_PLAIN = re.compile(r"[!-%'-;=?-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?")
+"""ASCII that means itself in XML, and neither begins nor ends with a blank."""
+
+
+@cache
+def _letters(column: int) -> str:
+    name: str = xl_col_to_name(column)
+    return name
+
+
+def main() -> None:
+    os.nice(NICENESS)
+    out, folder = sys.stdout.buffer, Path(sys.argv[2])
+    with (
+        suppress(BrokenPipeError, EOFError, msgspec.DecodeError),
+        open(int(sys.argv[1]), "wb") as made,  # noqa: PTH123  # a descriptor has no path
+    ):
+        job = msgspec.json.decode(sys.stdin.buffer.readline(), type=WriteJob)
+        try:
+            write(job, _lines(sys.stdin.buffer), made, folder)
+        except Error as error:
+            send(out, REFUSED, refusal_of(error))
+        else:
+            made.flush()
+            send(out, DONE)
+    shutil.rmtree(folder, ignore_errors=True)  # the service's to do, unless it has gone
+
+
+def write(job: WriteJob, lines: Iterator[str], made: BinaryIO, folder: Path) -> None:
+    book = xlsxwriter.Workbook(made, {**_OPTIONS, "tmpdir": str(folder)})
+    sheet = book.add_worksheet(worksheet_class=Sheet)
+    try:
+        for column, name in enumerate(job.names):
+            sheet.write_string(0, column, name)
+        puts = [_put(sheet, kind) for kind in job.kinds]
+        for row, cells in enumerate(read_rows(lines), start=1):
+            if row > MOST_XLSX_ROWS:
+                raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more.")
+            for column, cell in enumerate(cells):
+                if cell:
+                    puts[column](row, column, cell)
+    except BaseException:
+        _abandon(sheet)
+        raise
+    book.close()
+
+
+def _abandon(sheet: Any) -> None:
+    """Without an exit handler that would write what is not whole."""
+    sheet.row_data_fh.close()
+
+
+def _put(sheet: Any, kind: str) -> Put:
+    if kind == Kind.BOOLEAN.name:
+        return lambda row, column, cell: sheet.write_boolean(row, column, cell == "true")
+    text: Put = lambda row, column, cell: sheet._write_string(row, column, _fitting(row, cell))  # noqa: E731, SLF001
+    if kind not in _NUMBERS:
+        return text
+
+    def number(row: int, column: int, cell: str) -> object:
+        if not is_exact(cell):
+            return text(row, column, cell)
+        return sheet._write_number(row, column, float(cell))  # noqa: SLF001  # the checked way is twice as slow
+
+    return number
+
+
+def is_exact(cell: str) -> bool:
+    """Whether a cell's number, and the way back from it, keeps every digit."""
+    if "e" in cell or len(cell) > MOST_DIGITS + 2:
+        return False
+    whole, _, fraction = cell.lstrip("-").partition(".")
+    return len(whole) + len(fraction) <= MOST_DIGITS
+
+
+def _fitting(row: int, cell: str) -> str:
+    """A cell counts in halves of UTF-16, as its program does."""
+    if 2 * len(cell) > LONGEST_XLSX_TEXT and len(cell.encode("utf-16-le")) > 2 * LONGEST_XLSX_TEXT:
+        raise BadRequest(f"Row {row + 1} has a text of over {LONGEST_XLSX_TEXT} characters, which no cell holds.")
+    if "\ufffe" in cell or "\uffff" in cell:
+        raise BadRequest(f"Row {row + 1} has a text with a character that no cell holds.")
+    return cell
+
+
+def _lines(stream: BinaryIO) -> Iterator[str]:
+    """Raises EOFError when the service has gone before the end."""
+    decoder, rest = codecs.getincrementaldecoder("utf-8")(), ""
+    while True:
+        letter, body = receive(stream)
+        if letter == DONE:
+            break
+        text = rest + decoder.decode(body)
+        lines = text.split("\n")
+        rest = lines.pop()
+        yield from (f"{line}\n" for line in lines)
+    if rest:
+        yield rest
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Facebook: an access token that ``debug_token`` says is of our application. It vouches for no address."""
+
+import hashlib
+import hmac
+
+from msgspec import Struct
+
+from adapters.social.asking import Asking, Question
+from application.ports.social import SocialIdentity
+
+HOST = "https://graph.facebook.com"
+
+
+class _Debugged(Struct, frozen=True):
+    app_id: str | int | None = None
+    user_id: str | int | None = None
+    is_valid: bool = False
+
+
+class _Answer(Struct, frozen=True):
+    data: _Debugged
+
+
+class _Me(Struct, frozen=True):
+    id: str
+    name: str = ""
+    email: str | None = None
+
+
+class Facebook:
+    def __init__(self, asking: Asking, client_id: str, client_secret: str, base_url: str | None) -> None:
+        self._asking = asking
+        self._client_id = client_id
+        self._secret = client_secret
+        self._base = base_url or HOST
+
+    async def identify(self, token: str) -> SocialIdentity | None:
+        told = await self._debugged(token)
+        if told is None or not told.is_valid or str(told.app_id) != self._client_id:
+            return None
+        me = await self._me(token)
+        if me is None or me.id != str(told.user_id):
+            return None
+        return SocialIdentity(provider="facebook", subject=me.id, email=me.email, email_verified=False, name=me.name)
+
+    async def _debugged(self, token: str) -> _Debugged | None:
+        parameters = {"input_token": token, "access_token": f"{self._client_id}|{self._secret}"}
+        answer = await self._asking.ask(Question(url=f"{self._base}/debug_token", parameters=parameters), _Answer)
+        return answer.data if answer else None
+
+    async def _me(self, token: str) -> _Me | None:
+        """The proof shows that whoever asks holds the application's secret, which some applications demand."""
+        proof = hmac.new(self._secret.encode(), token.encode(), hashlib.sha256).hexdigest()
+        parameters = {"fields": "id,name,email", "access_token": token, "appsecret_proof": proof}
+        return await self._asking.ask(Question(url=f"{self._base}/me", parameters=parameters), _Me)

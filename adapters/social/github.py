@@ -1,0 +1,60 @@
+"""GitHub: an access token of our own OAuth application, and the verified primary address of who holds it."""
+
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from adapters.social.asking import Asking, Question
+from application.ports.social import SocialIdentity
+
+HOST = "https://api.github.com"
+
+
+class _App(Struct, frozen=True):
+    client_id: str | None = None
+
+
+class _Grant(Struct, frozen=True):
+    app: _App = _App()
+
+
+class _User(Struct, frozen=True):
+    id: int
+    login: str = ""
+    name: str | None = None
+
+
+class _Address(Struct, frozen=True):
+    email: str
+    primary: bool = False
+    verified: bool = False
+
+
+class GitHub:
+    def __init__(self, asking: Asking, client_id: str, client_secret: str, base_url: str | None) -> None:
+        self._asking = asking
+        self._client = (client_id, client_secret)
+        self._base = base_url or HOST
+
+    async def identify(self, token: str) -> SocialIdentity | None:
+        if not await self._is_ours(token):
+            return None
+        user = await self._asking.ask(Question(url=f"{self._base}/user", bearer=token), _User)
+        if user is None:
+            return None
+        addresses = await self._asking.ask(Question(url=f"{self._base}/user/emails", bearer=token), list[_Address])
+        primary = next((one for one in addresses or () if one.primary), None)
+        return SocialIdentity(
+            provider="github",
+            subject=str(user.id),
+            email=primary.email if primary else None,
+            email_verified=primary is not None and primary.verified,
+            name=user.name or user.login,
+        )
+
+    async def _is_ours(self, token: str) -> bool:
+        client_id, _ = self._client
+        url = f"{self._base}/applications/{quote(client_id, safe='')}/token"
+        question = Question(url=url, basic=self._client, body={"access_token": token})
+        grant = await self._asking.ask(question, _Grant)
+        return grant is not None and grant.app.client_id in (None, client_id)

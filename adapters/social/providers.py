@@ -1,0 +1,70 @@
+"""The providers that are turned on, each asked within three seconds."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapters.social.asking import Asking, away, is_sendable
+from adapters.social.facebook import Facebook
+from adapters.social.github import GitHub
+from adapters.social.google import Google
+from adapters.social.microsoft import Microsoft
+from application.ports.social import SocialIdentity
+
+SECONDS = 3.0
+"""For all that one login asks of its provider."""
+
+
+class Registered(Struct, frozen=True, kw_only=True):
+    """What we are to a provider; ``base_url`` points it elsewhere."""
+
+    client_id: str
+    client_secret: str
+    base_url: str | None
+
+
+class Provider(Protocol):
+    async def identify(self, token: str) -> SocialIdentity | None: ...
+
+
+class HttpSocialProviders:
+    def __init__(
+        self, registered: Mapping[str, Registered], now: Callable[[], datetime], seconds: float = SECONDS
+    ) -> None:
+        self._asking = Asking()
+        self._seconds = seconds
+        self._providers = {name: _provider(name, one, self._asking, now) for name, one in registered.items()}
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._providers.keys()
+
+    async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
+        if not is_sendable(access_token):
+            return None
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._providers[provider].identify(access_token)
+        except TimeoutError:
+            raise away("takes too long") from None
+
+    async def close(self) -> None:
+        await self._asking.close()
+
+
+def _provider(name: str, one: Registered, asking: Asking, now: Callable[[], datetime]) -> Provider:
+    base = one.base_url.rstrip("/") if one.base_url else None
+    match name:
+        case "google":
+            return Google(asking, one.client_id, base)
+        case "github":
+            return GitHub(asking, one.client_id, one.client_secret, base)
+        case "facebook":
+            return Facebook(asking, one.client_id, one.client_secret, base)
+        case "microsoft":
+            return Microsoft(asking, one.client_id, base, now)
+        case _:
+            raise AssertionError(name)

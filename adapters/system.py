@@ -1,0 +1,16 @@
+"""The machine's clock, and ids made by it."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class Uuid7Ids:
+    def new(self) -> UUID:
+        return uuid7()

@@ -1,0 +1,249 @@
+"""What is measured: each operation's requests, how they are sent, and what a right answer looks like."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+from uuid import UUID
+
+from msgspec import Struct, json
+from msgspec.structs import replace
+
+from benchmarks.client import Follow
+from benchmarks.requests import BOUNDARY, FORM, MARK, Request, posting
+from benchmarks.world import PASSWORD, TRANSIENT, User, World
+
+Tokens = Mapping[UUID, str]
+Load = Callable[[World, Tokens], Sequence[Request]]
+
+MANY = 2_000
+CHANCE = 7
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """``goal`` is the ratio to the floor, ``expects`` stands in the first answer's body, ``beside`` runs meanwhile."""
+
+    name: str
+    title: str
+    load: Load
+    expects: str
+    goal: float | None = None
+    tool: Literal["wrk", "client"] = "wrk"
+    connections: int = 64
+    follow: Callable[[World, Tokens], Follow] | None = None
+    on_floor: bool = True
+    beside: "Operation | None" = None
+
+
+def _users(world: World, tokens: Tokens, count: int) -> list[tuple[random.Random, User, str]]:
+    """Whoever asks, one after the other, and chance that is the same in every run."""
+    chance = random.Random(CHANCE)
+    return [(chance, user, tokens[user.id]) for user in chance.choices(world.users, k=count)]
+
+
+def reads(world: World, tokens: Tokens) -> list[Request]:
+    return [
+        Request(path=f"/api/products/{chance.choice(world.products[user.tenant_id])}", token=token)
+        for chance, user, token in _users(world, tokens, MANY)
+    ]
+
+
+def pages(more: str = "") -> Load:
+    """Of one category, living products alone."""
+
+    def load(world: World, tokens: Tokens) -> list[Request]:
+        return [
+            Request(path=f"/api/products?categoryId={_category(world, user, chance)}&status=live{more}", token=token)
+            for chance, user, token in _users(world, tokens, MANY)
+        ]
+
+    return load
+
+
+def lists(query: str) -> Load:
+    return lambda world, tokens: [
+        Request(path=f"/api/products?{query}", token=token) for _, _, token in _users(world, tokens, MANY)
+    ]
+
+
+def deep_pages(world: World, tokens: Tokens) -> list[Request]:
+    """The last tenth of each tenant's pages."""
+    last = world.size.rows_each // 20
+    return [
+        Request(path=f"/api/products?page={chance.randint(last - last // 10, last)}", token=token)
+        for chance, _, token in _users(world, tokens, MANY)
+    ]
+
+
+def _category(world: World, user: User, chance: random.Random) -> UUID:
+    return chance.choice(world.categories[user.tenant_id])
+
+
+def _product(world: World, user: User, chance: random.Random) -> dict[str, object]:
+    """A body; its sku ends with the mark, so that each sending has one of its own."""
+    return {
+        "name": f"Measured {chance.choice(['lamp', 'bench', 'kettle'])} {chance.randrange(10_000)}",
+        "sku": f"{TRANSIENT}{MARK}",
+        "description": "Made while the clock ran, to see how long it takes; it is gone before the next run.",
+        "price": chance.randrange(100_000) / 100,
+        "stock": chance.randrange(500),
+        "status": "live",
+        "categoryId": str(_category(world, user, chance)),
+    }
+
+
+def creates(world: World, tokens: Tokens) -> list[Request]:
+    return [
+        posting("/api/products", token, _product(world, user, chance))
+        for chance, user, token in _users(world, tokens, 500)
+    ]
+
+
+def updates(world: World, tokens: Tokens) -> list[Request]:
+    return [
+        Request(
+            method="PUT",
+            path=f"/api/products/{chance.choice(world.products[user.tenant_id])}",
+            token=token,
+            body=_json({"price": chance.randrange(100_000) / 100, "stock": chance.randrange(500)}),
+        )
+        for chance, user, token in _users(world, tokens, MANY)
+    ]
+
+
+def batches(items: int) -> Load:
+    def load(world: World, tokens: Tokens) -> list[Request]:
+        return [
+            posting("/api/products/batch", token, {"items": [_product(world, user, chance) for _ in range(items)]})
+            for chance, user, token in _users(world, tokens, 10)
+        ]
+
+    return load
+
+
+def exports(world: World, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/products/export?format=csv", token=token) for token in _one_each(world, tokens)]
+
+
+def imports(world: World, tokens: Tokens) -> list[Request]:
+    return [_import(world, user, token, chance) for chance, user, token in _users(world, tokens, 10)]
+
+
+def _import(world: World, user: User, token: str, chance: random.Random) -> Request:
+    rows = [_product(world, user, chance) for _ in range(1_000)]
+    lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
+    part = 'Content-Disposition: form-data; name="file"; filename="products.csv"\r\nContent-Type: text/csv'
+    body = "\r\n".join([f"--{BOUNDARY}", part, "", *lines, f"--{BOUNDARY}--", ""])
+    return Request(method="POST", path="/api/products/import", token=token, body=body, content_type=FORM)
+
+
+def logins(world: World, _: Tokens) -> list[Request]:
+    return [
+        posting("/api/auth/login", None, {"email": user.email, "password": PASSWORD, "isPasswordEncrypted": False})
+        for user in world.users
+    ]
+
+
+def identities(world: World, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/auth/me", token=tokens[user.id]) for user in world.users]
+
+
+def _one_each(world: World, tokens: Tokens) -> list[str]:
+    """A token of each tenant."""
+    return list({user.tenant_id: tokens[user.id] for user in world.users}.values())
+
+
+def refreshing(_: World, __: Tokens) -> Follow:
+    request = Request(method="POST", path="/api/auth/refresh", body=_json({"refreshToken": "$next"}))
+    return Follow(request, ("data", "refreshToken"))
+
+
+def walking(world: World, tokens: Tokens) -> Follow:
+    """All of one tenant, page after page."""
+    return Follow(
+        Request(path="/api/products?count=none&cursor=$next", token=_one_each(world, tokens)[0]), ("data", "nextCursor")
+    )
+
+
+def walk(world: World, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/products?count=none", token=_one_each(world, tokens)[0])]
+
+
+def _json(body: object) -> str:
+    return json.encode(body).decode()
+
+
+LOGIN = Operation(
+    name="login",
+    title="login (Argon2id 19 MiB, t=2)",
+    load=logins,
+    goal=0.96,
+    tool="client",
+    connections=4,
+    expects='"tokenType":"Tenant"',
+)
+ME = Operation(name="me", title="`me` from claims", load=identities, goal=0.40, expects='"permissions":["create:')
+
+MAIN = (
+    Operation(name="get", title="GET by id", load=reads, goal=0.65, expects='"sku":"SKU-'),
+    Operation(name="page", title="filtered page of 20, with total", load=pages(), goal=0.75, expects='"totalCount":'),
+    Operation(
+        name="include",
+        title="the same with an include",
+        load=pages("&include=category"),
+        goal=0.75,
+        expects='"category":{',
+    ),
+    Operation(name="create", title="create", load=creates, goal=0.60, expects='"sku":"B-'),
+    Operation(name="update", title="update", load=updates, goal=0.60, expects='"sku":"SKU-'),
+    Operation(name="batch", title="batch of 100", load=batches(100), goal=0.85, connections=8, expects='"created":100'),
+    Operation(
+        name="export",
+        title="export of a tenant's rows, CSV",
+        load=exports,
+        goal=0.95,
+        tool="client",
+        connections=4,
+        expects="SKU-",
+    ),
+    Operation(
+        name="import",
+        title="import of 1,000 rows",
+        load=imports,
+        goal=0.85,
+        tool="client",
+        connections=4,
+        expects='"imported":1000',
+    ),
+    LOGIN,
+    ME,
+)
+
+FURTHER = (
+    Operation(name="deep", title="deep page", load=deep_pages, connections=16, expects='"items":[{'),
+    Operation(
+        name="search", title="search, two words", load=lists("search=oak+kettle"), connections=16, expects='"items":[{'
+    ),
+    Operation(name="batch1000", title="batch of 1,000", load=batches(1_000), connections=4, expects='"created":1000'),
+    Operation(
+        name="walk",
+        title="keyset walk",
+        load=walk,
+        tool="client",
+        connections=8,
+        follow=walking,
+        on_floor=False,
+        expects='"nextCursor":',
+    ),
+    Operation(
+        name="refresh",
+        title="refresh",
+        load=logins,
+        tool="client",
+        connections=8,
+        follow=refreshing,
+        on_floor=False,
+        expects='"refreshToken":',
+    ),
+    replace(ME, name="mixed", title="`me` while logins run", goal=None, connections=32, beside=LOGIN),
+    replace(LOGIN, name="mixed-login", title="login while `me` runs", goal=None, beside=ME),
+)

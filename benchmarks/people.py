@@ -1,0 +1,54 @@
+"""Tenants and users, made by way of the service's own API, and their tokens."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+import httpx
+
+from benchmarks.failures import BenchmarkFailed
+from benchmarks.servers import ADMIN_EMAIL, ADMIN_PASSWORD, Server
+from benchmarks.world import PASSWORD, PERMISSIONS, User
+
+USERS_EACH = 5
+MOST_USERS = 50
+
+
+def make_people(service: Server, tenants: int) -> list[User]:
+    """Each tenant with a role of its own and some users who hold it; of many tenants each has one user."""
+    each = max(1, min(USERS_EACH, MOST_USERS // tenants))
+    with httpx.Client(base_url=service.address, timeout=30.0) as client:
+        admin = token(client, ADMIN_EMAIL, ADMIN_PASSWORD)
+        return [user for number in range(tenants) for user in _tenant(client, admin, number, each)]
+
+
+def _tenant(client: httpx.Client, admin: str, number: int, users: int) -> Iterable[User]:
+    identifier = f"bench-{number}"
+    tenant = _post(client, "/api/tenants", admin, {"name": f"Tenant {number}", "identifier": identifier})
+    inside = _post(client, "/api/auth/switch-tenant", admin, {"tenantId": tenant["id"]})["token"]
+    _post(client, "/api/roles", inside, {"name": "Clerk", "permissions": PERMISSIONS})
+    for one in range(users):
+        email = f"user-{one}@{identifier}.example.com"
+        body = {"email": email, "password": PASSWORD, "fullName": f"User {one}", "roles": ["Clerk"]}
+        made = _post(client, "/api/users", inside, body)
+        yield User(UUID(made["id"]), UUID(tenant["id"]), email)
+
+
+def tokens(server: Server, users: Iterable[User]) -> dict[UUID, str]:
+    """Each user's, by login."""
+    with httpx.Client(base_url=server.address, timeout=30.0) as client:
+        return {user.id: token(client, user.email, PASSWORD) for user in users}
+
+
+def token(client: httpx.Client, email: str, password: str) -> str:
+    body = {"email": email, "password": password, "isPasswordEncrypted": False}
+    return str(_post(client, "/api/auth/login", None, body)["token"])
+
+
+def _post(client: httpx.Client, path: str, bearer: str | None, body: dict[str, Any]) -> dict[str, Any]:
+    headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
+    answer = client.post(path, json=body, headers=headers)
+    if not answer.is_success:
+        raise BenchmarkFailed(f"POST {path} answered {answer.status_code}: {answer.text[:300]}")
+    data: dict[str, Any] = answer.json()["data"]
+    return data

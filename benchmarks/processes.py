@@ -1,0 +1,86 @@
+"""What processes cost, read from /proc, and on which cores they may run."""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+KIB_IN_MIB = 1024
+
+
+def tree(root: int) -> list[int]:
+    """A process and all that descend from it."""
+    children: dict[int, list[int]] = {}
+    for pid in _pids():
+        children.setdefault(parent(pid), []).append(pid)
+    found, waiting = [], [root]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children.get(found[-1], [])
+    return found
+
+
+def parent(pid: int) -> int:
+    return int(_stat(pid)[1] or 0)
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Spent so far in user and system mode, with what their own ended children spent."""
+    return sum(sum(map(int, _stat(pid)[11:15])) for pid in pids) / TICKS
+
+
+def resident_mib(pids: Iterable[int]) -> float:
+    """Of the largest of them: the process that answers requests."""
+    return max((_status_kib(pid, "VmRSS:") for pid in pids), default=0) / KIB_IN_MIB
+
+
+def peak_mib(pids: Iterable[int]) -> float:
+    return max((_status_kib(pid, "VmHWM:") for pid in pids), default=0) / KIB_IN_MIB
+
+
+def cores() -> tuple[list[int], list[int]]:
+    """Where the server runs, and where load and databases do; one core alone has to serve for both."""
+    first, *others = sorted(os.sched_getaffinity(0))
+    return [first], others or [first]
+
+
+@contextmanager
+def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
+    """Holds a process and its descendants on some cores; False where that is not allowed."""
+    before = {one: os.sched_getaffinity(one) for one in tree(pid)}
+    try:
+        for one in before:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(one, to)
+    except PermissionError:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        widest = set().union(*before.values())
+        for one in tree(pid):
+            with suppress(ProcessLookupError, PermissionError):
+                os.sched_setaffinity(one, before.get(one, widest))
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields behind the name, which may hold blanks; zeros for a process that is gone."""
+    try:
+        return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return ["0"] * 50
+
+
+def _status_kib(pid: int, name: str) -> int:
+    try:
+        lines = (PROC / str(pid) / "status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)

@@ -1,0 +1,102 @@
+"""``docs/performance.md`` and its plots, from what was measured."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import svg, table
+from benchmarks.growth import Step
+from benchmarks.measures import Reading, Row
+from benchmarks.operations import Operation
+from benchmarks.runner import Plan, Results
+
+INTRODUCTION = """# Performance
+
+Written by `make bench`, which measures the service against a *floor*: Litestar, asyncpg and msgspec by hand for one
+table, with a token check and a tenant filter, and no limits, revocation, registry or generality (`benchmarks/`). Both
+servers hold the same rows, run as one process each on the same core, and are asked the same requests in turn. The
+service has everything on; limits are counted and shown, but refuse nothing (`TENANTRY_RATE_LIMITS=count`)."""
+
+READING = """The ratio is the service's rate by the floor's, the median over the rounds of each round's own ratio.
+Figures with an arrow are the floor's and then the service's: milliseconds for the median and the slowest hundredth of
+requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that its process had until
+then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the floor's."""
+
+
+def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> Path:
+    plots = docs / "performance"
+    plots.mkdir(parents=True, exist_ok=True)
+    for name, text in _plots(plan, results):
+        (plots / f"{name}.svg").write_text(text)
+    report = docs / "performance.md"
+    report.write_text("\n".join(_lines(plan, results, machine)) + "\n")
+    return report
+
+
+def _plots(plan: Plan, results: Results) -> Iterator[tuple[str, str]]:
+    ratios = [(row.title, row.ratio, row.goal) for row in results.rows(_main(plan))]
+    yield "ratios", svg.bars("The service's rate, as a part of the floor's; the marks are the goals", ratios)
+    for what, steps in results.steps.items():
+        yield what, svg.lines(f"Cost by {what}", what, "ms, median", _series(steps, lambda one: one.p50))
+
+
+def _main(plan: Plan) -> list[Operation]:
+    return [one for one in plan.operations if one.goal is not None]
+
+
+def _series(steps: Sequence[Step], figure: Callable[[Reading], float]) -> dict[str, list[svg.Point]]:
+    series: dict[str, list[svg.Point]] = {}
+    for step in steps:
+        series.setdefault(step.operation.split(",")[0], []).append((step.amount, figure(step.service)))
+    return series
+
+
+def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str]:
+    size, main = plan.size, results.rows(_main(plan))
+    yield INTRODUCTION
+    yield f"\n{size.rows:,} products over {size.tenants:,} tenants, each with {size.categories_each:,} categories;"
+    yield f"medians of {plan.rounds} rounds of {plan.timing.seconds:g} seconds.\n"
+    yield "Measured on:\n"
+    yield from (f"- {line}" for line in machine)
+    yield f"\n## Against the floor\n\n{table.ratios(main)}\n"
+    yield f"![Ratios](performance/ratios.svg)\n\n{READING}"
+    yield from _missed(main)
+    yield f"\n## Further operations\n\n{table.ratios(results.rows(_further(plan)))}"
+    yield f"\nWithout a counterpart:\n\n{table.alone(results.alone_rows(plan.operations))}"
+    yield "\n## Start and memory\n"
+    yield from (f"- {one.name}: ready in {one.ready_in:.2f} s, {one.idle:.0f} MiB" for one in results.standing)
+    for what, steps in results.steps.items():
+        yield f"\n## More {what}\n\n{_steps(what, steps)}\n\n![Cost by {what}](performance/{what}.svg)"
+
+
+def _further(plan: Plan) -> list[Operation]:
+    return [one for one in plan.operations if one.goal is None]
+
+
+def _missed(rows: Sequence[Row]) -> Iterator[str]:
+    missed = [row for row in rows if not row.reached]
+    if missed:
+        yield "\nMissed:\n"
+        yield from (
+            f"- {row.title}: {row.ratio:.2f} ({row.lowest:.2f} to {row.highest:.2f}) of {row.goal or 0:.2f}, "
+            f"99th percentile {row.p99_ratio:.1f} times the floor's"
+            for row in missed
+        )
+
+
+def _steps(label: str, steps: Sequence[Step]) -> str:
+    head = ("operation", label, "floor /s", "service /s", "ratio", "p50 ms", "CPU s/1,000", "database CPU")
+    return table.markdown(head, [_step(one) for one in steps])
+
+
+def _step(one: Step) -> list[str]:
+    service = one.service
+    return [
+        one.operation,
+        f"{one.amount:,}",
+        table.rate(one.floor.rate),
+        table.rate(service.rate),
+        f"{service.rate / one.floor.rate:.2f}",
+        table.number(service.p50),
+        table.number(service.cpu),
+        table.number(service.database_cpu),
+    ]

@@ -1,0 +1,90 @@
+"""The order of a benchmark: rounds over operations, both servers in turn; then what grows."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+
+from benchmarks.bench import Bench, Timing, opened
+from benchmarks.failures import BenchmarkFailed
+from benchmarks.growth import ENTITIES, ROWS, TENANTS, Step, by_connections, by_size
+from benchmarks.measures import Pair, Reading, Row, medians, row
+from benchmarks.operations import Operation
+from benchmarks.world import Size
+
+Urls = tuple[str, str]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    size: Size
+    timing: Timing
+    rounds: int
+    operations: Sequence[Operation]
+    grows: bool
+
+
+class Standing(Struct, frozen=True):
+    """Seconds from its start until a server answers that it is ready, and MiB before its first load."""
+
+    name: str
+    ready_in: float
+    idle: float
+
+
+@dataclass
+class Results:
+    """``pairs`` and ``alone`` by the operation's name; ``failures`` are sentences, and make the whole fail."""
+
+    pairs: dict[str, list[Pair]] = field(default_factory=dict)
+    alone: dict[str, list[Reading]] = field(default_factory=dict)
+    standing: list[Standing] = field(default_factory=list)
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def rows(self, operations: Sequence[Operation]) -> list[Row]:
+        return [
+            row(one.name, one.title, one.goal, self.pairs[one.name]) for one in operations if one.name in self.pairs
+        ]
+
+    def alone_rows(self, operations: Sequence[Operation]) -> list[tuple[str, Reading]]:
+        return [(one.title, medians(self.alone[one.name])) for one in operations if one.name in self.alone]
+
+
+async def carry_out(plan: Plan, urls: Urls) -> Results:
+    results = Results()
+    started = time.monotonic()
+    async with opened(*urls, plan.size, plan.timing) as bench:
+        results.standing = [Standing(one.name, one.ready_in, one.idle) for one in bench.servers]
+        print(f"prepared in {time.monotonic() - started:.0f} s", flush=True)
+        for number in range(plan.rounds):
+            await _round(bench, plan.operations, number, results)
+        if plan.grows:
+            results.steps["connections"] = await by_connections(bench)
+    if plan.grows:
+        results.steps["rows"] = await by_size(urls, plan.timing, ROWS, "rows")
+        results.steps["tenants"] = await by_size(urls, plan.timing, TENANTS, "tenants")
+        results.steps["entities"] = await by_size(urls, plan.timing, ENTITIES, "entities")
+    return results
+
+
+async def _round(bench: Bench, operations: Sequence[Operation], number: int, results: Results) -> None:
+    for operation in operations:
+        if operation.name in results.failures:
+            continue
+        try:
+            await _measure(bench, operation, number, results)
+        except BenchmarkFailed as failure:
+            results.failures[operation.name] = str(failure)
+            print(f"round {number + 1}: {operation.title}: FAILED", flush=True)
+
+
+async def _measure(bench: Bench, operation: Operation, number: int, results: Results) -> None:
+    if operation.on_floor:
+        pair = await bench.pair(operation, floor_first=number % 2 == 0)
+        results.pairs.setdefault(operation.name, []).append(pair)
+        print(f"round {number + 1}: {operation.title}: {pair.service.rate / pair.floor.rate:.2f}", flush=True)
+    else:
+        reading = await bench.run(operation, bench.service)
+        results.alone.setdefault(operation.name, []).append(reading)
+        print(f"round {number + 1}: {operation.title}: {reading.rate:,.0f}/s", flush=True)

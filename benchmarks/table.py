@@ -1,0 +1,77 @@
+"""The table of ratios, as lines of Markdown that read well in a terminal too."""
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.measures import SLOWEST_P99, Reading, Row
+
+HEAD = (
+    "operation",
+    "floor /s",
+    "service /s",
+    "ratio",
+    "goal",
+    "p50 ms",
+    "p99 ms",
+    "p99 ratio",
+    "CPU s/1,000",
+    "database CPU",
+    "MiB",
+)
+ALONE = ("operation", "service /s", "p50 ms", "p99 ms", "CPU s/1,000", "database CPU", "MiB")
+
+
+def ratios(rows: Sequence[Row]) -> str:
+    return markdown(HEAD, [list(_cells(row)) for row in rows])
+
+
+def alone(readings: Sequence[tuple[str, Reading]]) -> str:
+    """What the floor has no counterpart for."""
+    return markdown(ALONE, [[title, *_figures(one)] for title, one in readings])
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    rule = [":" + "-" * (widths[0] - 1), *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(_line(cells, widths) for cells in (head, rule, *lines))
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    return "| " + " | ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]) + " |"
+
+
+def _cells(row: Row) -> Iterator[str]:
+    floor, service = row.floor, row.service
+    yield row.title
+    yield rate(floor.rate)
+    yield rate(service.rate)
+    yield f"{row.ratio:.2f}" + (" ✗" if row.goal is not None and row.ratio < row.goal else "")
+    yield "" if row.goal is None else f"{row.goal:.2f}"
+    yield f"{number(floor.p50)} → {number(service.p50)}"
+    yield f"{number(floor.p99)} → {number(service.p99)}"
+    yield f"{row.p99_ratio:.1f}" + (" ✗" if row.p99_ratio > SLOWEST_P99 else "")
+    yield f"{number(floor.cpu)} → {number(service.cpu)}"
+    yield f"{number(floor.database_cpu)} → {number(service.database_cpu)}"
+    yield f"{floor.memory:.0f} → {service.memory:.0f}"
+
+
+def _figures(one: Reading) -> list[str]:
+    return [
+        rate(one.rate),
+        number(one.p50),
+        number(one.p99),
+        number(one.cpu),
+        number(one.database_cpu),
+        f"{one.memory:.0f}",
+    ]
+
+
+def rate(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def number(value: float) -> str:
+    """Three digits that say something."""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"

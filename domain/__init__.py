@@ -1,0 +1,1 @@
+"""The rules: standard library and msgspec only, no I/O, no clock."""

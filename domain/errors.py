@@ -1,0 +1,184 @@
+"""What can go wrong, one class per code of the specification; HTTP numbers stand in adapters/http/errors.py alone."""
+
+import difflib
+from collections.abc import Callable, Coroutine, Iterable
+from functools import wraps
+from typing import Any, ClassVar, ParamSpec, TypeVar
+
+from msgspec import Struct
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TRIES = 5
+"""How often a use case is begun that others keep rolling back."""
+
+
+class FieldError(Struct, frozen=True):
+    """One wrong field: its wire name (``items[3].price``) and a sentence that says what it takes."""
+
+    field: str
+    message: str
+
+
+class Error(Exception):
+    """Anything a caller is told; ``fields`` names what was wrong where it can be said."""
+
+    code: ClassVar[str]
+    sentence: ClassVar[str]
+
+    def __init__(self, message: str | None = None, fields: Iterable[FieldError] = ()) -> None:
+        self.message = message or self.sentence
+        self.fields = tuple(fields)
+        super().__init__(self.message)
+
+
+class ValidationError(Error):
+    code = "VALIDATION_ERROR"
+    sentence = "The request is not valid."
+
+    @classmethod
+    def on(cls, field: str, message: str) -> "ValidationError":
+        return cls(fields=(FieldError(field, message),))
+
+
+class BadRequest(Error):
+    code = "BAD_REQUEST"
+    sentence = "The request is malformed."
+
+
+class Unauthorized(Error):
+    code = "UNAUTHORIZED"
+    sentence = "Authentication is required."
+
+
+class TokenInvalid(Unauthorized):
+    code = "TOKEN_INVALID"
+    sentence = "The token is not valid."
+
+
+class TokenExpired(Unauthorized):
+    code = "TOKEN_EXPIRED"
+    sentence = "The token has expired."
+
+
+class InvalidCredentials(Error):
+    code = "INVALID_CREDENTIALS"
+    sentence = "The e-mail or the password is wrong."
+
+
+class AccountLocked(Error):
+    code = "ACCOUNT_LOCKED"
+    sentence = "Too many failed attempts: the account is locked for a while."
+
+
+class AccountDisabled(Error):
+    code = "ACCOUNT_DISABLED"
+    sentence = "The account is disabled."
+
+
+class EmailNotConfirmed(Error):
+    code = "EMAIL_NOT_CONFIRMED"
+    sentence = "The e-mail address has not been confirmed yet."
+
+
+class Forbidden(Error):
+    code = "FORBIDDEN"
+    sentence = "This is not allowed with your permissions."
+
+
+class NotFound(Error):
+    """Unknown, foreign, deleted and malformed ids alike: the sentence never says which."""
+
+    code = "NOT_FOUND"
+    sentence = "There is nothing here."
+
+
+class MethodNotAllowed(Error):
+    code = "METHOD_NOT_ALLOWED"
+    sentence = "This path does not take this method."
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self.allowed = tuple(allowed)
+        super().__init__()
+
+
+class Conflict(Error):
+    code = "CONFLICT"
+    sentence = "This clashes with what is stored."
+
+    @classmethod
+    def on(cls, field: str, message: str) -> "Conflict":
+        return cls(message, fields=(FieldError(field, message),))
+
+
+class PreconditionFailed(Error):
+    code = "PRECONDITION_FAILED"
+    sentence = "It has changed since you read it."
+
+
+class PayloadTooLarge(Error):
+    code = "PAYLOAD_TOO_LARGE"
+    sentence = "The body is too large."
+
+
+class UnsupportedMediaType(Error):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    sentence = "This content type is not taken here."
+
+
+class UnprocessableEntity(Error):
+    code = "UNPROCESSABLE_ENTITY"
+    sentence = "A business rule refuses this."
+
+
+class RateLimited(Error):
+    code = "RATE_LIMITED"
+    sentence = "Too many requests."
+
+    def __init__(self, retry_after: int) -> None:
+        self.retry_after = retry_after
+        super().__init__()
+
+
+class TooBusy(Error):
+    """The queue before the password hashes is full: nothing was checked, nothing was counted."""
+
+    code = "RATE_LIMITED"
+    sentence = "Too many logins at this moment: try again in a second."
+
+
+class ServiceUnavailable(Error):
+    code = "SERVICE_UNAVAILABLE"
+    sentence = "The service cannot answer this now: try again shortly."
+
+
+class Contended(ServiceUnavailable):
+    """Rolled back because others changed the same rows: nothing is stored, and the same can be tried at once."""
+
+
+def retried(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Tries again what lost against others, a bounded number of times: for what may as well be done from its start."""
+
+    @wraps(use_case)
+    async def insistent(*args: P.args, **named: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                return await use_case(*args, **named)
+            except Contended:
+                continue
+        return await use_case(*args, **named)
+
+    return insistent
+
+
+class InternalError(Error):
+    code = "INTERNAL_ERROR"
+    sentence = "Something went wrong on our side."
+
+
+def unknown_name(name: str, known: Iterable[str]) -> str:
+    """The sentence for a name that means nothing here, with the nearest one that does."""
+    by_case = {one.lower(): one for one in known}
+    near = difflib.get_close_matches(name.lower(), by_case, n=1)
+    return f"is not known; did you mean {by_case[near[0]]!r}?" if near else "is not known"

@@ -1,0 +1,97 @@
+"""How often a caller may ask: the specification's two tables, and what a counted request comes to."""
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+MINUTE = timedelta(minutes=1)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Limit(Struct, frozen=True):
+    """At most ``count`` requests in any ``window``, counted per caller under ``name``."""
+
+    name: str
+    count: int
+    window: timedelta = MINUTE
+
+
+class Verdict(Struct, frozen=True):
+    """``reset`` is the epoch second at which the oldest counted request leaves the window."""
+
+    allowed: bool
+    limit: int
+    remaining: int
+    reset: int
+    retry_after: int = 0
+
+
+class Counted(Struct, frozen=True):
+    """What a log of requests came to; times are microseconds of the epoch, None when there is no such request.
+
+    ``leaver`` is the request that must leave the window before another one is let in.
+    """
+
+    allowed: bool
+    length: int
+    oldest: int | None
+    leaver: int | None = None
+
+
+def verdict_of(limit: Limit, counted: Counted, now: int) -> Verdict:
+    window = limit.window // MICROSECOND
+    oldest = now if counted.oldest is None else counted.oldest
+    wait = 0 if counted.allowed else (now if counted.leaver is None else counted.leaver) + window - now
+    return Verdict(
+        allowed=counted.allowed,
+        limit=limit.count,
+        remaining=max(0, limit.count - counted.length),
+        reset=_seconds(oldest + window),
+        retry_after=0 if counted.allowed else max(1, _seconds(wait)),
+    )
+
+
+def _seconds(microseconds: int) -> int:
+    """Rounded up, so that who waits that long is not too early."""
+    return -(-microseconds // 1_000_000)
+
+
+class Hit(Struct, frozen=True):
+    """One request to be counted: against which limit, and for whom (``user:…``, ``address:…``, ``email:…``)."""
+
+    limit: Limit
+    caller: str
+
+
+LOGIN = Limit("login", 10)
+REGISTER = Limit("register", 5)
+RESET = Limit("request-password-reset", 3)
+RESEND = Limit("resend-confirmation", 3)
+
+_ENTITY_COUNTS = {
+    "create": 100,
+    "update": 100,
+    "delete": 50,
+    "page": 500,
+    "read": 1000,
+    "create-batch": 10,
+    "update-batch": 10,
+    "delete-batch": 10,
+    "export": 5,
+    "import": 5,
+    "restore": 50,
+}
+
+
+def endpoint_limit(name: str) -> Limit:
+    """Endpoints that the tables do not list."""
+    return Limit(name, 100)
+
+
+def entity_limit(plural: str, operation: str) -> Limit:
+    return Limit(f"{plural}.{operation}", _ENTITY_COUNTS.get(operation, 100))
+
+
+def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
+    """What the caller is shown when several limits counted: a refusal first, then the least that remains."""
+    return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))

@@ -1,0 +1,1 @@
+"""The doors: settings, wiring, the server and the command line."""

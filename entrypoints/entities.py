@@ -1,0 +1,132 @@
+"""From the names in ENTITIES to what is served: the registry, endpoints beside it, and where migrations are kept."""
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from domain.entity import Registry
+from domain.own_entities import OWN_ENTITIES
+from domain.registry import DeclarationError, build_registry
+
+if TYPE_CHECKING:
+    from adapters.http.app import OwnEndpoints  # most commands serve nothing, and do without it
+
+OWN_PACKAGE = "domain"
+
+
+class EntitiesError(Exception):
+    """The declarations cannot be served; the message lists every mistake, one a line."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        lines = "\n".join(f"  - {one}" for one in mistakes)
+        super().__init__(f"The entity declarations cannot be served:\n{lines}")
+
+
+def load_registry(names: Sequence[str]) -> Registry:
+    """The service's own entities and those that the modules declare. Raises EntitiesError."""
+    declared: list[type[Struct]] = list(OWN_ENTITIES)
+    mistakes: list[str] = []
+    for name in dict.fromkeys(names):
+        try:
+            declared += _declared_in(_module(name), name)
+            _endpoints_in(_module(name), name)
+        except EntitiesError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise EntitiesError(mistakes)
+    try:
+        return build_registry(declared)
+    except DeclarationError as error:
+        raise EntitiesError(error.mistakes) from None
+
+
+def load_endpoints(names: Sequence[str]) -> "tuple[OwnEndpoints, ...]":
+    """What the modules' ENDPOINTS add beside the endpoints of their entities. Raises EntitiesError."""
+    return tuple(made for name in dict.fromkeys(names) for made in _endpoints_in(_module(name), name))
+
+
+def _endpoints_in(module: ModuleType, name: str) -> Iterator["OwnEndpoints"]:
+    given = getattr(module, "ENDPOINTS", ())
+    if not isinstance(given, tuple | list) or not all(callable(one) for one in given):
+        raise EntitiesError([f"{name}: ENDPOINTS is a tuple of functions that answer with endpoints."])
+    return iter(given)
+
+
+def migration_folders(names: Sequence[str]) -> list[Path]:
+    """A folder ``migrations`` beside each file that is not of this package, in the order of ENTITIES."""
+    files = [Path(file) for name in names if (file := _module(name).__file__) and not _is_own(name)]
+    return list(dict.fromkeys(file.resolve().parent / "migrations" for file in files))
+
+
+def _is_own(name: str) -> bool:
+    return name.startswith(f"{OWN_PACKAGE}.") and not name.endswith(".py")
+
+
+def _declared_in(module: ModuleType, name: str) -> Iterator[type[Struct]]:
+    entities = getattr(module, "ENTITIES", None)
+    if not isinstance(entities, tuple | list):
+        raise EntitiesError([f"{name} has no ENTITIES: a tuple of the structs that it declares."])
+    for one in entities:
+        if not (isinstance(one, type) and issubclass(one, Struct)):
+            raise EntitiesError([f"{name}: ENTITIES holds {one!r}, which is no msgspec Struct."])
+    return iter(entities)
+
+
+def _module(name: str) -> ModuleType:
+    """A path when it ends in .py, else the name of a module, looked for in the working directory as well."""
+    try:
+        return _from_file(Path(name)) if name.endswith(".py") else _imported(name)
+    except EntitiesError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a user's file may raise anything, and is told where
+        raise EntitiesError([f"{name} cannot be imported: {_where(error)}"]) from None
+
+
+def _imported(name: str) -> ModuleType:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise EntitiesError([f"{name} is no module that can be imported."]) from None
+
+
+def _from_file(path: Path) -> ModuleType:
+    """Known by its full path, so that the same file named twice is one module."""
+    full = path.expanduser().resolve()
+    if not full.is_file():
+        raise EntitiesError([f"{path} is no file."])
+    name = str(full.with_suffix(""))
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, full)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _where(error: Exception) -> str:
+    """The error and the line that raised it, without a traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    said = f"{type(error).__name__}: {error}"
+    if isinstance(error, SyntaxError) or not frames:
+        return said
+    return f"{said} (line {frames[-1].lineno} of {frames[-1].filename})"

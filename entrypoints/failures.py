@@ -1,0 +1,29 @@
+"""What a person can do something about, said without a traceback."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from adapters.joserfc import WrongSecretKey
+from domain.errors import Error, ServiceUnavailable
+from entrypoints.refusals import SETTINGS, UNAVAILABLE, Refusal
+
+
+@asynccontextmanager
+async def explained() -> AsyncIterator[None]:
+    try:
+        yield
+    except WrongSecretKey as error:
+        raise Refusal(str(error), SETTINGS) from None
+    except ServiceUnavailable as error:
+        raise Refusal(f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE) from None
+    except asyncpg.PostgresError as error:
+        raise Refusal(f"The database refuses: {error}.", UNAVAILABLE) from None
+    except Error as error:
+        fields = [f"  {one.field}: {one.message}" for one in error.fields]
+        raise Refusal("\n".join([error.message, *fields])) from None
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

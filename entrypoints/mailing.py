@@ -1,0 +1,31 @@
+"""How mail is written and leaves, as the settings say."""
+
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from adapters.mail.files import FileMailer
+from adapters.mail.letters import JinjaLetters
+from adapters.mail.smtp import SmtpMailer
+from adapters.mail.smtp_url import read_smtp_url
+from application.ports.database import WholeDatabase
+from application.ports.post import Mailer
+from application.ports.world import Clock
+from application.post import Pages, Relay
+from entrypoints.settings import Settings
+
+
+def mailer_of(settings: Settings) -> Mailer:
+    """By SMTP where a server is named, else into files."""
+    if settings.smtp_url is None:
+        return FileMailer(settings.data_dir / "mail", settings.mail_from)
+    return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
+
+
+def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> Relay:
+    assert settings.secret_key is not None
+    return Relay(
+        database=database,
+        letters=JinjaLetters(settings.docs_title),
+        mailer=mailer,
+        secrets=DerivedLinkSecrets(settings.secret_key.reveal()),
+        clock=clock,
+        pages=Pages(confirm=settings.confirm_url, reset=settings.reset_url),
+    )

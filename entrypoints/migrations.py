@@ -1,0 +1,76 @@
+"""Bringing the database up to date: at the start, on command, and after a declaration has changed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from adapters.postgres.migrations.pending import VERSIONS, pending
+from domain.entity import Registry
+from entrypoints.entities import load_registry, migration_folders
+from entrypoints.refusals import MIGRATIONS, Refusal
+from entrypoints.settings import Settings
+
+WRITE = 'tenantry migrate --write "what has changed"'
+
+
+async def ensure_migrated(settings: Settings, registry: Registry) -> None:
+    """Migrates, unless that is left to ``tenantry migrate``. Raises Refusal while anything is missing."""
+    url, folders = _url(settings), _folders(settings)
+    missing = await pending(url, registry, folders)
+    if not missing:
+        return
+    if not settings.migrate:
+        raise Refusal(
+            _listed("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off)."),
+            MIGRATIONS,
+        )
+    await _upgrade(url, registry, folders)
+
+
+async def migrate(settings: Settings) -> str:
+    await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
+    return "The database is up to date."
+
+
+async def check_migrations(settings: Settings) -> str:
+    missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
+    if missing:
+        raise Refusal(_listed("The database is not up to date", missing, "Run: tenantry migrate"), MIGRATIONS)
+    return "The database is up to date."
+
+
+async def write_and_migrate(settings: Settings, message: str) -> str:
+    """The file goes beside the last module of ENTITIES that is not our own."""
+    from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415  # Alembic is slow to import
+
+    registry, folders = load_registry(settings.entities), _folders(settings)
+    folders[-1].mkdir(parents=True, exist_ok=True)
+    written = await write_migration(_url(settings), registry, message, folders)
+    if written is None:
+        return "The database is what the entities declare: there is nothing to write."
+    notes = [f"Note: {note}" for note in written.notes]
+    applied = await migrate(settings)
+    return "\n".join([f"Wrote {written.path}: read it, and keep it with your entities.", *notes, applied])
+
+
+async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> None:
+    from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415  # Alembic is slow to import
+
+    if missing := await upgrade(url, registry, folders):
+        raise Refusal(_undeclared(missing), MIGRATIONS)
+
+
+def _undeclared(missing: Sequence[str]) -> str:
+    return _listed("The database lacks what the entities declare", missing, f"Run: {WRITE}")
+
+
+def _listed(title: str, lines: Sequence[str], way_out: str) -> str:
+    return "\n".join([f"{title}:", *(f"  - {line}" for line in lines), way_out])
+
+
+def _url(settings: Settings) -> str:
+    assert settings.database_url is not None
+    return settings.database_url.reveal()
+
+
+def _folders(settings: Settings) -> list[Path]:
+    return [VERSIONS, *migration_folders(settings.entities)]

@@ -1,0 +1,18 @@
+"""What happens before anybody is served: migrations, the signing keys, the first start."""
+
+from entrypoints.entities import load_registry
+from entrypoints.migrations import ensure_migrated
+from entrypoints.settings import Settings
+from entrypoints.wiring import assemble
+from entrypoints.worlds import open_world
+
+
+async def prepare(settings: Settings) -> str | None:
+    """Answers the first super-admin's password when it was generated now."""
+    registry = load_registry(settings.entities)
+    await ensure_migrated(settings, registry)
+    async with open_world(settings, registry) as world:
+        services = assemble(world, settings)
+        await services.signing_keys.ensure()
+        given = settings.admin_password.reveal() if settings.admin_password else None
+        return await services.first_start.prepare(settings.admin_email, given)

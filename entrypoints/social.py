@@ -1,0 +1,17 @@
+"""The social providers that the settings turn on."""
+
+from adapters.social import HttpSocialProviders, Registered
+from application.ports.world import Clock
+from entrypoints.settings import Settings
+
+
+def social_providers(settings: Settings, clock: Clock) -> HttpSocialProviders:
+    registered = {
+        name: Registered(
+            client_id=one.client_id,
+            client_secret=one.client_secret.reveal() if one.client_secret else "",
+            base_url=one.base_url,
+        )
+        for name, one in settings.social.items()
+    }
+    return HttpSocialProviders(registered, clock.now)

@@ -1,0 +1,244 @@
+"""Redis really stopped, killed and started again: nothing waits, nothing fails, and all recovers by itself."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.batch import PATIENCE, Batch
+from adapters.redis.breaker import FIRST_PAUSE, LONGEST_PAUSE, Breaker
+from adapters.redis.cache import RedisCache
+from adapters.redis.lease import Lease, Times
+from adapters.system import SystemClock
+from application.ports.admissions import Admissions
+from domain.limits import Hit, Limit
+from tests.redis_server import RedisServer
+from tests.shared_memories import NothingDue
+
+NAME = "user:a"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+async def batch(server: RedisServer) -> AsyncIterator[Batch]:
+    batch = Batch(server.url)
+    yield batch
+    await batch.close()
+
+
+def opened(batch: Batch, times: Times) -> RedisAdmissions:
+    return RedisAdmissions(Lease(batch, NothingDue(), times), MemoryAdmissions(SystemClock()))
+
+
+@pytest.fixture
+async def admissions(batch: Batch) -> RedisAdmissions:
+    admissions = opened(batch, Times(lifetime=60))
+    assert await admissions.renew()
+    return admissions
+
+
+async def becomes_shared(admissions: Admissions) -> None:
+    deadline = time.monotonic() + 10
+    while not await admissions.is_shared():
+        assert time.monotonic() < deadline, "it does not recover"
+        await asyncio.sleep(0.01)
+
+
+async def known(admissions: Admissions, number: int) -> None:
+    ticket = (await admissions.admit((), [NAME])).ticket
+    assert ticket is not None
+    await admissions.remember({NAME: number}, ticket)
+
+
+async def certain(admissions: Admissions) -> int | None:
+    counts = (await admissions.admit((), [NAME])).counts
+    return None if counts is None else counts[NAME]
+
+
+async def test_a_killed_server_degrades_and_a_new_one_knows_no_counts(
+    server: RedisServer, admissions: RedisAdmissions
+) -> None:
+    await known(admissions, 4)
+    server.kill()
+    hit = Hit(Limit("killed", 3), "user:a")
+    answers = [await admissions.admit([hit], [NAME]) for _ in range(5)]
+    assert [answer.verdicts[0].allowed for answer in answers] == [True, True, True, False, False]
+    assert {(answer.counts is None, answer.ticket) for answer in answers} == {(True, None)}
+    assert not await admissions.is_shared()
+    server.start()
+    await becomes_shared(admissions)
+    assert await certain(admissions) is None
+    assert await admissions.renew()
+    await known(admissions, 5)
+    assert await certain(admissions) == 5
+
+
+async def test_a_hung_server_delays_one_round_trip_and_no_more(
+    server: RedisServer, admissions: RedisAdmissions
+) -> None:
+    await known(admissions, 4)
+    server.send(signal.SIGSTOP)
+    began = time.monotonic()
+    assert await certain(admissions) is None
+    assert time.monotonic() - began < PATIENCE + 0.5
+    began = time.monotonic()
+    for _ in range(200):
+        assert await certain(admissions) is None
+    assert time.monotonic() - began < 0.2
+    server.send(signal.SIGCONT)
+    await becomes_shared(admissions)
+    assert await certain(admissions) == 4
+
+
+async def test_a_server_away_from_the_start_is_found_when_it_comes(
+    server: RedisServer, admissions: RedisAdmissions
+) -> None:
+    server.kill()
+    assert not await admissions.is_shared()
+    server.start()
+    await becomes_shared(admissions)
+
+
+async def test_a_count_raised_while_the_server_hung_is_known_to_it_before_the_change_is_answered(
+    server: RedisServer, admissions: RedisAdmissions
+) -> None:
+    await known(admissions, 4)
+    server.send(signal.SIGSTOP)
+    change = asyncio.create_task(raise_to(admissions, 5))
+    while await admissions.is_shared():
+        assert not change.done()
+    server.send(signal.SIGCONT)
+    await change
+    assert await certain(admissions) in (5, None)
+
+
+async def raise_to(admissions: RedisAdmissions, number: int) -> None:
+    async with admissions.raising([NAME]) as counts:
+        counts[NAME] = number
+
+
+async def test_a_count_that_cannot_be_told_is_answered_once_every_lease_is_over(
+    server: RedisServer, batch: Batch
+) -> None:
+    times = Times(lifetime=0.3, due=0.1, slack=0.05)
+    admissions = opened(batch, times)
+    server.kill()
+    began = time.monotonic()
+    await raise_to(admissions, 5)
+    assert times.until_known <= time.monotonic() - began < times.until_known + 1
+
+
+async def test_a_kept_lease_lives_on(batch: Batch) -> None:
+    admissions = opened(batch, Times(0.2, 0.1, 0.05))
+    async with admissions.kept():
+        deadline = time.monotonic() + 10
+        while (ticket := (await admissions.admit((), [NAME])).ticket) is None:
+            assert time.monotonic() < deadline
+        await admissions.remember({NAME: 4}, ticket)
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            assert await certain(admissions) == 4
+    deadline = time.monotonic() + 10
+    while await certain(admissions) is not None:
+        assert time.monotonic() < deadline
+
+
+async def test_an_idle_process_asks_redis_once_for_each_request(batch: Batch, admissions: RedisAdmissions) -> None:
+    await known(admissions, 4)
+    before = await commands_of(batch)
+    for _ in range(10):
+        await admissions.admit([Hit(Limit("idle", 100), "user:a")], [NAME])
+    assert await commands_of(batch) - before == 10 + 1  # and the question itself
+
+
+async def commands_of(batch: Batch) -> int:
+    """EVALSHA and INFO as clients sent them, without what scripts call."""
+    statistics: bytes = await batch.call(lambda _: ("INFO", "commandstats"))
+    lines = statistics.decode().splitlines()
+    calls = {line.split(":")[0]: int(line.split("calls=")[1].split(",")[0]) for line in lines if "calls=" in line}
+    return sum(calls.get(f"cmdstat_{name}", 0) for name in ("evalsha", "eval", "info", "ping", "get", "set"))
+
+
+async def test_a_refused_command_of_the_cache_harms_nobody_else(batch: Batch, admissions: RedisAdmissions) -> None:
+    await known(admissions, 4)
+    await batch.call(lambda _: ("RPUSH", "tenantry:cache:odd", "1"))
+    answers = await asyncio.gather(certain(admissions), RedisCache(batch).get("odd"), certain(admissions))
+    assert list(answers) == [4, None, 4]
+    assert await admissions.is_shared()
+
+
+async def test_scripts_that_the_server_forgot_are_taught_again(batch: Batch, admissions: RedisAdmissions) -> None:
+    await known(admissions, 4)
+    await batch.call(lambda _: ("SCRIPT", "FLUSH"))
+    assert await asyncio.gather(*(certain(admissions) for _ in range(20))) == [4] * 20
+    assert await admissions.is_shared()
+
+
+async def test_calls_of_one_moment_share_round_trips(batch: Batch) -> None:
+    def ping(_: str) -> tuple[str, ...]:
+        return ("PING",)
+
+    answers = await asyncio.gather(*(batch.call(ping) for _ in range(1_000)))
+    assert answers == [b"PONG"] * 1_000
+    (statistics,) = await asyncio.gather(batch.call(lambda _: ("CLIENT", "LIST")))
+    assert statistics.count(b"cmd=") == 1
+
+
+async def test_a_caller_who_leaves_takes_nobody_along(admissions: RedisAdmissions) -> None:
+    await known(admissions, 4)
+    tasks = [asyncio.create_task(certain(admissions)) for _ in range(10)]
+    await asyncio.sleep(0)
+    tasks[0].cancel()
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    assert answers[1:] == [4] * 9
+
+
+async def test_a_replica_is_not_believed(server: RedisServer, batch: Batch, admissions: RedisAdmissions) -> None:
+    await known(admissions, 4)
+    await batch.call(lambda _: ("REPLICAOF", "127.0.0.1", "1"))
+    assert await certain(admissions) is None
+
+
+async def test_keys_carry_one_hash_tag_and_do_not_stay_for_ever(batch: Batch, admissions: RedisAdmissions) -> None:
+    await admissions.admit([Hit(Limit("login", 3), "user:a")], [])
+    await known(admissions, 4)
+    async with admissions.raising(["user:b"]):
+        keys = await batch.call(lambda _: ("KEYS", "*"))
+        assert len(keys) == 5
+        assert all(key.startswith(b"{tenantry}:") for key in keys)
+        assert all([await batch.call(partial(_time_to_live, key)) > 0 for key in keys])
+
+
+def _time_to_live(key: bytes, run_id: str) -> tuple[str, str]:
+    return ("TTL", key.decode())
+
+
+def test_pauses_grow_up_to_a_bound_and_end_with_success() -> None:
+    seconds = [0.0]
+    breaker = Breaker(lambda: seconds[0])
+    assert breaker.may_try
+    assert not breaker.is_open
+    breaker.failed()
+    assert breaker.is_open
+    assert not breaker.may_try
+    seconds[0] += FIRST_PAUSE
+    assert breaker.may_try
+    for _ in range(20):
+        breaker.failed()
+    seconds[0] += LONGEST_PAUSE
+    assert breaker.may_try
+    breaker.worked()
+    assert not breaker.is_open

@@ -1,0 +1,97 @@
+"""Whoever asks for a reset cannot tell by the clock whether an address has an account."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from time import perf_counter
+
+import pytest
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.cache import MemoryCache
+from adapters.memory.secrets import MemoryPasswords
+from adapters.memory.world import CountingIds, MovableClock
+from adapters.postgres.database import PostgresDatabase
+from application.accounts import Accounts, EmailForm, ResetForm
+from domain.audit import Client
+from domain.errors import ValidationError
+from domain.identity import Lockout
+from domain.scope import EveryTenant
+from tests.builders import NOW, user
+
+SAMPLES = 200
+HERE = Client(address="192.0.2.1", network="192.0.2.1")
+
+
+class PlainPasswords:
+    """As they are sent over TLS."""
+
+    async def read(self, text: str, is_encrypted: object, field: str) -> str:
+        return text
+
+
+@pytest.fixture
+async def accounts(postgres: PostgresDatabase) -> Accounts:
+    async with postgres.transaction(EveryTenant()) as tx:
+        for number in range(SAMPLES):
+            await tx.users.add(user(email=f"known{number}@example.com"))
+    clock = MovableClock(NOW)
+    return Accounts(
+        database=postgres,
+        passwords=MemoryPasswords(),
+        sent_passwords=PlainPasswords(),
+        revocations=MemoryAdmissions(clock),
+        cache=MemoryCache(clock),
+        clock=clock,
+        ids=CountingIds(),
+        lockout=Lockout(5, clock.now() - clock.now()),
+    )
+
+
+async def took(asked: Awaitable[object]) -> float:
+    began = perf_counter()
+    await asked
+    return perf_counter() - began
+
+
+def later(one: Sequence[float], other: Sequence[float]) -> float:
+    """How likely a sample of one is above a sample of the other: a half where they cannot be told apart."""
+    ranks = {time: rank for rank, time in enumerate(sorted((*one, *other)), 1)}
+    total = sum(ranks[time] for time in one)
+    return (total - len(one) * (len(one) + 1) / 2) / (len(one) * len(other))
+
+
+async def compared(ask: Callable[[str], Awaitable[object]]) -> float:
+    known, unknown = [], []
+    for number in range(20):
+        await ask(f"warm{number}@example.com")
+    for number in range(SAMPLES):
+        known.append(await took(ask(f"known{number}@example.com")))
+        unknown.append(await took(ask(f"nobody{number}@example.com")))
+    return later(known, unknown)
+
+
+async def test_asking_takes_as_long_for_an_unknown_address(accounts: Accounts) -> None:
+    chance = await compared(lambda email: accounts.request_link("reset", EmailForm(email=email)))
+    assert 0.35 < chance < 0.65, chance
+
+
+async def test_a_wrong_token_takes_as_long_for_an_unknown_address(accounts: Accounts) -> None:
+    async def reset(email: str) -> None:
+        with pytest.raises(ValidationError):
+            await accounts.reset_password(ResetForm(email=email, token="wrong", new_password="a new password"), HERE)
+
+    chance = await compared(reset)
+    assert 0.35 < chance < 0.65, chance
+
+
+async def test_the_comparison_would_tell_a_statement_more(accounts: Accounts) -> None:
+    """What this test is worth: the work that the relay does would show."""
+
+    async def work_before_answering(email: str) -> None:
+        await accounts.request_link("reset", EmailForm(email=email))
+        async with accounts.database.transaction(EveryTenant()) as tx:
+            if email.startswith("known"):
+                standing = await tx.users.standing_by_email(email)
+                assert standing is not None
+                await tx.one_time_tokens.forget(standing.user.id, ["reset"], NOW)
+
+    assert await compared(work_before_answering) > 0.65

@@ -1,0 +1,42 @@
+"""Valid objects; a test states only what matters to it."""
+
+from datetime import UTC, datetime
+from itertools import count
+from uuid import UUID
+
+from domain.identity import Role, User
+from domain.sessions import Session
+from domain.tenants import Tenant
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
+
+_numbers = count(1)
+
+
+def new_id() -> UUID:
+    """Later ones sort after earlier ones."""
+    return UUID(int=0x0192_0000_0000_7000_8000 << 48 | next(_numbers))
+
+
+def user(**given: object) -> User:
+    user_id = new_id()
+    email = str(given.get("email", f"user{user_id.int & 0xFFFF}@example.com"))
+    values = {"id": user_id, "email": email, "email_key": email.lower(), "full_name": "Ada Example"}
+    return User(**{**values, "created_at": NOW, "updated_at": NOW, **given})  # type: ignore[arg-type]
+
+
+def tenant(**given: object) -> Tenant:
+    tenant_id = new_id()
+    identifier = f"tenant-{tenant_id.int & 0xFFFF}"
+    values = {"id": tenant_id, "name": "Example", "identifier": identifier, "created_at": NOW}
+    return Tenant(**{**values, **given})  # type: ignore[arg-type]
+
+
+def role(tenant_id: UUID | None, **given: object) -> Role:
+    role_id = new_id()
+    return Role(**{"id": role_id, "tenant_id": tenant_id, "name": f"Role {role_id.int & 0xFFFF}", **given})  # type: ignore[arg-type]
+
+
+def session(user_id: UUID, **given: object) -> Session:
+    values = {"id": new_id(), "user_id": user_id, "tenant_id": None, "counter": 0}
+    return Session(**{**values, "created_at": NOW, "rotated_at": NOW, **given})  # type: ignore[arg-type]

@@ -1,0 +1,126 @@
+"""What tests share: servers, one migrated database per worker, and worlds to run a case in."""
+
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from os import environ
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from adapters.embedded import EmbeddedServices, start_embedded
+from adapters.memory.database import MemoryDatabase
+from adapters.memory.world import CountingIds, MovableClock
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.migrations.migrate import upgrade
+from adapters.postgres.schema import metadata_for
+from application.ports.database import WholeDatabase
+from domain.catalogue import ENTITIES
+from domain.entity import Registry
+from domain.own_entities import OWN_ENTITIES
+from domain.registry import build_registry
+from tests.databases import create_database, drop_database, named
+
+NewDatabase = Callable[[], Awaitable[str]]
+
+
+@pytest.fixture(scope="session")
+def registry() -> Registry:
+    return build_registry([*ENTITIES, *OWN_ENTITIES])
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[tuple[str, str]]:
+    """The URLs of PostgreSQL and Redis: those that are named, else embedded ones."""
+    database_url = environ.get("TENANTRY_TEST_DATABASE_URL")
+    redis_url = environ.get("TENANTRY_TEST_REDIS_URL")
+    with tempfile.TemporaryDirectory(prefix="tenantry-tests-") as folder:
+        embedded: EmbeddedServices = start_embedded(
+            Path(folder), postgres=database_url is None, valkey=redis_url is None, durable=False
+        )
+        try:
+            yield database_url or str(embedded.database_url), redis_url or str(embedded.redis_url)
+        finally:
+            embedded.stop()
+
+
+@pytest.fixture(scope="session")
+def redis_url(servers: tuple[str, str]) -> str:
+    return servers[1]
+
+
+@pytest.fixture(scope="session")
+async def template(servers: tuple[str, str], registry: Registry) -> AsyncIterator[str]:
+    """A migrated database that nobody connects to, so that others can be made of it."""
+    url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
+    assert await upgrade(url, registry) == []
+    yield url
+    await drop_database(url)
+
+
+@pytest.fixture(scope="session")
+async def new_database(template: str) -> AsyncIterator[NewDatabase]:
+    """Makes migrated and empty databases, which go when the tests end."""
+    made: list[str] = []
+
+    async def make() -> str:
+        made.append(await create_database(template, f"{named(template)}_{len(made)}", template))
+        return made[-1]
+
+    yield make
+    for url in made:
+        await drop_database(url)
+
+
+@pytest.fixture(scope="session")
+async def database_url(new_database: NewDatabase) -> str:
+    return await new_database()
+
+
+@pytest.fixture(scope="session")
+async def owner(database_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """Who owns the tables, and is not held to a tenant."""
+    connection = await asyncpg.connect(database_url, server_settings={"tenantry.scope": "every"})
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(scope="session")
+async def open_postgres(database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=30)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def postgres(
+    open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> PostgresDatabase:
+    """Emptied before each test."""
+    tables = reversed(metadata_for(registry).sorted_tables)
+    await owner.execute("; ".join(f"DELETE FROM {table.name}" for table in tables))
+    return open_postgres
+
+
+@pytest.fixture
+def memory(registry: Registry) -> MemoryDatabase:
+    return MemoryDatabase(registry, CountingIds())
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def database(request: pytest.FixtureRequest) -> WholeDatabase:
+    """Each adapter in turn: what a contract says holds for all of them."""
+    adapter: WholeDatabase = request.getfixturevalue(request.param)
+    return adapter
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock()
+
+
+@pytest.fixture
+def ids() -> CountingIds:
+    return CountingIds()

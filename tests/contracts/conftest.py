@@ -1,0 +1,80 @@
+"""What the contracts of the shared memory run on: this process, and a Redis of their own."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from adapters.memory.database import MemoryDatabase
+from adapters.memory.world import CountingIds
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from application.ports.database import WholeDatabase
+from domain.catalogue import ENTITIES
+from domain.entity import Registry
+from domain.own_entities import OWN_ENTITIES
+from domain.registry import build_registry
+from domain.scope import EveryTenant
+from tests.conftest import NewDatabase
+from tests.library import LIBRARY
+from tests.redis_server import RedisServer
+from tests.shared_memories import Shared, SharedMemory, SharedRedis
+
+
+@pytest.fixture(scope="module")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module", params=["memory", "redis"])
+async def shared(request: pytest.FixtureRequest) -> AsyncIterator[Shared]:
+    if request.param == "memory":
+        yield SharedMemory()
+        return
+    server: RedisServer = request.getfixturevalue("redis_server")
+    redis = SharedRedis(server.url)
+    await redis.open()
+    yield redis
+    await redis.close()
+
+
+@pytest.fixture(scope="session")
+def library_registry() -> Registry:
+    return build_registry([*ENTITIES, *OWN_ENTITIES, *LIBRARY])
+
+
+@pytest.fixture(scope="session")
+async def open_library(
+    new_database: NewDatabase, library_registry: Registry, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PostgresDatabase]:
+    """Made by the migration that is written from the declarations."""
+    url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
+    assert await write_migration(url, library_registry, "library", folders) is not None
+    assert await upgrade(url, library_registry, folders) == []
+    database = PostgresDatabase(url, library_registry, CountingIds(), connections=20)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def postgres_library(open_library: PostgresDatabase) -> AsyncIterator[PostgresDatabase]:
+    """Emptied after each test."""
+    yield open_library
+    async with open_library.transaction(EveryTenant()) as tx:
+        for table in ("marks", "loans", "volumes", "shelves", "genres"):
+            await tx.connection.execute(f"DELETE FROM {table}")
+
+
+@pytest.fixture
+def memory_library(library_registry: Registry) -> MemoryDatabase:
+    return MemoryDatabase(library_registry, CountingIds())
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def library(request: pytest.FixtureRequest) -> WholeDatabase:
+    adapter: WholeDatabase = request.getfixturevalue(f"{request.param}_library")
+    return adapter

@@ -1,0 +1,100 @@
+"""Admissions: limits exact to the request, whoever asks and however many at once."""
+
+import asyncio
+from datetime import timedelta
+from itertools import count
+
+from application.ports.admissions import Admissions
+from domain.limits import Hit, Limit
+from tests.shared_memories import Shared
+
+SECOND = timedelta(seconds=1)
+names = (f"case-{number}" for number in count())
+
+
+def limit(number: int, window: timedelta = SECOND) -> Limit:
+    return Limit(next(names), number, window)
+
+
+async def allowed(admissions: Admissions, *hits: Hit) -> bool:
+    return all(verdict.allowed for verdict in (await admissions.admit(hits, ())).verdicts)
+
+
+async def test_a_limit_lets_exactly_its_number_through(shared: Shared) -> None:
+    hit = Hit(limit(3), "user:a")
+    verdicts = [(await shared.one.admit([hit], ())).verdicts[0] for _ in range(5)]
+    assert [verdict.allowed for verdict in verdicts] == [True, True, True, False, False]
+    assert [verdict.remaining for verdict in verdicts] == [2, 1, 0, 0, 0]
+    assert {verdict.limit for verdict in verdicts} == {3}
+
+
+async def test_callers_and_limits_count_apart(shared: Shared) -> None:
+    one, two = limit(1), limit(1)
+    assert await allowed(shared.one, Hit(one, "user:a"))
+    assert await allowed(shared.one, Hit(one, "user:b"))
+    assert await allowed(shared.one, Hit(two, "user:a"))
+    assert not await allowed(shared.other, Hit(one, "user:a"))
+
+
+async def test_a_window_slides_with_each_request(shared: Shared) -> None:
+    hit = Hit(limit(2, 10 * SECOND), "user:a")
+    assert await allowed(shared.one, hit)
+    shared.clock.move(6 * SECOND)
+    assert await allowed(shared.one, hit)
+    shared.clock.move(3.999999 * SECOND)
+    assert not await allowed(shared.one, hit)
+    shared.clock.move(0.000001 * SECOND)
+    assert await allowed(shared.one, hit)
+    assert not await allowed(shared.one, hit)
+
+
+async def test_reset_is_when_the_oldest_leaves_and_retry_after_when_one_more_fits(shared: Shared) -> None:
+    hit = Hit(limit(2, 10 * SECOND), "user:a")
+    shared.clock.move(0.25 * SECOND)
+    first = -(-shared.clock.now().timestamp() // 1)
+    (verdict,) = (await shared.one.admit([hit], ())).verdicts
+    assert (verdict.reset, verdict.retry_after) == (first + 10, 0)
+    shared.clock.move(2 * SECOND)
+    await shared.one.admit([hit], ())
+    shared.clock.move(7.5 * SECOND)
+    (refused,) = (await shared.one.admit([hit], ())).verdicts
+    assert (refused.allowed, refused.reset, refused.retry_after) == (False, first + 10, 1)
+
+
+async def test_a_request_that_one_limit_refuses_counts_against_none(shared: Shared) -> None:
+    tight, wide = Hit(limit(1, 10 * SECOND), "email:a"), Hit(limit(5, 60 * SECOND), "address:a")
+    assert await allowed(shared.one, tight, wide)
+    for _ in range(9):
+        verdicts = (await shared.one.admit([wide, tight], ())).verdicts
+        assert [(verdict.allowed, verdict.remaining) for verdict in verdicts] == [(True, 4), (False, 0)]
+    shared.clock.move(10 * SECOND)
+    verdicts = (await shared.one.admit([wide, tight], ())).verdicts
+    assert [(verdict.allowed, verdict.remaining) for verdict in verdicts] == [(True, 3), (True, 0)]
+
+
+async def test_two_counts_of_one_request_must_both_fit(shared: Shared) -> None:
+    odd, single = Hit(limit(3), "user:a"), Hit(limit(1), "user:a")
+    assert await allowed(shared.one, odd, odd)
+    assert not await allowed(shared.one, odd, odd)
+    assert await allowed(shared.one, odd)
+    assert not await allowed(shared.one, odd)
+    assert not await allowed(shared.one, single, single)
+
+
+async def test_a_refusal_on_an_empty_log_resets_a_window_from_now(shared: Shared) -> None:
+    full, empty = Hit(limit(1), "user:a"), Hit(limit(5, 60 * SECOND), "user:a")
+    await shared.one.admit([full], ())
+    verdicts = (await shared.one.admit([full, empty], ())).verdicts
+    assert verdicts[1].reset == -(-(shared.clock.now().timestamp() + 60) // 1)
+    assert verdicts[1].remaining == 5
+
+
+async def test_parallel_requests_of_two_processes_share_one_limit(shared: Shared) -> None:
+    hit = Hit(limit(20), "user:a")
+    doors = [shared.one, shared.other]
+    answers = await asyncio.gather(*(allowed(doors[number % 2], hit) for number in range(50)))
+    assert sum(answers) == 20
+
+
+async def test_the_shared_memory_answers(shared: Shared) -> None:
+    assert await shared.one.is_shared()

@@ -1,0 +1,280 @@
+"""Revocation counts: never lower than the truth when they are certain, whatever happens in between."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from application.ports.admissions import Admission, Admissions
+from domain.errors import Conflict, ServiceUnavailable
+from tests.shared_memories import Shared
+
+names = (f"case-{number}" for number in count())
+
+
+def subject() -> str:
+    return f"user:{next(names)}"
+
+
+async def asked(admissions: Admissions, *subjects: str) -> Admission:
+    return await admissions.admit((), subjects)
+
+
+async def known(shared: Shared, name: str, number: int) -> None:
+    """The subject's number as after a read of the database."""
+    ticket = (await asked(shared.one, name)).ticket
+    assert ticket is not None
+    await shared.one.remember({name: number}, ticket)
+
+
+async def test_what_was_never_read_is_not_known(shared: Shared) -> None:
+    admission = await asked(shared.one, subject())
+    assert admission.counts is None
+    assert admission.ticket is not None
+
+
+async def test_what_was_remembered_is_known_to_all_processes(shared: Shared) -> None:
+    name = subject()
+    await known(shared, name, 4)
+    assert await asked(shared.other, name) == Admission((), {name: 4}, None)
+
+
+async def test_no_subjects_are_all_known(shared: Shared) -> None:
+    assert (await asked(shared.one)).counts == {}
+
+
+async def test_one_unknown_subject_makes_the_answer_uncertain(shared: Shared) -> None:
+    name = subject()
+    await known(shared, name, 4)
+    assert (await asked(shared.one, name, subject())).counts is None
+
+
+async def test_a_change_is_uncertain_while_it_runs_and_certain_after_it(shared: Shared) -> None:
+    name = subject()
+    await known(shared, name, 4)
+    async with shared.one.raising([name]) as counts:
+        assert await asked(shared.other, name) == Admission((), None, None)
+        counts[name] = 5
+    assert (await asked(shared.other, name)).counts == {name: 5}
+
+
+async def test_a_change_of_a_subject_never_read_is_certain_after_it(shared: Shared) -> None:
+    name = subject()
+    async with shared.one.raising([name]) as counts:
+        counts[name] = 1
+    assert (await asked(shared.other, name)).counts == {name: 1}
+
+
+async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared) -> None:
+    name = subject()
+    await known(shared, name, 4)
+    with pytest.raises(Conflict):
+        async with shared.one.raising([name]):
+            raise Conflict
+    assert (await asked(shared.other, name)).counts == {name: 4}
+
+
+async def test_a_change_that_was_left_without_counts_leaves_what_was_known(shared: Shared) -> None:
+    name, other = subject(), subject()
+    await known(shared, name, 4)
+    async with shared.one.raising([name, other]):
+        pass
+    assert (await asked(shared.other, name)).counts == {name: 4}
+    assert (await asked(shared.other, other)).ticket is not None
+
+
+@pytest.mark.parametrize("error", [ServiceUnavailable, RuntimeError, asyncio.CancelledError])
+async def test_a_change_whose_end_is_unknown_stays_uncertain(shared: Shared, error: type[BaseException]) -> None:
+    name = subject()
+    await known(shared, name, 4)
+    with pytest.raises(error):
+        async with shared.one.raising([name]):
+            raise error
+    assert await asked(shared.other, name) == Admission((), None, None)
+
+
+async def test_overlapping_changes_are_settled_by_the_last_of_them_with_the_highest_count(shared: Shared) -> None:
+    name = subject()
+    async with shared.one.raising([name]) as slow:
+        async with shared.other.raising([name]) as quick:
+            quick[name] = 6
+        assert (await asked(shared.one, name)).counts is None
+        slow[name] = 5
+    assert (await asked(shared.one, name)).counts == {name: 6}
+
+
+async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: Shared) -> None:
+    name = subject()
+    ticket = (await asked(shared.one, name)).ticket
+    assert ticket is not None
+    async with shared.other.raising([name]) as counts:
+        await shared.one.remember({name: 0}, ticket)
+        counts[name] = 1
+    await shared.one.remember({name: 0}, ticket)
+    assert (await asked(shared.one, name)).counts == {name: 1}
+
+
+async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(shared: Shared) -> None:
+    name = subject()
+    ticket = (await asked(shared.one, name)).ticket
+    assert ticket is not None
+    await shared.lose()
+    await shared.one.remember({name: 0}, ticket)
+    assert (await asked(shared.one, name)).counts is None
+
+
+async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared: Shared) -> None:
+    name = subject()
+    async with shared.one.raising([name]) as counts:
+        await shared.lose()
+        ticket = (await asked(shared.other, name)).ticket
+        assert ticket is not None
+        counts[name] = 1
+    await shared.other.remember({name: 0}, ticket)
+    assert (await asked(shared.other, name)).counts is None
+
+
+# Every order of events, against a model: the database as it stands, and what each change has come to.
+
+
+@dataclass
+class Raise:
+    context: AbstractAsyncContextManager[dict[str, int]]
+    counts: dict[str, int]
+    committed: int | None = None
+    is_marked: bool = True
+
+
+class Model:
+    """Two processes that change one subject, and one that reads it, as ``enabled`` lets them.
+
+    ``floor`` is what a certain answer must reach: commits whose mark stands, and all whose change has ended.
+    """
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.doors = (shared.one, shared.other)
+        self.name = subject()
+        self.truth = self.floor = 0
+        self.running: dict[int, Raise] = {}
+        self.dead: list[Raise] = []
+        self.ticket: str | None = None
+        self.read_count: int | None = None
+
+    def enabled(self) -> list[Callable[[], Awaitable[None]]]:
+        steps = [self.lose]
+        for actor in (0, 1):
+            change = self.running.get(actor)
+            if change is None:
+                names = ["begin"]
+            elif change.committed is None:
+                names = ["commit", "commit", "leave", "refuse", "fail", "die"]
+            else:
+                names = ["leave", "leave", "fail", "die"]
+            steps += [partial(getattr(self, name), actor) for name in names]
+        if self.ticket is None:
+            return [*steps, self.read, self.read]
+        return [*steps, self.query, self.query] if self.read_count is None else [*steps, self.remember, self.remember]
+
+    def plain_steps(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        """By name, those of one process whose changes come to an end."""
+        change = self.running.get(0)
+        own = ["begin"] if change is None else ["leave"] if change.committed else ["commit", "leave"]
+        reader = "read" if self.ticket is None else "query" if self.read_count is None else "remember"
+        changes = {name: partial(getattr(self, name), 0) for name in own}
+        return {"lose": self.lose, reader: getattr(self, reader), **changes}
+
+    async def begin(self, actor: int) -> None:
+        context = self.doors[actor].raising([self.name])
+        self.running[actor] = Raise(context, await context.__aenter__())
+
+    async def commit(self, actor: int) -> None:
+        change = self.running[actor]
+        self.truth += 1
+        change.committed = self.truth
+        if change.is_marked:
+            self.floor = self.truth
+
+    async def leave(self, actor: int) -> None:
+        change = self.running.pop(actor)
+        if change.committed is not None:
+            change.counts[self.name] = change.committed
+        await change.context.__aexit__(None, None, None)
+        self.floor = max(self.floor, change.committed or 0)
+
+    async def refuse(self, actor: int) -> None:
+        assert not await self.running.pop(actor).context.__aexit__(Conflict, Conflict(), None)
+
+    async def fail(self, actor: int) -> None:
+        """The database goes away: whether the change was committed is not known inside."""
+        change = self.running.pop(actor)
+        assert not await change.context.__aexit__(ServiceUnavailable, ServiceUnavailable(), None)
+        self.dead.append(change)
+
+    async def die(self, actor: int) -> None:
+        self.dead.append(self.running.pop(actor))
+
+    async def lose(self) -> None:
+        await self.shared.lose()
+        for change in (*self.running.values(), *self.dead):
+            change.is_marked = False
+
+    async def read(self) -> None:
+        self.ticket = (await asked(self.shared.one, self.name)).ticket
+
+    async def query(self) -> None:
+        self.read_count = self.truth
+
+    async def remember(self) -> None:
+        assert self.ticket is not None
+        assert self.read_count is not None
+        await self.shared.one.remember({self.name: self.read_count}, self.ticket)
+        self.ticket = self.read_count = None
+
+    async def check(self) -> None:
+        admission = await asked(self.shared.other, self.name)
+        if admission.counts is not None:
+            assert self.floor <= admission.counts[self.name] <= self.truth
+
+    async def end(self) -> None:
+        """With all changes over and no mark left behind, one read of the database makes everything certain."""
+        for actor in list(self.running):
+            await self.leave(actor)
+        self.ticket = self.read_count = None
+        await self.read()
+        if self.ticket is not None:
+            await self.query()
+            await self.remember()
+        await self.check()
+        admission = await asked(self.shared.one, self.name)
+        assert admission.counts is not None or any(change.is_marked for change in self.dead)
+
+
+@given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared, steps: list[int]) -> None:
+    model = Model(shared)
+    for step in steps:
+        enabled = model.enabled()
+        await enabled[step % len(enabled)]()
+        await model.check()
+    await model.end()
+
+
+async def test_a_certain_count_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
+    """Of one change after another, one reader, and a memory that is lost once."""
+    prefixes: list[tuple[str, ...]] = [()]
+    while prefixes:
+        steps = prefixes.pop()
+        model = Model(shared)
+        for name in steps:
+            await model.plain_steps()[name]()
+        await model.check()
+        if len(steps) < 7:
+            prefixes += [(*steps, name) for name in model.plain_steps() if name != "lose" or name not in steps]

@@ -1,0 +1,34 @@
+"""Databases of a test's own, on whatever server there is."""
+
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+
+def named(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
+
+
+def renamed(url: str, name: str) -> str:
+    """The same server, another database."""
+    parts = urlsplit(url)
+    netloc = parts.netloc
+    made = urlunsplit((parts.scheme, netloc, f"/{name}", parts.query, ""))
+    return made if netloc else made.replace(":/", ":///", 1)
+
+
+async def create_database(server: str, name: str, template: str | None = None) -> str:
+    await _run(server, f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{named(template)}"' if template else ""))
+    return renamed(server, name)
+
+
+async def drop_database(url: str) -> None:
+    await _run(url, f'DROP DATABASE IF EXISTS "{named(url)}" WITH (FORCE)')
+
+
+async def _run(server: str, statement: str) -> None:
+    connection = await asyncpg.connect(renamed(server, "postgres"))
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()

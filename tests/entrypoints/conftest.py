@@ -1,0 +1,75 @@
+"""The command line in processes that end with the test."""
+
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.databases import create_database, drop_database
+from tests.entrypoints.processes import COMMAND, PASSWORD, Serve, Served, Tenantry, environment, free_port
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole services one after the other: two pairs of them at once would need more connections than a server has."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("services"))
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Starts ``tenantry serve`` on a free port, and waits until it says that it serves."""
+    started: list[Served] = []
+
+    def serve(**variables: str) -> Served:
+        port = variables.setdefault("PORT", str(free_port()))
+        process = subprocess.Popen(
+            [*COMMAND, "serve"],
+            cwd=tmp_path,
+            env=environment(variables),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(Served(process, f"http://127.0.0.1:{port}"))
+        return started[-1].await_ready()
+
+    yield serve
+    for one in started:
+        with one.process:
+            one.process.terminate()
+            one.process.wait(40)
+
+
+@pytest.fixture
+def tenantry(tmp_path: Path) -> Tenantry:
+    def run(*arguments: str, stdin: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            env=environment(variables),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
+    """Settings that name servers, with a database that is still empty."""
+    database_url = await create_database(servers[0], f"tenantry_serve_{uuid4().hex[:12]}")
+    yield {
+        "DATABASE_URL": database_url,
+        "REDIS_URL": servers[1],
+        "SECRET_KEY": "k" * 32,
+        "ADMIN_PASSWORD": PASSWORD,
+        "RATE_LIMITS": "count",  # other tests may count in the same Redis
+    }
+    await drop_database(database_url)

@@ -1,0 +1,202 @@
+"""Two processes of the service on one database and one Redis, each with its own wire to Redis, which can be cut."""
+
+import socket
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+
+from tests.entrypoints.processes import COMMAND, PASSWORD, Served, environment, free_port
+from tests.redis_server import RedisServer
+
+ADMIN = "admin@example.com"
+JsonObject = dict[str, Any]
+
+
+class Wire:
+    """A way to a server on this machine, in threads of its own; cut, it refuses, and what was open is closed."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._open: set[socket.socket] = set()
+        self._is_cut = False
+        self._turn = threading.Lock()
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._server.getsockname()[1]
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
+
+    def cut(self) -> None:
+        with self._turn:
+            self._is_cut = True
+            for line in self._open:
+                _end(line)
+
+    def mend(self) -> None:
+        with self._turn:
+            self._is_cut = False
+
+    def close(self) -> None:
+        self.cut()
+        _end(self._server)
+        for thread in self._threads:
+            thread.join(5)
+        self._server.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _ = self._server.accept()
+            except OSError:
+                return
+            with self._turn:
+                if self._is_cut or (far := self._reach()) is None:
+                    near.close()
+                    continue
+                self._open |= {near, far}
+            for one, other in ((near, far), (far, near)):
+                self._threads.append(threading.Thread(target=self._carry, args=(one, other), daemon=True))
+                self._threads[-1].start()
+
+    def _reach(self) -> socket.socket | None:
+        try:
+            return socket.create_connection(("127.0.0.1", self._target), timeout=None)
+        except OSError:
+            return None
+
+    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+        """Each of the two threads of a connection closes the end that it reads from."""
+        with suppress(OSError):
+            while data := one.recv(65_536):
+                other.sendall(data)
+        _end(other)
+        with self._turn:
+            self._open.discard(one)
+        one.close()
+
+
+def _end(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
+    port = str(free_port())
+    process = subprocess.Popen(
+        [*COMMAND, "serve"],
+        cwd=folder,
+        env=environment({**variables, "PORT": port}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        try:
+            yield Served(process, f"http://127.0.0.1:{port}").await_ready()
+        finally:
+            process.kill()
+            process.wait(40)
+
+
+class Door:
+    """One of the two, as clients of many kinds reach it."""
+
+    def __init__(self, served: Served, client: httpx.AsyncClient) -> None:
+        self.served = served
+        self.client = client
+
+    async def call(
+        self, method: str, path: str, body: object = None, token: str | None = None, address: str | None = None
+    ) -> httpx.Response:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        if address is not None:
+            headers["X-Forwarded-For"] = address
+        return await self.client.request(method, path, json=body, headers=headers)
+
+    async def try_login(self, email: str, password: str = PASSWORD, address: str | None = None) -> httpx.Response:
+        body = {"email": email, "password": password, "isPasswordEncrypted": False}
+        return await self.call("POST", "/api/auth/login", body, address=address)
+
+    async def log_in(self, email: str = ADMIN) -> JsonObject:
+        return await self._data(await self.try_login(email), 200)
+
+    async def enter(self, token: str, tenant_id: str) -> str:
+        answer = await self.call("POST", "/api/auth/switch-tenant", {"tenantId": tenant_id}, token)
+        entered: str = (await self._data(answer, 200))["token"]
+        return entered
+
+    async def make(self, path: str, body: object, token: str) -> JsonObject:
+        return await self._data(await self.call("POST", path, body, token), 201)
+
+    async def make_user(self, token: str, email: str, roles: Sequence[str] = ()) -> str:
+        body = {"email": email, "password": PASSWORD, "fullName": "Somebody Else", "roles": list(roles)}
+        made: str = (await self.make("/api/users", body, token))["id"]
+        return made
+
+    async def knows(self, token: str) -> bool:
+        answer = await self.call("GET", "/api/auth/me", token=token)
+        assert answer.status_code in (200, 401), answer.text
+        return answer.status_code == 200
+
+    async def _data(self, answer: httpx.Response, status: int) -> JsonObject:
+        assert answer.status_code == status, answer.text
+        data: JsonObject = answer.json()["data"]
+        return data
+
+
+@dataclass
+class Pair:
+    one: Door
+    other: Door
+    redis: RedisServer
+    wires: tuple[Wire, Wire]
+    database: "asyncpg.Connection[asyncpg.Record]"
+    variables: dict[str, str]
+    _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
+
+    @property
+    def doors(self) -> tuple[Door, Door]:
+        return self.one, self.other
+
+    def fresh(self, what: str) -> str:
+        return f"{what}-{next(self._numbers)}"
+
+
+@asynccontextmanager
+async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator[Pair]:
+    redis = RedisServer(folder)
+    redis.start()
+    wires = Wire(redis.port), Wire(redis.port)
+    variables = {
+        "DATABASE_URL": database_url,
+        "SECRET_KEY": "k" * 32,
+        "ADMIN_PASSWORD": PASSWORD,
+        "BASE_URL": "http://api.example",
+        "RATE_LIMITS": "count",
+        "TRUSTED_PROXIES": "127.0.0.1",
+        "LOG_LEVEL": "error",  # nobody reads what they say
+        **more,
+    }
+    one, other = ({**variables, "REDIS_URL": f"redis://127.0.0.1:{wire.port}/0"} for wire in wires)
+    limits = httpx.Limits(max_connections=None)
+    database = await asyncpg.connect(database_url, server_settings={"tenantry.scope": "every"})
+    try:
+        with served(folder, one) as first, served(folder, other) as second:
+            async with (
+                httpx.AsyncClient(base_url=first.url, limits=limits, timeout=30) as near,
+                httpx.AsyncClient(base_url=second.url, limits=limits, timeout=30) as far,
+            ):
+                yield Pair(Door(first, near), Door(second, far), redis, wires, database, one)
+    finally:
+        await database.close()
+        for wire in wires:
+            wire.close()
+        redis.kill()

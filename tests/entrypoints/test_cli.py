@@ -1,0 +1,115 @@
+"""The commands that do not serve, each in a process of its own."""
+
+import stat
+from pathlib import Path
+
+from tests.entrypoints.processes import Tenantry, free_port
+
+BOOKS = """
+from typing import Annotated
+from msgspec import Meta, Struct
+from domain.entity import entity, unique
+
+@entity("books", search=["title"], unique=[unique("isbn")])
+class Book(Struct, rename="camel", kw_only=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    isbn: str
+
+ENTITIES = (Book,)
+"""
+
+
+def test_every_wrong_setting_is_told_and_nothing_is_started(tenantry: Tenantry, tmp_path: Path) -> None:
+    ended = tenantry("serve", PORT="eighty", WORKERS="none")
+    assert ended.returncode == 2
+    assert "TENANTRY_PORT got 'eighty'" in ended.stderr
+    assert "TENANTRY_WORKERS got 'none'" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_entities_says_what_is_served(tenantry: Tenantry) -> None:
+    ended = tenantry("entities")
+    assert ended.returncode == 0
+    for line in ("Product  /api/products", "category: one of categories", "create:products", "decimal(12,2)"):
+        assert line in ended.stdout
+
+
+def test_entities_takes_a_file(tenantry: Tenantry, tmp_path: Path) -> None:
+    (tmp_path / "books.py").write_text(BOOKS)
+    assert "Book  /api/books" in tenantry("entities", ENTITIES="books.py").stdout
+    assert "Book  /api/books" in tenantry("entities", ENTITIES="books").stdout
+
+
+def test_a_module_that_cannot_be_served_is_named(tenantry: Tenantry, tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    ended = tenantry("entities", ENTITIES="empty.py,broken.py,missing.py,no_such_module")
+    assert ended.returncode == 2
+    assert "empty.py has no ENTITIES" in ended.stderr
+    assert "broken.py cannot be imported: ZeroDivisionError: division by zero (line 1 of" in ended.stderr
+    assert "missing.py is no file" in ended.stderr
+    assert "no_such_module is no module that can be imported" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_two_entities_of_one_plural_are_refused(tenantry: Tenantry, tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(BOOKS)
+    (tmp_path / "two.py").write_text(BOOKS)
+    ended = tenantry("check", ENTITIES="one.py,two.py")
+    assert ended.returncode == 1
+    assert "'books' is declared 2 times" in ended.stdout
+
+
+def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry, tmp_path: Path) -> None:
+    pending = tenantry("check")
+    assert pending.returncode == 1
+    assert "Run: tenantry migrate" in pending.stdout
+    migrated = tenantry("migrate")
+    assert migrated.stdout == "The database is up to date.\n", migrated.stderr
+    current = tenantry("check")
+    assert current.returncode == 0, current.stdout + current.stderr
+    key = tmp_path / ".data" / "secret.key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert not (tmp_path / ".data" / "run.json").exists()
+
+
+async def test_one_command_writes_and_applies_the_migration_of_a_new_entity(
+    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+) -> None:
+    (tmp_path / "books.py").write_text(BOOKS)
+    mine = {**shared, "ENTITIES": "domain.catalogue,books.py"}
+    refused = tenantry("serve", **mine, PORT=str(free_port()))
+    assert refused.returncode == 5, refused.stderr
+    assert 'tenantry migrate --write "' in refused.stderr
+    written = tenantry("migrate", "--write", "add books", **mine)
+    assert written.returncode == 0, written.stderr
+    assert [file.name.partition("_")[2] for file in (tmp_path / "migrations").glob("*.py")] == ["add_books.py"]
+    assert tenantry("migrate", "--check", **mine).returncode == 0
+    again = tenantry("migrate", "--write", "nothing", **mine)
+    assert "there is nothing to write" in again.stdout
+
+
+async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    made = tenantry("create-admin", "ada@example.com", "--generate", **shared)
+    assert made.returncode == 0, made.stderr
+    assert "ada@example.com is a super-admin now, with the password " in made.stdout
+    taken = tenantry("create-admin", "ADA@example.com", **shared)
+    assert taken.returncode == 1
+    assert "Traceback" not in taken.stderr
+    assert "was not locked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
+    assert "is published now" in tenantry("keys", "rotate", **shared).stdout
+
+
+def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> None:
+    ended = tenantry(
+        "migrate",
+        DATABASE_URL="postgresql://user:hidden@127.0.0.1:1/none",
+        REDIS_URL="redis://127.0.0.1:1",
+        SECRET_KEY="k" * 32,
+    )
+    assert ended.returncode == 4
+    assert "The database does not answer" in ended.stderr
+    assert "hidden" not in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr

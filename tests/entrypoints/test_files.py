@@ -1,0 +1,209 @@
+"""Files cut off at any moment: by a client that leaves, a database that breaks, a service that is killed."""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import httpx
+import pytest
+
+from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, is_gone
+
+CUTS = int(os.environ.get("TENANTRY_TEST_CUTS", "6"))
+"""How often each kind of transfer is cut off; `make stress` asks for 1,000."""
+
+STORED = 40_000
+FILE = b"name,sku,price,description\r\n" + b"".join(
+    b"Lamp %d,CUT-%d,1.50,%s\r\n" % (n, n, b"long " * 40) for n in range(5_000)
+)
+BOUNDARY = "cut"
+END = b"\r\n0\r\n\r\n"
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@dataclass
+class Service:
+    served: Served
+    token: str
+    owner: "asyncpg.Connection[asyncpg.Record]"
+
+    async def open(self, head: str, body: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        url = urlsplit(self.served.url)
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        lines = [head, "Host: localhost", f"Authorization: Bearer {self.token}"]
+        if body:
+            lines += [f"Content-Length: {len(body)}", f"Content-Type: multipart/form-data; boundary={BOUNDARY}"]
+        writer.write("\r\n".join([*lines, "", ""]).encode() + body)
+        return reader, writer
+
+    async def busy(self) -> int:
+        """Statements under way, and transactions left open, of the service."""
+        found: int = await self.owner.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND backend_type = 'client backend' AND state <> 'idle'"
+        )
+        return found
+
+    async def imported(self) -> int:
+        found: int = await self.owner.fetchval("SELECT count(*) FROM products WHERE sku LIKE 'CUT-%'")
+        return found
+
+    async def forget(self) -> None:
+        await self.owner.execute("DELETE FROM products WHERE sku LIKE 'CUT-%'")
+
+
+@pytest.fixture
+async def service(serve: Serve, shared: dict[str, str]) -> AsyncIterator[Service]:
+    served = serve(**shared)
+    body = {"email": "admin@example.com", "password": PASSWORD, "isPasswordEncrypted": False}
+    async with httpx.AsyncClient() as client:
+        answer = (await client.post(f"{served.url}/api/auth/login", json=body)).json()["data"]
+    owner = await asyncpg.connect(shared["DATABASE_URL"], server_settings={"tenantry.scope": "every"})
+    await owner.execute(
+        "INSERT INTO products (tenant_id, id, name, sku, description, price, created_at, updated_at, version) "
+        "SELECT $1, gen_random_uuid(), 'Lamp', 'SKU-' || n, repeat('long ', 100), 1, now(), now(), 1 "
+        f"FROM generate_series(1, {STORED}) n",
+        answer["currentTenant"]["id"],
+    )
+    yield Service(served, answer["token"], owner)
+    await owner.close()
+
+
+async def becomes(holds: Callable[[], Awaitable[bool]], within: float = 15.0) -> None:
+    deadline = time.monotonic() + within
+    while not await holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0)
+
+
+def form() -> bytes:
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
+    return head.encode() + FILE + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+async def everything(reader: asyncio.StreamReader) -> bytes:
+    pieces = b""
+    try:
+        while piece := await reader.read(2**20):
+            pieces = pieces[-64:] + piece
+            if pieces.endswith(END):
+                break
+    except ConnectionError:
+        pass
+    return pieces
+
+
+async def test_a_client_that_leaves_stops_the_query(service: Service) -> None:
+    for path in ("csv", "json"):
+        reader, writer = await service.open(f"GET /api/products/export?format={path} HTTP/1.1")
+        await reader.read(1000)
+        assert await service.busy() == 1
+        writer.transport.abort()
+
+        async def is_quiet() -> bool:
+            return await service.busy() == 0
+
+        await becomes(is_quiet)
+
+
+async def test_what_breaks_in_mid_stream_does_not_end_well(service: Service) -> None:
+    reader, writer = await service.open("GET /api/products/export HTTP/1.1")
+    await reader.read(1000)
+    await service.owner.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%' AND pid <> pg_backend_pid()"
+    )
+    assert not (await everything(reader)).endswith(END)
+    writer.close()
+    reader, writer = await service.open("GET /api/products/export HTTP/1.1")
+    assert (await everything(reader)).endswith(END)
+    writer.close()
+
+
+async def test_exports_and_imports_cut_off_anywhere_leave_nothing_between(service: Service) -> None:
+    chance = random.Random(5)
+    sent = form()
+    for _ in range(CUTS):
+        form_ = chance.choice(("csv", "json", "xlsx"))
+        _, writer = await service.open(f"GET /api/products/export?format={form_}&search=SKU-1 HTTP/1.1")
+        await asyncio.sleep(chance.random() * 0.3)
+        writer.transport.abort()
+        _, writer = await service.open("POST /api/products/import HTTP/1.1", sent)
+        await asyncio.sleep(chance.random() * 0.6)
+        writer.transport.abort()
+
+        async def is_over() -> bool:
+            return await service.busy() == 0 and not workers(service)
+
+        await becomes(is_over, 60)
+        assert await service.imported() in (0, 5_000)
+        await service.forget()
+    assert not left_behind()
+
+
+def left_behind() -> list[Path]:
+    return list(Path(tempfile.gettempdir()).glob("tenantry-sheet-*"))
+
+
+def workers(service: Service) -> list[int]:
+    return [pid for pid in descendants(service.served.process.pid) if "adapters.sheets" in command(pid)]
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+async def test_a_service_that_is_killed_takes_its_workers_along(service: Service) -> None:
+    _, writer = await service.open("POST /api/products/import HTTP/1.1", form())
+
+    async def is_reading() -> bool:
+        return bool(workers(service))
+
+    await becomes(is_reading)
+    found = [*workers(service), *descendants(service.served.process.pid)]
+    os.killpg(service.served.process.pid, signal.SIGKILL)
+    eventually(lambda: all(map(is_gone, found)))
+    writer.close()
+
+    async def is_quiet() -> bool:
+        return await service.busy() == 0
+
+    await becomes(is_quiet)
+    assert await service.imported() in (0, 5_000)
+
+
+async def test_the_command_line_exports_and_imports_by_the_same_rules(
+    service: Service, shared: dict[str, str], tenantry: Tenantry, tmp_path: Path
+) -> None:
+    (tmp_path / "in.csv").write_bytes(b"name,sku,price\r\nLamp,CUT-1,1.5\r\nCup,bad,1\r\n")
+    dry = tenantry("import", "products", "in.csv", "--tenant", "system", "--dry-run", **shared)
+    assert "1 rows would be imported, 0 skipped, 1 with errors." in dry.stdout + dry.stderr
+    assert await service.imported() == 0
+    done = tenantry("import", "products", "in.csv", "--tenant", "system", **shared)
+    assert done.returncode == 1
+    assert "row 3: sku" in done.stderr
+    assert await service.imported() == 1
+    for ending in ("csv", "json", "xlsx"):
+        out = tenantry(
+            "export", "products", "--tenant", "system", "--out", f"out.{ending}", "--where", "sku=CUT-1", **shared
+        )
+        assert out.returncode == 0, out.stderr
+        assert (tmp_path / f"out.{ending}").stat().st_size > 100
+    rows: list[dict[str, Any]] = json.loads((tmp_path / "out.json").read_bytes())
+    assert [(row["sku"], row["createdBy"]) for row in rows] == [("CUT-1", None)]
+    refused = tenantry("export", "prodcuts", "--tenant", "system", "--out", "x", **shared)
+    assert refused.returncode == 1
+    assert "products" in refused.stderr

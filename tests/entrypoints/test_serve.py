@@ -1,0 +1,136 @@
+"""``tenantry serve`` as a newcomer, an operator and a crash see it."""
+
+import asyncio
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, free_port, is_gone
+
+
+def product(name: str) -> dict[str, object]:
+    return {"name": name, "sku": "KET-1", "price": 39.9}
+
+
+def test_the_first_minute(serve: Serve, tenantry: Tenantry, tmp_path: Path) -> None:
+    served = serve()
+    assert served.url in served.words
+    assert f"{served.url}/docs/index.html" in served.words
+    assert served.call("GET", "/health/ready").body["status"] == "ready"
+    assert '"isSuccess":true' in pasted(served.words)
+    token = served.log_in(served.password)
+    assert served.call("POST", "/api/products", product("Kettle"), token).status == 201
+
+    second = tenantry("serve", PORT=str(free_port()))
+    assert second.returncode == 3
+    assert "is in use by process" in second.stderr
+
+    beside = tenantry("create-admin", "ada@example.com", ADMIN_PASSWORD=PASSWORD)
+    assert "ada@example.com is a super-admin now." in beside.stdout, beside.stderr
+    served.log_in(PASSWORD, "ada@example.com")
+
+    started = descendants(served.process.pid)
+    assert len(started) >= 3
+    assert served.end(signal.SIGTERM) == 0
+    eventually(lambda: all(is_gone(pid) for pid in started))
+    assert not (tmp_path / ".data" / "run.json").exists()
+
+
+def pasted(words: str) -> str:
+    (line,) = re.findall(r"^  (curl .*)$", words, re.MULTILINE)
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=True).stdout
+
+
+def test_a_killed_service_starts_again_with_all_it_answered(serve: Serve) -> None:
+    first = serve(ADMIN_PASSWORD=PASSWORD)
+    token = first.log_in(PASSWORD)
+    assert first.call("POST", "/api/products", product("Kettle"), token).status == 201
+    started = descendants(first.process.pid)
+    first.end(signal.SIGKILL)
+
+    second = serve(ADMIN_PASSWORD=PASSWORD, PORT=str(urlsplit(first.url).port))
+    eventually(lambda: all(is_gone(pid) for pid in started))
+    assert second.call("GET", "/api/products", token=token).body["data"]["totalCount"] == 1
+    assert PASSWORD not in second.words
+
+
+def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> None:
+    served = serve(WORKERS="2", ADMIN_PASSWORD=PASSWORD)
+    workers = workers_of(served)
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    eventually(lambda: len(set(workers_of(served)) - set(workers)) == 1, within=20)
+    eventually(lambda: can_connect(served.url))
+    served.log_in(PASSWORD)
+    started = descendants(served.process.pid)
+    os.killpg(served.process.pid, signal.SIGINT)  # as a terminal does
+    assert served.process.wait(30) == 0
+    eventually(lambda: all(is_gone(pid) for pid in started))
+
+
+def workers_of(served: Served) -> list[int]:
+    return [pid for pid in descendants(served.process.pid) if "entrypoints.cli" in command_line(pid)]
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def test_a_port_in_use_is_said_plainly(tenantry: Tenantry) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = tenantry("serve", PORT=str(taken.getsockname()[1]))
+    assert ended.returncode == 4
+    assert "is in use by another program" in ended.stderr
+
+
+async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry, shared: dict[str, str]) -> None:
+    waiting = tenantry("serve", MIGRATE="off", PORT=str(free_port()), **shared)
+    assert waiting.returncode == 5
+    assert "Run: tenantry migrate" in waiting.stderr
+
+    issuer = {"BASE_URL": "http://api.example"}
+    one, other = serve(**shared, **issuer), serve(**shared, **issuer)
+    token = one.log_in(PASSWORD)
+    assert other.call("GET", "/api/auth/me", token=token).status == 200
+    assert one.call("POST", "/api/auth/logout", token=token).status == 200
+    assert other.call("GET", "/api/auth/me", token=token).status == 401
+    assert other.call("GET", "/api/auth/me", token=other.log_in(PASSWORD)).status == 200
+
+
+async def test_a_request_under_way_is_finished_before_the_end(serve: Serve, shared: dict[str, str]) -> None:
+    served = serve(**shared)
+    token = served.log_in(PASSWORD)
+    await stop_in_the_middle(served, shared["DATABASE_URL"], token)
+    assert served.process.wait(30) == 0
+
+
+async def stop_in_the_middle(served: Served, database_url: str, token: str) -> None:
+    """The request waits for a lock that is let go only when the service has been told to stop."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+            answer = asyncio.create_task(asyncio.to_thread(served.call, "GET", "/api/products", None, token))
+            while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                assert not answer.done()
+            served.process.terminate()
+            while can_connect(served.url):
+                assert not answer.done()
+        assert (await answer).status == 200
+    finally:
+        await connection.close()
+
+
+def can_connect(url: str) -> bool:
+    parts = urlsplit(url)
+    with socket.socket() as attempt:
+        return attempt.connect_ex((parts.hostname, parts.port)) == 0

@@ -1,0 +1,178 @@
+"""Every variable: what it is when unset, what it takes, and that a wrong value is named."""
+
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from entrypoints.settings import VARIABLES, SettingsError, read_settings
+from entrypoints.variables import Secret
+
+KEY = "k" * 32
+SOCIAL = {"SOCIAL_GOOGLE_CLIENT_ID": "id"}
+
+CASES: list[tuple[str, object, str, object, str | None]] = [
+    # variable, default, a good value, what it is read as, a bad one
+    ("HOST", "127.0.0.1", "0.0.0.0", "0.0.0.0", "http://here"),
+    ("PORT", 8000, "9000", 9000, "eighty"),
+    ("WORKERS", 1, "4", 4, "0"),
+    ("BASE_URL", "http://127.0.0.1:8000", "https://api.example.com/", "https://api.example.com", "api.example.com"),
+    ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), None),
+    ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
+    ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
+    ("MIGRATE", True, "off", False, "perhaps"),
+    ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
+    ("ADMIN_PASSWORD", None, "correct horse", Secret("correct horse"), "short"),
+    ("ENTITIES", ("domain.catalogue",), "shop.books, films.py", ("shop.books", "films.py"), ","),
+    ("DOCS_ROOT", "docs", "reference", "reference", "api"),
+    ("DOCS_TITLE", "Tenantry", "Shop", "Shop", None),
+    ("DOCS_VERSION", "v1", "v2", "v2", None),
+    ("DOCS_DESCRIPTION", "Identity for many tenants, and a whole API for every entity.", "Ours", "Ours", None),
+    ("DOCS_CONTACT_NAME", None, "Ada", "Ada", None),
+    ("DOCS_CONTACT_EMAIL", None, "ada@example.com", "ada@example.com", "ada"),
+    ("DOCS_CONTACT_URL", None, "https://example.com/ada", "https://example.com/ada", "ada"),
+    ("DOCS_LICENSE_URL", None, "https://example.com/mit", "https://example.com/mit", "mit"),
+    ("ACCESS_TOKEN_MINUTES", 60, "5", 5, "0"),
+    ("GLOBAL_TOKEN_MINUTES", 2, "3", 3, "-1"),
+    ("REFRESH_TOKEN_DAYS", 7, "14", 14, "1.5"),
+    ("SESSION_DAYS", 30, "90", 90, "forever"),
+    ("REFRESH_GRACE_SECONDS", 30, "0", 0, "-1"),
+    ("STRICT_PASSWORD_ENCRYPTION", False, "true", True, "2"),
+    ("DEFAULT_TENANT", None, "acme", "acme", "ACME Ltd"),
+    ("CONFIRM_EMAIL", True, "False", False, "never"),
+    ("PASSWORD_MAX_AGE_DAYS", 0, "365", 365, "a year"),
+    ("LOCKOUT_ATTEMPTS", 5, "3", 3, "0"),
+    ("LOCKOUT_MINUTES", 15, "60", 60, "٣"),
+    ("RATE_LIMITS", "on", "COUNT", "count", "some"),
+    ("SECRET_KEY", None, KEY, Secret(KEY), "too short"),
+    ("METRICS_TOKEN", None, "abc", Secret("abc"), "a b"),
+    (
+        "TRUSTED_PROXIES",
+        (),
+        "10.0.0.0/8, ::1",
+        (ip_network("10.0.0.0/8"), ip_network("::1")),
+        "10.0.0.0/8,everybody",
+    ),
+    ("SMTP_URL", None, "smtp://u:p@mail:587?starttls=true", Secret("smtp://u:p@mail:587?starttls=true"), "mail:25"),
+    ("MAIL_FROM", "no-reply@localhost", "Shop <shop@example.com>", "Shop <shop@example.com>", "shop"),
+    ("CONFIRM_URL", "http://127.0.0.1:8000/account/confirm", "https://app.example/c", "https://app.example/c", "/c"),
+    ("RESET_URL", "http://127.0.0.1:8000/account/reset", "https://app.example/r", "https://app.example/r", "/r"),
+    ("REQUIRE_REGISTERED_APP", False, "yes", True, "maybe"),
+    ("LOG_LEVEL", "info", "Warning", "warning", "loud"),
+    ("LOG_FORMAT", "auto", "json", "json", "xml"),
+]
+NAMES = [case[0] for case in CASES]
+
+
+def given(**variables: str) -> dict[str, str]:
+    """With what a DATABASE_URL asks for beside it."""
+    key = {"SECRET_KEY": KEY} if "SECRET_KEY" not in variables else {}
+    return {f"TENANTRY_{name}": value for name, value in {**key, **variables}.items()}
+
+
+def mistakes(environment: dict[str, str]) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        read_settings(environment)
+    return caught.value.mistakes
+
+
+def test_this_table_has_every_variable() -> None:
+    assert set(NAMES) == {name for name in VARIABLES if not name.startswith("SOCIAL_")}
+
+
+@pytest.mark.parametrize(("name", "default"), [case[:2] for case in CASES], ids=NAMES)
+def test_an_unset_or_empty_variable_is_its_default(name: str, default: object) -> None:
+    assert getattr(read_settings({}), name.lower()) == default
+    assert getattr(read_settings({f"TENANTRY_{name}": " "}), name.lower()) == default
+
+
+@pytest.mark.parametrize(("name", "good", "read"), [(case[0], *case[2:4]) for case in CASES], ids=NAMES)
+def test_a_good_value_is_read(name: str, good: str, read: object) -> None:
+    assert getattr(read_settings(given(**{name: good})), name.lower()) == read
+
+
+@pytest.mark.parametrize(("name", "bad"), [(case[0], case[4]) for case in CASES if case[4]])
+def test_a_bad_value_is_named_with_what_it_got_and_what_it_takes(name: str, bad: str) -> None:
+    (mistake,) = mistakes(given(**{name: bad}))
+    assert mistake.startswith(f"TENANTRY_{name} got ")
+    assert "it takes " in mistake
+    if VARIABLES[name].secret:
+        assert bad not in mistake
+    else:
+        assert repr(bad) in mistake
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    told = mistakes(given(PORT="x", WORKERS="x", LOG_LEVEL="x", PROT="1"))
+    assert [one.split()[0] for one in told] == [
+        "TENANTRY_LOG_LEVEL",
+        "TENANTRY_PORT",
+        "TENANTRY_PROT",
+        "TENANTRY_WORKERS",
+    ]
+
+
+def test_an_unknown_variable_is_refused_with_the_nearest_name() -> None:
+    (mistake,) = mistakes({"TENANTRY_DATABSE_URL": "postgresql://h/d"})
+    assert "did you mean TENANTRY_DATABASE_URL?" in mistake
+
+
+@pytest.mark.parametrize("name", ["TENANTRY_TEST_DATABASE_URL", "PORT", "HOME"])
+def test_variables_of_tests_and_of_others_are_no_concern(name: str) -> None:
+    assert read_settings({name: "anything"}) == read_settings({})
+
+
+def test_a_database_url_asks_for_a_secret_key() -> None:
+    (mistake,) = mistakes({"TENANTRY_DATABASE_URL": "postgresql://h/d"})
+    assert mistake.startswith("TENANTRY_SECRET_KEY is not set")
+
+
+def test_a_guessable_admin_password_is_refused_without_being_shown() -> None:
+    (mistake,) = mistakes({"TENANTRY_ADMIN_PASSWORD": "password123"})
+    assert mistake.startswith("TENANTRY_ADMIN_PASSWORD is among")
+    assert "password123" not in mistake
+
+
+def test_links_are_built_from_where_it_listens_or_from_the_base_url() -> None:
+    assert read_settings(given(HOST="::1", PORT="80")).base_url == "http://[::1]:80"
+    assert read_settings(given(BASE_URL="https://a.example")).reset_url == "https://a.example/account/reset"
+
+
+@pytest.mark.parametrize("provider", ["google", "microsoft", "github", "facebook"])
+def test_a_client_id_turns_a_social_provider_on(provider: str) -> None:
+    assert read_settings({}).social == {}
+    name = f"SOCIAL_{provider.upper()}"
+    urls = {f"{name}_BASE_URL": "http://127.0.0.1:9/"}
+    settings = read_settings(given(**{f"{name}_CLIENT_ID": "id", f"{name}_CLIENT_SECRET": "secret"}, **urls))
+    assert settings.social[provider].client_id == "id"
+    assert settings.social[provider].base_url == "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("variables", "missing"),
+    [
+        ({"SOCIAL_GITHUB_CLIENT_ID": "id"}, "TENANTRY_SOCIAL_GITHUB_CLIENT_SECRET"),
+        ({"SOCIAL_GOOGLE_CLIENT_SECRET": "s"}, "TENANTRY_SOCIAL_GOOGLE_CLIENT_ID"),
+        ({"SOCIAL_GOOGLE_BASE_URL": "http://h"}, "TENANTRY_SOCIAL_GOOGLE_CLIENT_ID"),
+    ],
+)
+def test_a_social_provider_is_whole_or_off(variables: dict[str, str], missing: str) -> None:
+    (mistake,) = mistakes(given(**variables))
+    assert mistake.startswith(f"{missing} is not set")
+
+
+def test_no_secret_is_ever_shown() -> None:
+    secrets = {
+        "DATABASE_URL": "postgresql://u:hidden@h/d",
+        "REDIS_URL": "redis://:hidden@h",
+        "SECRET_KEY": "hidden" * 6,
+        "ADMIN_PASSWORD": "hidden horse",
+        "METRICS_TOKEN": "hidden",
+        "SMTP_URL": "smtp://u:hidden@h",
+        "SOCIAL_GITHUB_CLIENT_ID": "id",
+        "SOCIAL_GITHUB_CLIENT_SECRET": "hidden",
+    }
+    settings = read_settings(given(**secrets))
+    assert "hidden" not in f"{settings!r} {settings}"
+    assert settings.database_url is not None
+    assert settings.database_url.reveal() == secrets["DATABASE_URL"]

@@ -1,0 +1,105 @@
+"""The SQL of a dozen queries as text: a reviewer sees in the diff what a change of the engine asks of the server.
+
+``TENANTRY_TEST_GOLDEN=write`` writes it anew.
+"""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from adapters.postgres.select import page_shape
+from adapters.postgres.select_text import Shape, count_text, get_text, page_text
+from domain.cursors import write_cursor
+from domain.entity import Registry
+from domain.query import Query, View
+from domain.read_query import read_query
+from domain.scope import EveryTenant, OneTenant, Scope
+
+GOLDEN = Path(__file__).with_name("select.sql")
+TENANT = OneTenant(UUID(int=1))
+
+QUERIES: list[tuple[str, str, Scope]] = [
+    ("reviews", "", TENANT),
+    ("reviews", "", EveryTenant()),
+    ("currencies", "sort=code&page=100&pageSize=100", TENANT),
+    ("reviews", "page=100&pageSize=100&fields=rating", TENANT),
+    ("products", "minPrice=1&createdBefore=2026-01-01&status=draft,live&name.contains=a&fields=name", TENANT),
+    ("categories", "name=books&name.in=a,b&description.isNull=true&includeDeleted=true", TENANT),
+    ("products", "search=red lamp&fields=name", TENANT),
+    ("products", "category.name=a&reviews.rating.gte=4&reviews.author.ne=Bob&fields=name", TENANT),
+    ("products", "sort=category.name:desc,price&fields=name", TENANT),
+    ("products", "sort=category.name:desc,price&fields=name", EveryTenant()),
+    ("reviews", "include=product.category&fields=rating", TENANT),
+    ("categories", "include=products.reviews&fields=name", TENANT),
+    ("categories", "include=products&fields=name", EveryTenant()),
+]
+
+
+def test_the_text_of_a_query_is_known(registry: Registry) -> None:
+    text = "\n\n".join([*_rows(registry), *_pages(registry), *_cursors(registry), *_totals(registry)]) + "\n"
+    if os.environ.get("TENANTRY_TEST_GOLDEN") == "write":
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text()
+
+
+def test_a_text_hangs_on_the_shape_alone(registry: Registry) -> None:
+    """Other values, as many of them as there may be, are the same statement; so caches stay small."""
+    texts = {
+        page_text(registry, registry["products"], _shape(registry, "products", given, TENANT))
+        for given in (
+            "sku=a,b&page=2&search=x",
+            "sku=a,b,c,d&page=3&pageSize=7&search=%25&count=none",
+            "SKU.in=q&search=y",
+        )
+    }
+    assert len(texts) == 1
+
+
+def _query(registry: Registry, plural: str, asked: str) -> Query:
+    return read_query(registry[plural], registry, frozenset(), parse_qsl(asked))
+
+
+def _shape(registry: Registry, plural: str, asked: str, scope: Scope) -> Shape:
+    return page_shape(scope, _query(registry, plural, asked))
+
+
+def _pages(registry: Registry) -> list[str]:
+    return [
+        _titled(
+            f"{plural}?{asked} of {scope}",
+            page_text(registry, registry[plural], _shape(registry, plural, asked, scope)),
+        )
+        for plural, asked, scope in QUERIES
+    ]
+
+
+def _rows(registry: Registry) -> list[str]:
+    view = View(fields=("id", "price"), include=(("category",),))
+    shape = Shape(reach=_shape(registry, "products", "", TENANT).reach, view=view, where=(), words=0)
+    return [_titled("products/{id}?fields=price&include=category", get_text(registry, registry["products"], shape))]
+
+
+def _totals(registry: Registry) -> list[str]:
+    shape = _shape(registry, "products", "category.name=a&search=lamp", TENANT)
+    return [
+        _titled("the total of products?category.name=a&search=lamp", count_text(registry, registry["products"], shape))
+    ]
+
+
+def _cursors(registry: Registry) -> list[str]:
+    """An order of plain columns, and one with a null in it."""
+    made = []
+    for order, last in (("createdAt:desc", "2026-01-01T00:00:00Z"), ("category.name,price:desc", None)):
+        asked = f"sort={order}&fields=rating" if last else f"sort={order}&fields=name"
+        plural = "reviews" if last else "products"
+        sort = _query(registry, plural, asked).sort
+        cursor = write_cursor(sort, [last, UUID(int=1)] if last else [None, 1, UUID(int=1)])
+        shape = _shape(registry, plural, f"{asked}&cursor={cursor}", TENANT)
+        made.append(_titled(f"{plural}?{asked}&cursor=…", page_text(registry, registry[plural], shape)))
+    return made
+
+
+def _titled(title: str, text: str) -> str:
+    return f"-- {title}\n" + re.sub(r" (FROM|WHERE|ORDER BY|LIMIT|LEFT JOIN|JOIN|AND) ", r"\n\1 ", text)

@@ -1,0 +1,16 @@
+"""The service's keys, made once for all worlds of a test run: an RSA key takes a tenth of a second."""
+
+from domain.keys import SigningKey
+from domain.scope import EveryTenant
+from entrypoints.wiring import Services
+
+_made: list[SigningKey] = []
+
+
+async def ensure_keys(services: Services) -> None:
+    """All worlds share the tests' secret, so what one sealed the others open."""
+    async with services.database.reading(EveryTenant()) as alone:
+        for key in _made:
+            await alone.keys.add_first(key)
+        await services.signing_keys.ensure()
+        _made[:] = await alone.keys.all()

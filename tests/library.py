@@ -1,0 +1,73 @@
+"""Entities that use what the catalogue does not: guards, histories, rules on other rows, every fate on delete."""
+
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from domain.entity import entity, guarded, money, ref, unique
+from domain.errors import FieldError
+from domain.query import Operator
+from domain.rules import OtherRows, where
+
+Label = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+@entity("genres", unique=[unique("name")], tenant_owned=False, history=True)
+class Genre(Struct, rename="camel", kw_only=True):
+    name: Label
+
+
+@entity("shelves", unique=[unique("name")])
+class Shelf(Struct, rename="camel", kw_only=True):
+    name: Label
+    inside_id: Annotated[UUID | None, ref("shelves", on_delete="cascade")] = None
+
+
+class Condition(Enum):
+    NEW = "new"
+    WORN = "worn"
+
+
+@entity("volumes", unique=[unique("code")], history=True)
+class Volume(Struct, rename="camel", kw_only=True):
+    title: Label
+    code: Annotated[str | None, guarded(read="read:codes")] = None
+    cost: Annotated[Decimal, money(8, 2), guarded(write="write:costs")] = Decimal("0.00")
+    condition: Condition = Condition.NEW
+    bought_at: datetime | None = None
+    shelf_id: Annotated[UUID | None, ref("shelves", on_delete="cascade")] = None
+    genre_id: Annotated[UUID | None, ref("genres", on_delete="clear")] = None
+
+    def check(self, before: "Volume | None") -> Iterator[FieldError]:
+        if before is not None and before.condition is Condition.WORN and self.condition is Condition.NEW:
+            yield FieldError("condition", "what is worn does not become new")
+        if self.code == "refused":
+            yield FieldError("code", "is refused")
+
+
+@entity("loans", soft_delete=False)
+class Loan(Struct, rename="camel", kw_only=True):
+    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade")]
+    borrower: Label
+
+    async def check_stored(self, before: "Loan | None", rows: OtherRows) -> AsyncIterator[FieldError]:
+        volume = await rows.get(Volume, self.volume_id)
+        if volume is not None and volume.condition is Condition.WORN:
+            yield FieldError("volumeId", "what is worn is not lent")
+        if await rows.count(Loan, where("volume_id", Operator.EQ, self.volume_id)) > 2:
+            yield FieldError("volumeId", "is lent twice already")
+
+
+@entity("marks", unique=[unique("text")])
+class Mark(Struct, rename="camel", kw_only=True):
+    text: Label
+    volume_id: Annotated[UUID | None, ref("volumes", on_delete="cascade")] = None
+    other_id: Annotated[UUID | None, ref("volumes", on_delete="restrict")] = None
+
+
+LIBRARY = (Genre, Shelf, Volume, Loan, Mark)

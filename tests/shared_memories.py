@@ -1,0 +1,83 @@
+"""Two processes and the memory they share, as the contracts of that memory see them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.world import MovableClock
+from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.batch import Batch
+from adapters.redis.commands import Commands
+from adapters.redis.lease import Lease, Times
+from application.ports.admissions import Admissions
+from application.ports.world import Revocations
+
+
+class Process(Admissions, Revocations, Protocol):
+    """One of those that share: what it asks, and what it raises."""
+
+
+class Shared(Protocol):
+    """Two processes and what they share, with time that moves and a memory that can be lost."""
+
+    clock: MovableClock
+    one: Process
+    other: Process
+
+    async def open(self) -> None: ...
+
+    async def lose(self) -> None: ...
+
+
+@dataclass
+class SharedMemory:
+    clock: MovableClock = field(default_factory=MovableClock)
+
+    def __post_init__(self) -> None:
+        self._only = MemoryAdmissions(self.clock)
+        self.one: Process = self._only
+        self.other: Process = self._only
+
+    async def open(self) -> None:
+        pass
+
+    async def lose(self) -> None:
+        self._only.forget()
+
+
+class NothingDue:
+    """An outbox of changes that are all known."""
+
+    async def due(self, age: float, most: int) -> dict[str, int]:
+        return {}
+
+    async def settled(self, counts: Mapping[str, int]) -> None:
+        pass
+
+
+class SharedRedis:
+    """With a lease that lives as long as the case."""
+
+    def __init__(self, url: str) -> None:
+        self.clock = MovableClock()
+        self.batches = [Batch(url), Batch(url)]
+        self._renewing = self._process(self.batches[0])
+        self.one: Process = self._renewing
+        self.other: Process = self._process(self.batches[1])
+
+    def _process(self, batch: Batch) -> RedisAdmissions:
+        now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731
+        lease = Lease(batch, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now))
+        return RedisAdmissions(lease, MemoryAdmissions(self.clock))
+
+    async def open(self) -> None:
+        assert await self._renewing.renew()
+
+    async def lose(self) -> None:
+        await self.batches[0].call(lambda _: ("FLUSHDB",))
+        await self.open()
+
+    async def close(self) -> None:
+        for batch in self.batches:
+            await batch.close()

@@ -1,0 +1,44 @@
+"""The tables in docs/coverage name tests that are there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adapters.http.app import HttpSettings, endpoints
+from adapters.http.errors import STATUS
+from tests.http.place import open_place
+
+HOUSE = Path(__file__).resolve().parent.parent
+TABLES = sorted((HOUSE / "docs" / "coverage").glob("*.md"))
+_NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda path: path.name)
+def test_every_promise_names_tests_that_are_there(table: Path) -> None:
+    rows = [line for line in table.read_text().splitlines() if line.startswith("| ") and "Held by" not in line]
+    assert rows
+    for row in rows:
+        named = _NAMED.findall(row)
+        assert named, row
+        for file, test in named:
+            assert re.search(rf"def {test}\(", (HOUSE / file).read_text()), f"{file}::{test}"
+
+
+async def test_every_endpoint_of_area_a_has_a_row() -> None:
+    place = await open_place()
+    promised = set(
+        re.findall(r"^\| `(\w+ /api/[^`]*)`", (HOUSE / "docs" / "coverage" / "identity.md").read_text(), re.MULTILINE)
+    )
+    served = {
+        f"{one.method} {one.path}"
+        for one in endpoints(place.services, HttpSettings())
+        if one.area == "A" and one.path.startswith("/api/")
+    }
+    await place.client.aclose()
+    assert promised == served
+
+
+def test_every_error_code_has_a_row() -> None:
+    table = (HOUSE / "docs" / "coverage" / "identity.md").read_text()
+    assert [code for code in STATUS if code not in table] == []

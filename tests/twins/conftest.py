@@ -1,0 +1,21 @@
+import asyncio
+from collections.abc import Iterator
+from uuid import uuid4
+
+import pytest
+
+from domain.catalogue import ENTITIES
+from domain.own_entities import OWN_ENTITIES
+from tests.databases import create_database, drop_database
+from tests.twins.database import TwinsDatabase, connect
+from tests.twins.everything import EVERYTHING
+
+
+@pytest.fixture(scope="session")
+def twins_database(servers: tuple[str, str]) -> Iterator[TwinsDatabase]:
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        url = runner.run(create_database(servers[0], f"tenantry_twins_{uuid4().hex[:12]}"))
+        connection = runner.run(connect(url, (*ENTITIES, *OWN_ENTITIES, *EVERYTHING)))
+        yield TwinsDatabase(runner, connection)
+        runner.run(connection.close())
+        runner.run(drop_database(url))

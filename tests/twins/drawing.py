@@ -1,0 +1,201 @@
+"""Rows and queries, drawn from few values, so that they meet."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from hypothesis import strategies as st
+
+from adapters.memory.matching import without_case
+from domain.entity import EntityModel, FieldModel, Kind, Registry
+from domain.operators import BOUNDS, OPERATORS, is_sortable
+from domain.query import Operator
+
+Row = dict[str, object]
+TENANTS = (UUID(int=1), UUID(int=2))
+
+Texts = tuple[str, ...]
+"""An example draws from few texts, which differ in what is easily got wrong."""
+
+texts = st.sampled_from(
+    (
+        ("a", "A", "ab", "", "zz"),
+        ("a_b", "aXb", "_", "A_B"),
+        ("100%", "100x", "%", "a\\b", "\\"),
+        ("Éa", "éA", "é", "ΑΣ", "ας", "σ"),
+        ("İ", "i", "x,y", 'q"q', " ", "ﬃ", "😀"),
+    )
+)
+_MOMENTS = (
+    datetime(2026, 1, 1, tzinfo=UTC),
+    datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=UTC),
+    datetime(2026, 1, 2, 1, 30, tzinfo=timezone(timedelta(hours=2))),
+    datetime(1, 1, 2, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+)
+_VALUES: Mapping[Kind, Sequence[Any]] = {
+    Kind.INTEGER: (-(2**31), -1, 0, 1, 2, 2**31 - 1),
+    Kind.BIG_INTEGER: (-(2**63), -1, 0, 2, 2**63 - 1),
+    Kind.DECIMAL: (Decimal("-1.5"), Decimal(0), Decimal("1.50"), Decimal("9999999999.99")),
+    Kind.FLOAT: (-1e300, -0.5, 0.0, 0.1, 5e-324, 2.0),
+    Kind.BOOLEAN: (False, True),
+    Kind.TIMESTAMP: _MOMENTS,
+    Kind.DATE: (date(1, 1, 1), date(2026, 1, 1), date(2026, 1, 2), date(9999, 12, 31)),
+    Kind.UUID: (UUID(int=0), UUID(int=2**128 - 1), UUID(int=1000)),
+    Kind.TEXTS: ([], ["a"], ["a", "b"]),
+    Kind.UUIDS: ([], [UUID(int=7)]),
+}
+
+
+@st.composite
+def rows(draw: st.DrawFn, registry: Registry, texts: Texts) -> dict[str, list[Row]]:
+    """By table. References lead to rows of any tenant, living or not: a forged one must show nothing."""
+    drawn: dict[str, list[Row]] = {}
+    number = 1000
+    for model in registry:
+        drawn[model.table] = []
+        for _ in range(draw(st.sampled_from((0, 2, 4, 6, 8)))):
+            number += 1
+            row = draw(_row(model, UUID(int=number), texts))
+            refer = _refer(draw, model, registry, row, drawn)
+            if refer and _is_unique(model, row, drawn[model.table]):
+                drawn[model.table].append(row)
+    return drawn
+
+
+@st.composite
+def _row(draw: st.DrawFn, model: EntityModel, row_id: UUID, texts: Texts) -> Row:
+    values = {one.name: draw(_value(one, texts)) for one in model.fields if one.reference is None}
+    tenant = draw(st.sampled_from((*TENANTS[:1] * 3, *TENANTS[1:]))) if model.tenant_owned else None
+    return {**values, "id": row_id, "tenant_id": tenant}
+
+
+def _value(one: FieldModel, texts: Texts) -> st.SearchStrategy[object]:
+    if one.name == "is_deleted":
+        return st.sampled_from((False, False, False, True))
+    held: st.SearchStrategy[object] = st.sampled_from(_values(one, texts))
+    if one.kind is Kind.CHOICE:
+        held = held.map(lambda text: msgspec.convert(text, one.type))
+    return st.none() | held if one.nullable else held
+
+
+def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, drawn: dict[str, list[Row]]) -> bool:
+    for one in model.fields:
+        if one.reference is not None:
+            target = registry[one.reference.target]
+            there = [other["id"] for other in drawn.get(target.table, ())]
+            if not there and not one.nullable:
+                return False
+            row[one.name] = draw(st.sampled_from([*([None] if one.nullable else []), *there]))
+    return True
+
+
+def _values(one: FieldModel, texts: Texts) -> Sequence[Any]:
+    return texts if one.kind is Kind.TEXT else one.choices or _VALUES[one.kind]
+
+
+def _is_unique(model: EntityModel, row: Row, others: Sequence[Row]) -> bool:
+    return not any(
+        all(without_case(row[name]) == without_case(other[name]) for name in unique.fields)
+        and row["tenant_id"] == other["tenant_id"]
+        for unique in model.unique
+        for other in others
+    )
+
+
+Parameters = list[tuple[str, str]]
+
+
+def _perhaps(draw: st.DrawFn) -> bool:
+    return draw(st.booleans())
+
+
+@st.composite
+def parameters(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: Texts) -> Parameters:
+    """A query as it is written, valid in its form; names are never given twice."""
+    given = [draw(_condition(registry, model, texts)) for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2))))]
+    if model.declaration.search and _perhaps(draw):
+        given.append(("search", " ".join(draw(st.lists(st.sampled_from(texts), max_size=2)))))
+    if draw(st.booleans()):
+        given.append(("sort", ",".join(draw(_keys(registry, model)))))
+    if model.relations and _perhaps(draw):
+        given.append(("include", ",".join(draw(st.lists(_way(registry, model, 3, 1), min_size=1, max_size=3)))))
+    if "is_deleted" in model.by_name and _perhaps(draw):
+        given.append(("includeDeleted", "true"))
+    if draw(st.booleans()):
+        given.append(
+            ("fields", ",".join(draw(st.lists(st.sampled_from([one.wire for one in model.fields]), min_size=1))))
+        )
+    given.append(("pageSize", str(draw(st.integers(1, 4)))))
+    given.append(("page", str(draw(st.sampled_from((1, 1, 1, 1, 2, 3, 999_999))))))
+    return list(dict(given).items())
+
+
+@st.composite
+def _way(
+    draw: st.DrawFn, registry: Registry, model: EntityModel, most: int, least: int = 0, only_one: bool = False
+) -> str:
+    steps: list[str] = []
+    for _ in range(draw(st.integers(least, most))):
+        names = [one.name for one in model.relations.values() if not (only_one and one.is_many)]
+        if not names:
+            break
+        steps.append(draw(st.sampled_from(sorted(names))))
+        model = registry.target(model.relations[steps[-1]])
+    return ".".join(steps)
+
+
+def _end(registry: Registry, model: EntityModel, way: str) -> EntityModel:
+    for step in way.split(".") if way else ():
+        model = registry.target(model.relations[step])
+    return model
+
+
+@st.composite
+def _condition(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: Texts) -> tuple[str, str]:
+    way = draw(_way(registry, model, 2))
+    fields = _end(registry, model, way).fields
+    one = draw(st.sampled_from([*fields, *[one for one in fields if one.kind is Kind.TEXT] * 3]))
+    prefix = f"{way}." if way else ""
+    bounds = [bound for bound in BOUNDS if one.kind in bound.kinds]
+    if bounds and _perhaps(draw):
+        return prefix + draw(st.sampled_from(bounds)).name(one.wire), draw(_text(one, texts))
+    operator = draw(st.sampled_from(OPERATORS[one.kind]))
+    name = f"{prefix}{one.wire}.{operator.value}"
+    if operator is Operator.IS_NULL:
+        return name, draw(st.sampled_from(("true", "false")))
+    if operator is Operator.IN:
+        values = draw(st.lists(_text(one, texts), min_size=1, max_size=3))
+        return draw(st.sampled_from((name, prefix + one.wire))), ",".join(_quoted(value) for value in values)
+    return name, draw(_text(one, texts)) or ("a" if operator.value.endswith(("contains", "With")) else "")
+
+
+def _text(one: FieldModel, texts: Texts) -> st.SearchStrategy[str]:
+    values = _values(one, texts)
+    if one.kind is Kind.UUID:
+        values = [*values, *(UUID(int=n) for n in range(1001, 1006))]
+    return st.sampled_from(values).map(_written)
+
+
+def _written(value: object) -> str:
+    return (
+        str(value).lower() if isinstance(value, bool) else value.isoformat() if isinstance(value, date) else str(value)
+    )
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+@st.composite
+def _keys(draw: st.DrawFn, registry: Registry, model: EntityModel) -> list[str]:
+    keys: dict[str, str] = {}
+    for _ in range(draw(st.integers(1, 3))):
+        way = draw(_way(registry, model, 2, only_one=True))
+        sortable = [one.wire for one in _end(registry, model, way).fields if is_sortable(one)]
+        name = ".".join([way] if way else []) + ("." if way else "") + draw(st.sampled_from(sortable))
+        keys[name] = draw(st.sampled_from(("", ":asc", ":desc", ":Descending")))
+    return [name + direction for name, direction in keys.items()]

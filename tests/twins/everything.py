@@ -1,0 +1,59 @@
+"""Entities that hold every kind of field and every kind of relation."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from domain.entity import big, entity, guarded, many, money, ref, unique
+
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+@entity("units", tenant_owned=False, soft_delete=False, search=["label"], sort="label")
+class Unit(Struct, rename="camel", kw_only=True):
+    label: str
+    base_id: Annotated[UUID | None, ref("units", on_delete="clear")] = None
+
+
+@entity(
+    "things",
+    search=["title", "note", "secret"],
+    unique=[unique("title", ignore_case=True)],
+    has_many={"parts": many("things", by="whole_id"), "links": many("links", by="from_id")},
+    sort="amount",
+)
+class Thing(Struct, rename="camel", kw_only=True):
+    title: str
+    note: str | None = None
+    secret: Annotated[str | None, guarded(read="read:secrets")] = None
+    amount: int | None = None
+    total: Annotated[int | None, big] = None
+    price: Annotated[Decimal | None, money(12, 2)] = None
+    ratio: float | None = None
+    is_open: bool | None = None
+    seen_at: datetime | None = None
+    day: date | None = None
+    code: UUID | None = None
+    colour: Colour | None = None
+    size: Literal["s", "m", "l"] = "m"
+    tags: list[str] | None = None
+    keys: list[UUID] | None = None
+    whole_id: Annotated[UUID | None, ref("things", on_delete="cascade")] = None
+    unit_id: Annotated[UUID | None, ref("units", on_delete="restrict")] = None
+
+
+@entity("links", soft_delete=False, sort="-weight")
+class Link(Struct, rename="camel", kw_only=True):
+    from_id: Annotated[UUID, ref("things", on_delete="cascade")]
+    to_id: Annotated[UUID | None, ref("things", on_delete="clear")] = None
+    weight: int = 0
+
+
+EVERYTHING = (Unit, Thing, Link)

@@ -1,0 +1,160 @@
+"""Memory and PostgreSQL are twins: whatever is stored and whatever is asked, they answer the same."""
+
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, TypeVar
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Raw, structs
+
+from adapters.memory.records import MemoryRecords
+from adapters.postgres.select import PostgresSelect
+from application.ports.records import RowPage
+from domain.catalogue import ENTITIES
+from domain.cursors import read_cursor, write_cursor
+from domain.entity import EntityModel, Registry
+from domain.own_entities import OWN_ENTITIES
+from domain.query import Query
+from domain.read_query import read_query
+from domain.registry import build_registry
+from domain.scope import EveryTenant, OneTenant, Scope
+from domain.visibility import hidden_from
+from tests.twins.database import TwinsDatabase
+from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
+from tests.twins.everything import EVERYTHING
+
+CATALOGUE = build_registry((*ENTITIES, *OWN_ENTITIES))
+ALL_KINDS = build_registry(EVERYTHING)
+QUESTIONS = 6
+EXAMPLES = int(os.environ.get("TENANTRY_TEST_TWINS", "100"))
+
+twins = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+A = TypeVar("A")
+Reads = MemoryRecords | PostgresSelect
+
+
+@dataclass(frozen=True)
+class Question:
+    model: EntityModel = field(repr=False)
+    query: Query
+    row_id: UUID
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is stored, whose rows are seen, and some questions about them."""
+
+    registry: Registry = field(repr=False)
+    stored: dict[str, list[Row]]
+    scope: Scope
+    questions: list[Question]
+
+    @property
+    def memory(self) -> MemoryRecords:
+        tables: Any = {table: {row["id"]: row for row in stored} for table, stored in self.stored.items()}
+        return MemoryRecords(tables, self.registry, self.scope)
+
+
+@st.composite
+def cases(draw: st.DrawFn, registry: Registry) -> Case:
+    few = draw(texts)
+    questions = [draw(_question(registry, few)) for _ in range(QUESTIONS)]
+    scopes: list[Scope] = [
+        OneTenant(TENANTS[0]),
+        OneTenant(TENANTS[0]),
+        OneTenant(TENANTS[1]),
+        EveryTenant(),
+        EveryTenant(),
+    ]
+    return Case(registry, draw(rows(registry, few)), draw(st.sampled_from(scopes)), questions)
+
+
+@st.composite
+def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
+    model = draw(st.sampled_from([*registry, *(one for one in registry if one.relations)]))
+    asked = draw(parameters(registry, model, few))
+    hidden = draw(st.sampled_from([hidden_from(registry, {"*"}), hidden_from(registry, ())]))
+    seen = [(name, text) for name, text in asked if not hidden or "secret" not in name + text]
+    return Question(model, read_query(model, registry, hidden, seen), UUID(int=draw(st.integers(1001, 1020))))
+
+
+registries = pytest.mark.parametrize("registry", [CATALOGUE, ALL_KINDS], ids=["catalogue", "every kind"])
+
+
+@registries
+@twins
+@given(data=st.data())
+def test_both_give_the_same_answers(registry: Registry, twins_database: TwinsDatabase, data: st.DataObject) -> None:
+    case = data.draw(cases(registry))
+
+    async def ask(records: Reads) -> list[object]:
+        pages = [plain(await records.page(one.model, one.query)) for one in case.questions]
+        rows = [await records.get(one.model, one.row_id, one.query.view) for one in case.questions]
+        return [*pages, *(one and (one.id, one.version, parsed(one.body)) for one in rows)]
+
+    mine, theirs = twins_database.run(asked_of_both(twins_database, case, ask))
+    assert theirs == mine
+
+
+@registries
+@twins
+@given(data=st.data())
+def test_pages_partition_the_whole(registry: Registry, twins_database: TwinsDatabase, data: st.DataObject) -> None:
+    case = data.draw(cases(registry))
+
+    async def ask(records: Reads) -> None:
+        for question in case.questions[:2]:
+            whole = await records.page(question.model, structs.replace(question.query, page=1, page_size=100))
+            everything = parsed(whole.items)
+            assert whole.total == whole.length == len(everything)
+            assert [row async for row in by_page(records, question)] == everything
+            assert [row async for row in by_cursor(records, registry, question)] == everything
+
+    twins_database.run(asked_of_both(twins_database, case, ask))
+
+
+async def asked_of_both(database: TwinsDatabase, case: Case, ask: Callable[[Reads], Awaitable[A]]) -> tuple[A, A]:
+    async with database.stored(case.registry, case.stored) as connection:
+        return await ask(case.memory), await ask(PostgresSelect(connection, case.registry, case.scope))
+
+
+async def by_page(records: Reads, question: Question) -> AsyncIterator[object]:
+    number, has_next = 0, True
+    while has_next:
+        number += 1
+        page = await records.page(question.model, structs.replace(question.query, page=number))
+        has_next = page.has_next
+        for row in parsed(page.items):
+            yield row
+
+
+async def by_cursor(records: Reads, registry: Registry, question: Question) -> AsyncIterator[object]:
+    query = structs.replace(question.query, page=1)
+    while True:
+        page = await records.page(question.model, query)
+        for row in parsed(page.items):
+            yield row
+        if page.last is None:
+            return
+        text = write_cursor(query.sort, page.last)
+        query = structs.replace(query, cursor=read_cursor(registry, question.model, query.sort, text))
+
+
+def parsed(body: Raw) -> Any:
+    return json.loads(bytes(body), parse_float=Decimal)
+
+
+def plain(page: RowPage) -> object:
+    last = page.last and tuple(getattr(value, "value", value) for value in page.last)
+    return (parsed(page.items), page.length, page.total, page.has_next, page.total_is_estimate, last)
