@@ -76,7 +76,7 @@ def real_world(settings: Settings, registry: Registry) -> World:
     assert settings.redis_url is not None
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
     folders = (VERSIONS, *migration_folders(settings.entities))
-    database = PostgresDatabase(url, registry, ids, migrations=folders)
+    database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
     batch = Batch(settings.redis_url.reveal())
     outbox = PostgresRevocationOutbox(url)
     admissions = RedisAdmissions(Lease(batch, outbox), MemoryAdmissions(clock))

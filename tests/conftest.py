@@ -88,7 +88,7 @@ async def owner(database_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.
 
 @pytest.fixture(scope="session")
 async def open_postgres(database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(database_url, registry, CountingIds(), connections=30)
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=12)
     await database.open()
     yield database
     await database.close()

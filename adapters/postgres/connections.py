@@ -17,6 +17,10 @@ else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
 
+SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
+"""Of every session. To compile a short statement takes longer, up to a second, than to run it."""
+
+
 class ServiceConnection(Connection):
     """``shown`` is the scope set for the session; a transaction's own ends with it.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 
 from adapters.postgres.codecs import set_codecs
-from adapters.postgres.connections import ServiceConnection, scope_text
+from adapters.postgres.connections import SESSION, ServiceConnection, scope_text
 from adapters.postgres.failures import translated
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.pool import Pool
@@ -105,11 +105,9 @@ class PostgresDatabase:
 
     def _settings(self) -> dict[str, str]:
         return {
+            **SESSION,
             "application_name": "tenantry",
             "role": ROLE,
-            "timezone": "UTC",
-            "datestyle": "ISO",
-            "jit": "off",
             "lock_timeout": f"{self.patience.lock:.0f}s",
             "idle_in_transaction_session_timeout": f"{2 * self.patience.statement:.0f}s",
         }

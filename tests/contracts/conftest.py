@@ -54,7 +54,7 @@ async def open_library(
     url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
     assert await write_migration(url, library_registry, "library", folders) is not None
     assert await upgrade(url, library_registry, folders) == []
-    database = PostgresDatabase(url, library_registry, CountingIds(), connections=20)
+    database = PostgresDatabase(url, library_registry, CountingIds(), connections=12)
     await database.open()
     yield database
     await database.close()

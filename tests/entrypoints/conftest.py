@@ -11,13 +11,6 @@ from tests.databases import create_database, drop_database
 from tests.entrypoints.processes import COMMAND, PASSWORD, Serve, Served, Tenantry, environment, free_port
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole services one after the other: two pairs of them at once would need more connections than a server has."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("services"))
-
-
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts ``tenantry serve`` on a free port, and waits until it says that it serves."""
@@ -67,6 +60,7 @@ async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
     database_url = await create_database(servers[0], f"tenantry_serve_{uuid4().hex[:12]}")
     yield {
         "DATABASE_URL": database_url,
+        "DATABASE_CONNECTIONS": "6",
         "REDIS_URL": servers[1],
         "SECRET_KEY": "k" * 32,
         "ADMIN_PASSWORD": PASSWORD,

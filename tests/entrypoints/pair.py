@@ -177,6 +177,7 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
     wires = Wire(redis.port), Wire(redis.port)
     variables = {
         "DATABASE_URL": database_url,
+        "DATABASE_CONNECTIONS": "6",  # other tests share the server
         "SECRET_KEY": "k" * 32,
         "ADMIN_PASSWORD": PASSWORD,
         "BASE_URL": "http://api.example",

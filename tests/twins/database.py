@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from adapters.postgres.codecs import set_codecs
-from adapters.postgres.connections import ServiceConnection
+from adapters.postgres.connections import SESSION, ServiceConnection
 from adapters.postgres.schema import metadata_for
 from domain.entity import EntityModel, Registry
 from domain.registry import build_registry
@@ -53,7 +53,7 @@ class TwinsDatabase:
 
 async def connect(url: str, kinds: Sequence[type[Any]]) -> ServiceConnection:
     """As the owner of fresh tables, whom no row-level security holds."""
-    connection = await asyncpg.connect(url, connection_class=ServiceConnection)
+    connection = await asyncpg.connect(url, connection_class=ServiceConnection, server_settings=SESSION)
     await set_codecs(connection)
     for statement in _tables(build_registry(kinds)):
         await connection.execute(statement)
