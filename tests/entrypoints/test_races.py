@@ -145,7 +145,7 @@ async def test_strangers_from_everywhere_cannot_keep_the_owner_out(pair: Pair, r
 async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue_is_refused_at_once(
     pair: Pair, root: str
 ) -> None:
-    emails = [f"{pair.fresh('queue')}@example.com" for _ in range(600)]  # unknown ones cost as much
+    emails = [f"{pair.fresh('queue')}@example.com" for _ in range(400)]  # unknown ones cost as much
     alone = [await timed_me(pair, root) for _ in range(20)]
     logins = asyncio.gather(*(timed_login(pair, email) for email in emails))
     meanwhile = []
@@ -154,7 +154,7 @@ async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue
     ended = await logins
     refused = [took for status, took, retry in ended if status == 429 and retry]
     checked = [took for status, took, _ in ended if status == 401]
-    assert len(refused) + len(checked) == 600
+    assert len(refused) + len(checked) == 400
     assert len(refused) >= 50
     assert max(refused) < max(checked)
     assert sorted(meanwhile)[len(meanwhile) // 2] < max(0.2, 20 * sorted(alone)[10]), (alone, meanwhile)
@@ -167,9 +167,16 @@ async def timed_me(pair: Pair, token: str) -> float:
 
 
 async def timed_login(pair: Pair, email: str) -> tuple[int, float, bool]:
+    """By hand: a whole client takes longer for a request than the service takes for a guess."""
+    body = json.dumps({"email": email, "password": "a wrong guess", "isPasswordEncrypted": False})
+    head = f"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     began = time.perf_counter()
-    answer = await pair.one.try_login(email, "a wrong guess")
-    return answer.status_code, time.perf_counter() - began, "Retry-After" in answer.headers
+    reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(pair.one.served.url).port)
+    writer.write(f"{head}\r\n\r\n{body}".encode())
+    answer = await reader.readuntil(b"\r\n\r\n")
+    took = time.perf_counter() - began
+    writer.close()
+    return int(answer.split()[1]), took, b"\r\nretry-after:" in answer.lower()
 
 
 async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantry: Tenantry) -> None:
