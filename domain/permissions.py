@@ -52,7 +52,8 @@ def covers(held: str, needed: str) -> bool:
 
 
 def allows(held: Iterable[str], needed: str) -> bool:
-    return any(covers(one, needed) for one in held)
+    holding = held if isinstance(held, tuple) else tuple(held)
+    return needed in holding or any(covers(one, needed) for one in holding)
 
 
 def may_grant(held: Iterable[str], given: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -131,6 +132,7 @@ def searched(model: EntityModel, hidden: Hidden) -> list[str]:
     return [name for name in model.declaration.search if (model.plural, name) not in hidden]
 
 
+@lru_cache(256)
 def default_sort(model: EntityModel, hidden: Hidden) -> tuple[SortKey, ...]:
     """The declared order; that of creation where the caller may not see what it goes by."""
     name = model.declaration.sort.removeprefix("-")

@@ -1,6 +1,7 @@
 """The query grammar: from the parameters of a list, an export or a read to what they ask for. Pure and total."""
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct
@@ -40,6 +41,7 @@ ORDERING = ("search", "sort", "sortBy", "sortDirection", "sortOrder")
 PAGING = ("page", "pageSize", "count", "cursor")
 FILE = ("format", "bom")
 HISTORY = ("page", "pageSize", "includeDeleted")
+_COUNTS = {one.value: one for one in Count}
 _DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
 
 T = TypeVar("T")
@@ -107,7 +109,7 @@ class _Asked:
         self.given: dict[str, _Given] = {}
         for name, text in parameters:
             self._take(_Given(name, text))
-        reserved = {name.lower() for name in known}
+        reserved = _lowered(known)
         self.filters = [one for name, one in self.given.items() if name not in reserved]
 
     def _take(self, one: _Given) -> None:
@@ -166,8 +168,7 @@ class _Asked:
         return self._read("pageSize", lambda text: min(_whole(text, None), MAX_PAGE_SIZE), DEFAULT_PAGE_SIZE)
 
     def count(self) -> Count:
-        choices = {one.value: one for one in Count}
-        return self._read("count", lambda text: _one_of(text, choices), Count.EXACT)
+        return self._read("count", lambda text: _one_of(text, _COUNTS), Count.EXACT)
 
     def cursor(self) -> str | None:
         given = self.given.get("cursor")
@@ -287,6 +288,11 @@ def _operator_and_value(asked: Filtered, text: str) -> tuple[Operator, object]:
     if asked.operator in PARTS and not text:
         raise NotAValue("takes some text")
     return asked.operator, read_value(one, text)
+
+
+@lru_cache(16)
+def _lowered(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)
 
 
 def _names(text: str) -> list[str]:

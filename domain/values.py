@@ -83,6 +83,8 @@ def _is_unicode(text: str) -> bool:
 
 def split_list(text: str, most: int) -> list[str]:
     """Values between commas, quoted as in CSV where they hold one. Raises NotAValue."""
+    if "," not in text and not text.startswith('"'):
+        return [text]
     values: list[str] = []
     rest = text
     while True:

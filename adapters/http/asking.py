@@ -15,7 +15,7 @@ from domain.scope import Caller
 from domain.visibility import hidden_from
 
 NOTHING: Hidden = frozenset()
-REMEMBERED = 512
+REMEMBERED = 2_048
 LONGEST_REMEMBERED = 500
 
 

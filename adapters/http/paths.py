@@ -1,5 +1,6 @@
 """What stands in a path, and in the headers that ask for one version of it."""
 
+import re
 from uuid import UUID
 
 from adapters.http.endpoint import Call
@@ -7,21 +8,15 @@ from domain.errors import BadRequest, NotFound
 
 NO_VERSION = 0
 
-_CANONICAL = 36
+_CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def id_in(call: Call, name: str) -> UUID:
     """A malformed id is an id of nothing; other spellings of a UUID than its usual one are malformed."""
     text = call.path_params[name]
-    if len(text) != _CANONICAL or not text.isascii():
+    if _CANONICAL.fullmatch(text) is None:
         raise NotFound
-    try:
-        found = UUID(text)
-    except ValueError:
-        raise NotFound from None
-    if str(found) != text.lower():
-        raise NotFound
-    return found
+    return UUID(text)
 
 
 def wanted_version(call: Call) -> int | None:

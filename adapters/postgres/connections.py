@@ -1,6 +1,7 @@
 """A connection that knows its scope: what row-level security lets it see."""
 
 import asyncio
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -73,4 +74,9 @@ class ServiceConnection(Connection):
 
 def scope_text(scope: Scope) -> str:
     """The id is a UUID and nothing else, so it can stand in a statement's text."""
-    return str(UUID(bytes=scope.id.bytes)) if isinstance(scope, OneTenant) else EVERY
+    return _id_text(scope.id) if isinstance(scope, OneTenant) else EVERY
+
+
+@lru_cache(4096)
+def _id_text(tenant_id: UUID) -> str:
+    return str(UUID(bytes=tenant_id.bytes))

@@ -57,7 +57,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
-        async with self._connection(scope_text(scope)) as connection:
+        async with self.lent(scope_text(scope)) as connection:
             await connection.begin(scope)
             try:
                 yield PostgresTransaction(connection, self.registry, self.ids, scope)
@@ -66,22 +66,19 @@ class PostgresDatabase:
                 raise
             await connection.commit()
 
-    @asynccontextmanager
-    async def reading(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
-        async with self._connection(scope_text(scope)) as connection:
-            await connection.show(scope)
-            yield PostgresTransaction(connection, self.registry, self.ids, scope)
+    def reading(self, scope: Scope) -> "_Reading":
+        return _Reading(self, scope)
 
     async def is_ready(self) -> bool:
         try:
-            async with self._connection(EVERY) as connection:
+            async with self.lent(EVERY) as connection:
                 await connection.fetchval("SELECT 1")
                 self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)
         except ServiceUnavailable:
             return False
         return self._is_current
 
-    def _connection(self, shown: str) -> "_Lent":
+    def lent(self, shown: str) -> "_Lent":
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
         return _Lent(self._pool, shown)
@@ -122,8 +119,11 @@ class _Lent:
         self._pool, self._shown = pool, shown
 
     async def __aenter__(self) -> ServiceConnection:
-        with translated():
+        try:
             self._connection = await self._pool.take(self._shown)
+        except Exception:
+            with translated():
+                raise
         return self._connection
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -132,3 +132,26 @@ class _Lent:
         if error is not None:
             with translated():
                 raise error
+
+
+class _Reading:
+    """A connection that shows the rows of a scope; every request has one, so it is no generator."""
+
+    __slots__ = ("_database", "_lent", "_scope")
+
+    def __init__(self, database: PostgresDatabase, scope: Scope) -> None:
+        self._database, self._scope = database, scope
+
+    async def __aenter__(self) -> PostgresTransaction:
+        database, scope = self._database, self._scope
+        self._lent = database.lent(scope_text(scope))
+        connection = await self._lent.__aenter__()
+        try:
+            await connection.show(scope)
+        except BaseException as error:
+            await self._lent.__aexit__(type(error), error, error.__traceback__)
+            raise
+        return PostgresTransaction(connection, database.registry, database.ids, scope)
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        await self._lent.__aexit__(kind, error, trace)

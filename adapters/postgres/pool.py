@@ -27,10 +27,14 @@ class _Waiter:
     given: "asyncio.Future[ServiceConnection | None]"
     passed_over: int = 0
 
+    def give_up(self) -> None:
+        if not self.given.done():
+            self.given.set_exception(TimeoutError())
+
 
 @dataclass(eq=False, slots=True)
 class Pool:
-    """At most ``size`` connections, made as they are needed; ``patience`` is in seconds.
+    """At most ``size`` connections, made as they are needed; ``patience`` is in seconds, for one and for making one.
 
     ``_made`` counts all that are open, being made or being mended. What is idle stands in the order of its return.
     """
@@ -98,11 +102,12 @@ class Pool:
         return None
 
     async def _made_or_awaited(self, shown: str) -> ServiceConnection:
+        if self._made < self.size:
+            self._made += 1
+        elif (connection := await self._awaited(shown)) is not None:
+            return connection
         async with asyncio.timeout(self.patience):
-            if self._made < self.size:
-                self._made += 1
-                return await self._new()
-            return await self._awaited(shown) or await self._new()
+            return await self._new()
 
     async def _new(self) -> ServiceConnection:
         """Where its place is counted already."""
@@ -113,13 +118,17 @@ class Pool:
             raise
 
     async def _awaited(self, shown: str) -> ServiceConnection | None:
-        waiter = _Waiter(shown, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(shown, loop.create_future())
+        patience = loop.call_later(self.patience, waiter.give_up)
         self._waiting.append(waiter)
         try:
             return await waiter.given
         except BaseException:
             self._leave(waiter)
             raise
+        finally:
+            patience.cancel()
 
     def _leave(self, waiter: _Waiter) -> None:
         """Given something in the moment in which it gave up, it passes it on."""

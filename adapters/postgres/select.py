@@ -1,4 +1,4 @@
-"""Reading rows of entities: one statement for a row or a page with all that is included, one for a total.
+"""Reading rows of entities: one statement for a row or a page, with all that is included and its total.
 
 Its text is made once for each shape of query and remembered; what callers send only ever travels as parameters.
 """
@@ -55,10 +55,12 @@ class PostgresSelect:
         text = texts_of(self.registry, model).page(page_shape(self.scope, query))
         row = await self.connection.fetchrow(text, *self._values(model, query), *window_of(query))
         assert row is not None
-        items, found, *last = row.values()
+        items, found, total, *last = row.values()
         has_next = found > query.page_size
         length = min(found, query.page_size)
-        total, is_estimate = await self._total(model, query, length, has_next=has_next)
+        is_estimate = False
+        if total is None:
+            total, is_estimate = await self._total(model, query, length, has_next=has_next)
         return RowPage(
             items=items,
             length=length,
@@ -69,16 +71,13 @@ class PostgresSelect:
         )
 
     async def _total(self, model: EntityModel, query: Query, length: int, *, has_next: bool) -> tuple[int | None, bool]:
-        """Not asked of the server where the page tells it: it is the last one, and not past the end."""
+        """Where the page's own statement did not count, because the page tells it, or nobody asked for it exactly."""
         seen = query.offset + length
         if query.count is Count.NONE:
             return None, False
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
-        if query.count is Count.ESTIMATED:
-            return max(await self._estimate(model, query), seen + has_next), True
-        text = texts_of(self.registry, model).count(_count_shape(self.scope, query))
-        return int(await self.connection.fetchval(text, *self._values(model, query))), False
+        return max(await self._estimate(model, query), seen + has_next), True
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:
         """What the planner expects, without reading a row."""
@@ -113,6 +112,7 @@ def page_shape(scope: Scope, query: Query) -> Shape:
         sort=query.sort,
         after=None if query.cursor is None else tuple(value is not None for value in query.cursor),
         is_deep=query.offset >= DEEP,
+        counts=query.count is Count.EXACT,
     )
 
 

@@ -19,7 +19,8 @@ class Shape(Struct, frozen=True, kw_only=True):
     """What of a query its text depends on. The parameters are, in order: the tenant where one owns the rows, the
     conditions' values, the words, the cursor's values that are not null, the size of a page, its offset.
 
-    ``after`` says which values of the cursor are not null; ``is_deep`` pages find the ids first.
+    ``after`` says which values of the cursor are not null; ``is_deep`` pages find the ids first; ``counts`` adds how
+    many rows there are in all.
     """
 
     reach: Reach
@@ -29,10 +30,12 @@ class Shape(Struct, frozen=True, kw_only=True):
     sort: tuple[SortKey, ...] = ()
     after: tuple[bool, ...] | None = None
     is_deep: bool = False
+    counts: bool = False
 
 
 def page_text(registry: Registry, model: EntityModel, shape: Shape) -> str:
-    """One row: ``items`` as one JSON array, ``found`` which counts one row more than fits, the last one's sort values.
+    """One row: ``items`` as one JSON array, ``found`` which counts one row more than fits, ``total`` where it is asked
+    for, the last one's sort values.
 
     What the rows look like is asked only of those that are on the page, however many were passed over.
     """
@@ -42,9 +45,19 @@ def page_text(registry: Registry, model: EntityModel, shape: Shape) -> str:
     body = json_object(text.columns(model, "r", ()))
     return (
         f"SELECT coalesce(array_to_json((array_agg(p.body))[1:{text.size}]), '[]'::json) AS items, "
-        f"count(*) AS found{last} "
+        f"count(*) AS found, {_total(registry, model, shape, text)} AS total{last} "
         f"FROM (SELECT {body} AS body, {', '.join(f'r.{key}' for key in keys)} FROM ({text.page()}) r) p"
     )
+
+
+def _total(registry: Registry, model: EntityModel, shape: Shape, text: "SelectText") -> str:
+    """Null, and nothing is counted, where the page tells it: it is the last one, and not past the end."""
+    if not shape.counts:
+        return "NULL::bigint"
+    total = f"({count_text(registry, model, shape)})"
+    if shape.after is not None:
+        return total
+    return f"CASE WHEN count(*) > {text.size} OR count(*) = 0 AND {text.offset} > 0 THEN {total} END"
 
 
 def count_text(registry: Registry, model: EntityModel, shape: Shape, what: str = "count(*)") -> str:
@@ -79,7 +92,7 @@ class SelectText:
         self._first_word = self.first + len(shape.where)
         self._first_after = self._first_word + shape.words
         number = self._first_after + sum(shape.after or ())
-        self.size, self._offset = f"${number}::int", f"${number + 1}::bigint"
+        self.size, self.offset = f"${number}::int", f"${number + 1}::bigint"
         self._aliases = (f"t{number}" for number in count(1))
 
     def page(self) -> str:
@@ -92,7 +105,7 @@ class SelectText:
         found = (
             f"SELECT {ids if self.shape.is_deep else 't.*'}, {values} FROM {' '.join([rows.text, *joins])} "
             f"WHERE {' AND '.join(conditions) or 'true'} ORDER BY {', '.join(one.order for one in ordered)} "
-            f"LIMIT {self.size} + 1{'' if self.shape.after is not None else f' OFFSET {self._offset}'}"
+            f"LIMIT {self.size} + 1{'' if self.shape.after is not None else f' OFFSET {self.offset}'}"
         )
         return self._joined_back(found) if self.shape.is_deep else found
 
