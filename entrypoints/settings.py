@@ -60,7 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     base_url: Annotated[str, BASE_URL] = ""
     data_dir: Annotated[Path, FOLDER] = Path(".data")
     database_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
-    database_connections: Annotated[int, number(2, 1_000)] = 10
+    database_connections: Annotated[int, number(2, 1_000)] = 20
     redis_url: Annotated[Secret | None, secret_url("redis", "rediss", "unix")] = None
     migrate: Annotated[bool, SWITCH] = True
     admin_email: Annotated[str, EMAIL] = "admin@example.com"

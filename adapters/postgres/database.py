@@ -41,7 +41,7 @@ class PostgresDatabase:
     url: str
     registry: Registry
     ids: Ids
-    connections: int = 10
+    connections: int = 20
     patience: Patience = Patience()
     migrations: Sequence[Path] = (VERSIONS,)
     _is_current: bool = False

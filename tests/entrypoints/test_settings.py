@@ -19,7 +19,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("BASE_URL", "http://127.0.0.1:8000", "https://api.example.com/", "https://api.example.com", "api.example.com"),
     ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), None),
     ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
-    ("DATABASE_CONNECTIONS", 10, "40", 40, "1"),
+    ("DATABASE_CONNECTIONS", 20, "40", 40, "1"),
     ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
     ("MIGRATE", True, "off", False, "perhaps"),
     ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
