@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from adapters.http.access import AccessLog
-from adapters.http.app import Application, HttpSettings, Lifespan, build_app
+from adapters.http.app import Application, HttpSettings, build_app
 from adapters.http.docs import About
+from adapters.http.framework import Lifespan
 from application.accounts import Accounts
 from application.applications import RegisteredApplications
 from application.authentication import PasswordAuthentication

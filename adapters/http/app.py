@@ -2,15 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Protocol
-
-from litestar import Litestar, Response, asgi
-from litestar.connection import Request
-from litestar.exceptions import HTTPException
-from litestar.types import Receive, Scope, Send
 
 from adapters.http.access import AccessLine, AccessLog, log_access
 from adapters.http.account_pages import page_endpoints
@@ -24,6 +18,18 @@ from adapters.http.encrypted_passwords import encrypted_passwords_endpoints
 from adapters.http.endpoint import Endpoint
 from adapters.http.entities import KeepingRows, entities_endpoints
 from adapters.http.errors import error_answer
+from adapters.http.framework import (
+    HTTPException,
+    Lifespan,
+    Litestar,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    asgi,
+    framework,
+)
 from adapters.http.health import Standing, health_endpoints
 from adapters.http.histories import KeepingHistories, histories_endpoints
 from adapters.http.keys import Publishing, key_endpoints
@@ -44,8 +50,6 @@ from adapters.http.users import KeepingUsers, user_endpoints
 from domain.errors import BadRequest, Error, NotFound
 
 _PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\-]*")
-
-Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
 class Services(
@@ -166,13 +170,7 @@ def _framed(door: Door, lifespan: Sequence[Lifespan]) -> Litestar:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         await door(scope, receive, send)
 
-    return Litestar(
-        [serve],
-        lifespan=list(lifespan),
-        exception_handlers={HTTPException: refuse},
-        openapi_config=None,
-        logging_config=None,
-    )
+    return framework(serve, lifespan, refuse)
 
 
 def refuse(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
