@@ -45,6 +45,7 @@ from adapters.http.security import Security, Verifying
 from adapters.http.sessions import KeepingSessions, session_endpoints
 from adapters.http.social import SigningInElsewhere, social_endpoints
 from adapters.http.tenants import KeepingTenants, tenant_endpoints
+from adapters.http.timing import TimedDoor, timed, timed_pipeline
 from adapters.http.transfers import Transferring, transfers_endpoints
 from adapters.http.users import KeepingUsers, user_endpoints
 from domain.errors import BadRequest, Error, NotFound
@@ -82,11 +83,15 @@ OwnEndpoints = Callable[[Services], Sequence[Endpoint]]
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings:
-    """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know."""
+    """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
+
+    ``server_timing`` puts a watch around every stage, and what it says into the answers.
+    """
 
     about: About = field(default_factory=About)
     trusted_proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
+    server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
     own: tuple[OwnEndpoints, ...] = ()
@@ -151,8 +156,10 @@ def _is_plain(scope: Scope) -> bool:
 def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Application:
     pipeline = Pipeline(Security(services.tokens), services.throttle, settings.counts_limits)
     metrics = Metrics()
-    routes = Routes(endpoints(services, settings, metrics))
-    door = Door(routes, pipeline, services.clock, settings.trusted_proxies, _both(metrics.see, settings.log))
+    table, opened = endpoints(services, settings, metrics), Door
+    if settings.server_timing:
+        table, pipeline, opened = [timed(one) for one in table], timed_pipeline(pipeline), TimedDoor
+    door = opened(Routes(table), pipeline, services.clock, settings.trusted_proxies, _both(metrics.see, settings.log))
     return Application(door, _framed(door, lifespan))
 
 
