@@ -21,6 +21,7 @@ from typing import NoReturn
 
 import click
 
+from entrypoints.aside import aside
 from entrypoints.entities import load_registry
 from entrypoints.logs import configure_logs, log_configuration
 from entrypoints.refusals import UNAVAILABLE, Refusal
@@ -63,6 +64,7 @@ def _warn(settings: Settings) -> None:
 
 
 def _prepare(settings: Settings) -> str | None:
+    """Aside: what migrations and the first start take would stay in the memory of all that are forked from here."""
     from entrypoints.failures import explained  # noqa: PLC0415  # only now, when all else is right
     from entrypoints.preparation import prepare  # noqa: PLC0415
 
@@ -70,7 +72,7 @@ def _prepare(settings: Settings) -> str | None:
         async with explained():
             return await prepare(settings)
 
-    return asyncio.run(explaining())
+    return aside(lambda: asyncio.run(explaining()))
 
 
 def ensure_port_free(settings: Settings) -> None:

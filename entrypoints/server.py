@@ -10,9 +10,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from litestar import Litestar
-
 from adapters.http.app import Application
+from adapters.http.framework import Litestar
 from application.post import Relay
 from application.signing_keys import RELOADED_EVERY, SigningKeys
 from domain.errors import ServiceUnavailable

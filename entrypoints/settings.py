@@ -88,6 +88,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     rate_limits: Annotated[Literal["on", "count", "off"], one_of("on", "count", "off")] = "on"
     secret_key: Annotated[Secret | None, SECRET_KEY] = None
     metrics_token: Annotated[Secret | None, SECRET] = None
+    server_timing: Annotated[bool, SWITCH] = False
     trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
     smtp_url: Annotated[Secret | None, SMTP_URL] = None
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"

@@ -1,11 +1,12 @@
 """The use cases on a world of ports, and the application on those."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from adapters.http.access import AccessLog
-from adapters.http.app import Application, HttpSettings, Lifespan, build_app
+from adapters.http.app import Application, HttpSettings, build_app
 from adapters.http.docs import About
+from adapters.http.framework import Lifespan
 from application.accounts import Accounts
 from application.applications import RegisteredApplications
 from application.authentication import PasswordAuthentication
@@ -41,6 +42,7 @@ from domain.identity import Lockout
 from entrypoints.entities import load_endpoints
 from entrypoints.mailing import relay_of
 from entrypoints.settings import Settings
+from entrypoints.timed_database import TimedDatabase
 from entrypoints.worlds import World, lifetimes
 
 
@@ -76,6 +78,8 @@ class Services:
 
 
 def assemble(world: World, settings: Settings) -> Services:
+    if settings.server_timing:
+        world = replace(world, database=TimedDatabase(world.database))
     database, clock, ids, revocations = world.database, world.clock, world.ids, world.revocations
     writing = Writing(database, world.registry, clock)
     return Services(
@@ -153,6 +157,7 @@ def _http_settings(settings: Settings, log: AccessLog) -> HttpSettings:
         ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
+        server_timing=settings.server_timing,
         log=log,
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
         own=load_endpoints(settings.entities),

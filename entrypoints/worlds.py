@@ -14,11 +14,6 @@ from adapters.joserfc import (
     SealedRefreshTokens,
 )
 from adapters.memory.admissions import MemoryAdmissions
-from adapters.memory.cache import MemoryCache
-from adapters.memory.database import MemoryDatabase
-from adapters.memory.mails import MemoryMailer
-from adapters.memory.social import MemorySocialProviders
-from adapters.memory.world import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.revocation_outbox import PostgresRevocationOutbox
@@ -118,6 +113,12 @@ def real_world(settings: Settings, registry: Registry) -> World:
 
 def memory_world(settings: Settings, registry: Registry) -> World:
     """Everything in this process, with a clock that stands until it is moved; passwords cost next to nothing."""
+    from adapters.memory.cache import MemoryCache  # noqa: PLC0415  # the service itself has no use for these
+    from adapters.memory.database import MemoryDatabase  # noqa: PLC0415
+    from adapters.memory.mails import MemoryMailer  # noqa: PLC0415
+    from adapters.memory.social import MemorySocialProviders  # noqa: PLC0415
+    from adapters.memory.world import CountingIds, MovableClock  # noqa: PLC0415
+
     clock, ids = MovableClock(), CountingIds()
     admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
     passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)

@@ -2,15 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Protocol
-
-from litestar import Litestar, Response, asgi
-from litestar.connection import Request
-from litestar.exceptions import HTTPException
-from litestar.types import Receive, Scope, Send
 
 from adapters.http.access import AccessLine, AccessLog, log_access
 from adapters.http.account_pages import page_endpoints
@@ -24,6 +18,18 @@ from adapters.http.encrypted_passwords import encrypted_passwords_endpoints
 from adapters.http.endpoint import Endpoint
 from adapters.http.entities import KeepingRows, entities_endpoints
 from adapters.http.errors import error_answer
+from adapters.http.framework import (
+    HTTPException,
+    Lifespan,
+    Litestar,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+    asgi,
+    framework,
+)
 from adapters.http.health import Standing, health_endpoints
 from adapters.http.histories import KeepingHistories, histories_endpoints
 from adapters.http.keys import Publishing, key_endpoints
@@ -39,13 +45,12 @@ from adapters.http.security import Security, Verifying
 from adapters.http.sessions import KeepingSessions, session_endpoints
 from adapters.http.social import SigningInElsewhere, social_endpoints
 from adapters.http.tenants import KeepingTenants, tenant_endpoints
+from adapters.http.timing import TimedDoor, timed, timed_pipeline
 from adapters.http.transfers import Transferring, transfers_endpoints
 from adapters.http.users import KeepingUsers, user_endpoints
 from domain.errors import BadRequest, Error, NotFound
 
 _PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\-]*")
-
-Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 
 class Services(
@@ -78,11 +83,15 @@ OwnEndpoints = Callable[[Services], Sequence[Endpoint]]
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings:
-    """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know."""
+    """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
+
+    ``server_timing`` puts a watch around every stage, and what it says into the answers.
+    """
 
     about: About = field(default_factory=About)
     trusted_proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
+    server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
     own: tuple[OwnEndpoints, ...] = ()
@@ -147,8 +156,10 @@ def _is_plain(scope: Scope) -> bool:
 def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Application:
     pipeline = Pipeline(Security(services.tokens), services.throttle, settings.counts_limits)
     metrics = Metrics()
-    routes = Routes(endpoints(services, settings, metrics))
-    door = Door(routes, pipeline, services.clock, settings.trusted_proxies, _both(metrics.see, settings.log))
+    table, opened = endpoints(services, settings, metrics), Door
+    if settings.server_timing:
+        table, pipeline, opened = [timed(one) for one in table], timed_pipeline(pipeline), TimedDoor
+    door = opened(Routes(table), pipeline, services.clock, settings.trusted_proxies, _both(metrics.see, settings.log))
     return Application(door, _framed(door, lifespan))
 
 
@@ -166,13 +177,7 @@ def _framed(door: Door, lifespan: Sequence[Lifespan]) -> Litestar:
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         await door(scope, receive, send)
 
-    return Litestar(
-        [serve],
-        lifespan=list(lifespan),
-        exception_handlers={HTTPException: refuse},
-        openapi_config=None,
-        logging_config=None,
-    )
+    return framework(serve, lifespan, refuse)
 
 
 def refuse(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:

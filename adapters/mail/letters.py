@@ -2,12 +2,15 @@
 
 import unicodedata
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from typing import TYPE_CHECKING
 
 from application.ports.post import Letter, Message
 from application.ports.world import MailKind
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_NAME = 60
@@ -23,11 +26,19 @@ SUBJECTS: dict[MailKind, str] = {
 
 
 class JinjaLetters:
-    """Templates are files of ours; what users chose is handed to them as values, which are never read as templates."""
+    """Templates are files of ours; what users chose is handed to them as values, which are never read as templates.
+
+    Their engine is imported with the first letter: most processes never write one.
+    """
 
     def __init__(self, service: str) -> None:
         self._service = " ".join(service.split())
-        self._environment = Environment(
+
+    @cached_property
+    def _environment(self) -> "Environment":
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # noqa: PLC0415
+
+        return Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=select_autoescape(["html"]),
             undefined=StrictUndefined,

@@ -7,9 +7,8 @@ from uuid import UUID
 import asyncpg
 
 from adapters.postgres.connections import ServiceConnection
-from adapters.postgres.identity_schema import without_case
 from adapters.postgres.json import quoted
-from adapters.postgres.schema import is_soft, sql_type, unique_name
+from adapters.postgres.sql import is_soft, sql_type, unique_name, without_case
 from domain.entity import EntityModel, Kind, Unique
 from domain.errors import Conflict, FieldError
 

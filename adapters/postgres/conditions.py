@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from adapters.postgres.identity_schema import without_case
 from adapters.postgres.json import quoted
+from adapters.postgres.sql import without_case
 from domain.entity import EntityModel
 from domain.operators import PARTS, ignores_case
 from domain.query import Operator, Path, SortKey

@@ -7,7 +7,7 @@ import msgspec
 
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.json import json_value
-from adapters.postgres.schema import sql_literal
+from adapters.postgres.sql import sql_literal
 from application.ports.history import Action, Entry, FieldChange
 from domain.entity import EntityModel
 from domain.scope import OneTenant, Scope

@@ -24,13 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from application.ports.imports import FOREIGN
-
-CODE_POINTS = "C"
-"""Text sorts by code point, whatever the server's locale: the same everywhere, in memory too."""
-
-IMPORTED = f"password_hash LIKE '{FOREIGN}%'"
-"""Holds for accounts whose imported hash has not been renewed yet."""
+from adapters.postgres.sql import CODE_POINTS, IMPORTED, without_case
 
 NAMES = {
     "pk": "pk_%(table_name)s",
@@ -38,11 +32,6 @@ NAMES = {
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
 }
 """How constraints are called, so that a broken one can be told as the field it stands for."""
-
-
-def without_case(text: str) -> str:
-    """Text as it is compared without case: by the database's own locale, for "C" knows only ASCII."""
-    return f'lower({text} COLLATE "default")'
 
 
 def add_identity(metadata: MetaData) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from adapters.postgres.connections import ServiceConnection
-from adapters.postgres.identity_schema import IMPORTED
+from adapters.postgres.sql import IMPORTED
 
 _ANY_LEFT = f"SELECT EXISTS (SELECT FROM users WHERE {IMPORTED})"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adapters.postgres.connections import ServiceConnection
-from adapters.postgres.identity_schema import without_case
+from adapters.postgres.sql import without_case
 from application.ports.world import Listing
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from adapters.postgres.history import recording
-from adapters.postgres.identity_schema import without_case
 from adapters.postgres.json import quoted
-from adapters.postgres.schema import sql_type
+from adapters.postgres.sql import sql_type, without_case
 from adapters.postgres.writing import LISTS, from_second, living, owner
 from application.ports.history import Action
 from domain.entity import EntityModel, FieldModel, Kind

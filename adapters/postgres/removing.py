@@ -7,7 +7,7 @@ from uuid import UUID
 
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.removing_text import clearing, finding, locking, marking, purging
-from adapters.postgres.schema import is_soft
+from adapters.postgres.sql import is_soft
 from application.ports.records import Act
 from domain.entity import EntityModel, FieldModel, Registry
 from domain.errors import Conflict, PreconditionFailed

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from adapters.postgres.history import recording
 from adapters.postgres.json import json_columns, json_object, quoted
-from adapters.postgres.schema import DELETED_WITH
+from adapters.postgres.sql import DELETED_WITH
 from adapters.postgres.writing import from_second, living, owner
 from application.ports.history import Action
 from domain.entity import EntityModel, FieldModel

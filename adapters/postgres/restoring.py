@@ -11,7 +11,7 @@ from adapters.postgres import clashes
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.removing import Rows
 from adapters.postgres.removing_text import dangling, held, reviving, taken_along
-from adapters.postgres.schema import is_soft
+from adapters.postgres.sql import is_soft
 from application.ports.records import Act, Stored
 from domain.entity import EntityModel, FieldModel, Registry
 from domain.errors import Conflict, NotFound

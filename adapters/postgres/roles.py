@@ -8,7 +8,7 @@ import asyncpg
 
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.failures import taken
-from adapters.postgres.identity_schema import without_case
+from adapters.postgres.sql import without_case
 from application.ports.identity import ListedRole
 from domain.errors import Conflict
 from domain.identity import SUPER_ADMIN, Role

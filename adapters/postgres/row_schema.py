@@ -3,7 +3,7 @@
 from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
 
-from adapters.postgres.identity_schema import CODE_POINTS
+from adapters.postgres.sql import CODE_POINTS
 
 
 def add_row_tables(metadata: MetaData) -> None:

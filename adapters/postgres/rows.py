@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from adapters.postgres.json import quoted
-from adapters.postgres.schema import is_soft
+from adapters.postgres.sql import is_soft
 from domain.entity import EntityModel, Relation
 from domain.scope import OneTenant, Scope
 

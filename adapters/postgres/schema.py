@@ -3,7 +3,6 @@
 from decimal import Decimal
 from enum import Enum
 from typing import Any
-from zlib import crc32
 
 from msgspec import UNSET
 from sqlalchemy import (
@@ -25,20 +24,15 @@ from sqlalchemy import (
     literal_column,
     text,
 )
-from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.identity_schema import CODE_POINTS, NAMES, add_identity, without_case
+from adapters.postgres.identity_schema import NAMES, add_identity
 from adapters.postgres.row_schema import add_row_tables
+from adapters.postgres.sql import CODE_POINTS, DELETED_WITH, is_soft, short_name, sql_literal, unique_name, without_case
 from domain.entity import EntityModel, FieldModel, Kind, Registry, Unique
 from domain.registry import DeclarationError
 
 LIVING = "NOT is_deleted"
-DELETED_WITH = "deleted_with"
-"""Of a deleted row: whose deletion took it along, its own id where that was its own. Restoring asks for it."""
-
-_LONGEST_NAME = 63
-_DIALECT = dialect()  # type: ignore[no-untyped-call]
 
 _TYPES: dict[Kind, type[TypeEngine[Any]]] = {
     Kind.INTEGER: Integer,
@@ -94,30 +88,8 @@ def column_type(one: FieldModel) -> TypeEngine[Any]:
     return _TYPES[one.kind]()
 
 
-def sql_type(one: FieldModel) -> str:
-    """The type's bare name, for casts of parameters."""
-    return str(column_type(one).compile(dialect=_DIALECT)).partition(" COLLATE")[0]
-
-
-def is_soft(model: EntityModel) -> bool:
-    """Whether its rows carry the mark of a soft delete; those without write routes do not."""
-    return "is_deleted" in model.by_name
-
-
-def unique_name(model: EntityModel, unique: Unique) -> str:
-    return _short("uq", model.table, *unique.fields)
-
-
 def reference_name(model: EntityModel, one: FieldModel) -> str:
-    return _short("fk", model.table, one.name)
-
-
-def _short(*parts: str) -> str:
-    """A name that the server does not cut; what is too long ends with a number of its own."""
-    name = "_".join(parts)
-    if len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 9]}_{crc32(name.encode()):08x}"
+    return short_name("fk", model.table, one.name)
 
 
 def _column(one: FieldModel) -> Column[Any]:
@@ -138,10 +110,6 @@ def _server_default(one: FieldModel) -> Any:
     if value is UNSET or value is None or not isinstance(value, (str, int, float, Decimal)):
         return None
     return text(str(value).lower() if isinstance(value, bool | int) else sql_literal(str(value)))
-
-
-def sql_literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
@@ -167,7 +135,7 @@ def _add_reference(made: Table, model: EntityModel, one: FieldModel, target: Ent
     local, remote = [*owner, one.name], [f"{target.table}.{name}" for name in (*owner, "id")]
     name, waits = reference_name(model, one), is_in_ring or None
     made.append_constraint(ForeignKeyConstraint(local, remote, name=name, use_alter=is_in_ring, deferrable=waits))
-    Index(_short("ix", model.table, one.name), *(made.c[name] for name in local))
+    Index(short_name("ix", model.table, one.name), *(made.c[name] for name in local))
 
 
 def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
@@ -185,7 +153,7 @@ def _add_order(made: Table, model: EntityModel) -> None:
     """The default order, ties broken by id; read backwards it is the other direction."""
     name = model.declaration.sort.removeprefix("-")
     keys = [made.c[one] for one in dict.fromkeys((name, "id"))]
-    Index(_short("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
+    Index(short_name("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
 
 
 def _living(model: EntityModel) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import msgspec
 
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.failures import taken
-from adapters.postgres.identity_schema import without_case
 from adapters.postgres.listings import Conditions, order_by, total_of
+from adapters.postgres.sql import without_case
 from application.ports.world import Listing
 from domain.tenants import Tenant, TenantSettings
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import asyncpg
 
 from adapters.postgres.connections import ServiceConnection
-from adapters.postgres.identity_schema import without_case
 from adapters.postgres.listings import Conditions, order_by
+from adapters.postgres.sql import without_case
 from application.ports.identity import ListedUser
 from application.ports.world import Listing
 from domain.identity import User

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from adapters.postgres.history import recording
 from adapters.postgres.json import json_columns, json_object, quoted
-from adapters.postgres.schema import is_soft, sql_type
+from adapters.postgres.sql import is_soft, sql_type
 from application.ports.history import Action
 from domain.entity import EntityModel, FieldModel, Kind
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from adapters.postgres.json import json_columns, json_object, quoted
-from adapters.postgres.schema import sql_type
+from adapters.postgres.sql import sql_type
 from adapters.postgres.writing import REMEMBERED, from_second, living, owner
 from domain.entity import EntityModel
 

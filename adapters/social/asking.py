@@ -2,13 +2,16 @@
 
 import logging
 from collections.abc import Mapping
-from typing import TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
-import httpx2
 import msgspec
 from msgspec import Struct
 
 from domain.errors import ServiceUnavailable
+
+if TYPE_CHECKING:
+    import httpx2
 
 LONGEST_ANSWER = 64 * 1024
 LONGEST_TOKEN = 8 * 1024
@@ -29,14 +32,19 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Asking:
-    """One pool of connections for all providers."""
+    """One pool of connections for all providers, made for the first question: most services ask nobody."""
 
-    def __init__(self) -> None:
+    @cached_property
+    def _client(self) -> "httpx2.AsyncClient":
+        import httpx2  # noqa: PLC0415
+
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "tenantry"}
-        self._client = httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=None)
+        return httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=None)
 
     async def ask(self, question: Question, kind: type[T]) -> T | None:
         """None for a refusal (4xx); raises ServiceUnavailable for everything that is no answer."""
+        import httpx2  # noqa: PLC0415
+
         try:
             status, body = await self._answer(question)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
@@ -51,7 +59,8 @@ class Asking:
             raise away("answers what was not asked") from None
 
     async def close(self) -> None:
-        await self._client.aclose()
+        if "_client" in vars(self):
+            await self._client.aclose()
 
     async def _answer(self, question: Question) -> tuple[int, bytes]:
         """Leaving the stream closes the connection with whatever else would have come."""

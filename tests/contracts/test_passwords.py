@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
+from argon2 import PasswordHasher, extract_parameters
+from argon2.exceptions import VerifyMismatchError
 
 from adapters.argon2 import Argon2Passwords, Cost
+from adapters.argon2.passwords import made_up
 from adapters.memory.secrets import MemoryPasswords
 from application.ports.world import Passwords
 from domain.errors import TooBusy
@@ -62,6 +65,14 @@ async def test_a_missing_hash_takes_the_time_of_a_real_one() -> None:
     real = min([await _seconds(passwords, stored) for _ in range(5)])
     assert real / 2 < missing < real * 2
     assert real / 2 < broken < real * 2
+
+
+def test_what_a_missing_hash_is_checked_against_costs_what_a_real_one_does() -> None:
+    hasher = PasswordHasher(time_cost=3, memory_cost=64, parallelism=2)
+    made = made_up(hasher)
+    assert extract_parameters(made) == extract_parameters(hasher.hash("correct horse"))
+    with pytest.raises(VerifyMismatchError):  # and it is checked to the end
+        hasher.verify(made, "correct horse")
 
 
 async def _seconds(passwords: Passwords, stored: str | None) -> float:

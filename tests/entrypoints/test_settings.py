@@ -47,6 +47,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("RATE_LIMITS", "on", "COUNT", "count", "some"),
     ("SECRET_KEY", None, KEY, Secret(KEY), "too short"),
     ("METRICS_TOKEN", None, "abc", Secret("abc"), "a b"),
+    ("SERVER_TIMING", False, "on", True, "sometimes"),
     (
         "TRUSTED_PROXIES",
         (),

@@ -1,0 +1,32 @@
+"""The database, each use of it timed for ``Server-Timing``."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+
+from adapters.http.timing import on
+from application.ports.database import Transaction, WholeDatabase
+from domain.scope import Scope
+
+
+@dataclass(frozen=True)
+class TimedDatabase:
+    """From asking for a connection until it is given back: inside, nothing else is awaited."""
+
+    database: WholeDatabase
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.database.transaction(scope))
+
+    def reading(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.database.reading(scope))
+
+    async def is_ready(self) -> bool:
+        return await self.database.is_ready()
+
+
+@asynccontextmanager
+async def _timed(rooms: AbstractAsyncContextManager[Transaction]) -> AsyncIterator[Transaction]:
+    with on("database"):
+        async with rooms as entered:
+            yield entered

@@ -1,0 +1,83 @@
+"""What a process that serves takes: the libraries that it holds, and its memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.entrypoints.processes import HOUSE, Serve, environment
+from tests.entrypoints.test_serve import workers_of
+
+NEEDED_BY_FEW = {
+    "advanced_alchemy",
+    "aiosmtplib",
+    "alembic",
+    "fastexcel",
+    "greenlet",
+    "httpx",
+    "httpx2",
+    "jinja2",
+    "mako",
+    "polars",
+    "pydantic",
+    "rich",
+    "sqlalchemy",
+    "xlsxwriter",
+}
+"""Imported by the request, the command or the other process that needs them, never to serve."""
+
+IDLE_MIB = 140
+
+PREPARED_AND_SERVED = """
+import os, sys
+import entrypoints.cli, entrypoints.serve, entrypoints.preparation
+from entrypoints.server import served
+from entrypoints.settings import read_settings
+served(read_settings(os.environ))
+print(*{name.partition(".")[0] for name, module in sys.modules.items() if module is not None})
+"""
+
+
+def test_to_serve_nothing_is_imported_that_few_requests_need(tmp_path: Path) -> None:
+    """Nor to prepare: the processes that serve are forked from the one that did."""
+    variables = {"DATABASE_URL": "postgresql://nowhere/x", "REDIS_URL": "redis://nowhere", "SECRET_KEY": "k" * 32}
+    ended = subprocess.run(
+        [sys.executable, "-c", PREPARED_AND_SERVED],
+        cwd=tmp_path,
+        env=environment(variables),
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    imported = set(ended.stdout.split())
+    assert {"litestar", "asyncpg", "joserfc", "redis"} <= imported, ended.stderr
+    assert imported & NEEDED_BY_FEW == set()
+
+
+def test_the_framework_is_imported_from_one_place() -> None:
+    """Which sees to it that nothing comes along."""
+    importing = [
+        str(path.relative_to(HOUSE))
+        for room in ("domain", "application", "adapters", "entrypoints")
+        for path in (HOUSE / room).rglob("*.py")
+        if "litestar import" in path.read_text()
+    ]
+    assert importing == ["adapters/http/framework.py"]
+
+
+async def test_an_idle_process_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:
+    served = serve(WORKERS="2", **shared)
+    served.log_in(shared["ADMIN_PASSWORD"])
+    for pid in (served.process.pid, *workers_of(served)):
+        assert 20 < resident_mib(pid) < IDLE_MIB
+        assert "/uvloop/" in libraries(pid)
+        assert "/greenlet/" not in libraries(pid)  # the first start has migrated, with SQLAlchemy, elsewhere
+
+
+def libraries(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+def resident_mib(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
