@@ -20,52 +20,37 @@ class BrokenCsv(Exception):
         super().__init__(message)
 
 
-class _Tape:
-    """The lines of a file, remembering those that the record in hand was made of."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._lines = iter(lines)
-        self._taken: list[str] = []
-        self._length = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self._length += len(line)
-        if self._length > LONGEST_RECORD:
-            raise csv.Error(f"is longer than {LONGEST_RECORD} characters; is a quote open?")
-        self._taken.append(line)
-        return line
-
-    def record(self) -> list[str]:
-        taken, self._taken, self._length = self._taken, [], 0
-        return taken
-
-
 def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[Cells]:
     """One list of cells per record, an empty one for a blank line. Raises BrokenCsv."""
-    tape, row = _Tape(lines), 0
-    records = csv.reader(tape, delimiter=delimiter, strict=True)
-    while True:
-        row += 1
-        try:
-            record = next(records)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise BrokenCsv(row, _plain(str(error))) from None
-        taken = tape.record()
-        if '""' in taken[0] or len(taken) > 1:
-            yield _told_apart("".join(taken), record, delimiter)
-        else:
-            yield [cell or None for cell in record]
+    taken: list[str] = []
+    row = 0
+    try:
+        for record in csv.reader(_taped(lines, taken), delimiter=delimiter, strict=True):
+            row += 1
+            yield _with_nulls(record, taken, delimiter) if "" in record else [*record]
+            taken.clear()
+    except csv.Error as error:
+        raise BrokenCsv(row + 1, _plain(str(error))) from None
+
+
+def _taped(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """Leaves in ``taken`` the lines that the record in hand is made of."""
+    length = 0
+    for line in lines:
+        length = length + len(line) if taken else len(line)
+        if length > LONGEST_RECORD:
+            raise csv.Error(f"is longer than {LONGEST_RECORD} characters; is a quote open?")
+        taken.append(line)
+        yield line
+
+
+def _with_nulls(record: list[str], taken: list[str], delimiter: str) -> Cells:
+    if '""' in taken[0] or len(taken) > 1:
+        return _told_apart("".join(taken), record, delimiter)
+    return [cell or None for cell in record]
 
 
 def _told_apart(text: str, record: list[str], delimiter: str) -> Cells:
-    if "" not in record:
-        return [*record]
     found = _cells(delimiter).finditer(text)
     is_quoted = [match.group(1) is not None for match in islice(found, len(record))]
     return [cell if cell or quoted else None for cell, quoted in zip(record, is_quoted, strict=True)]

@@ -216,6 +216,11 @@ class EntityModel:
     def declared(self) -> tuple[FieldModel, ...]:
         return tuple(one for one in self.fields if not one.server_owned)
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the declared fields, as columns."""
+        return tuple(one.name for one in self.declared)
+
     @property
     def tenant_owned(self) -> bool:
         return self.declaration.tenant_owned
@@ -228,7 +233,7 @@ class EntityModel:
     def unique(self) -> tuple[Unique, ...]:
         return self.declaration.unique
 
-    @property
+    @cached_property
     def has_check(self) -> bool:
         return callable(getattr(self.struct, "check", None))
 
@@ -257,7 +262,9 @@ class EntityModel:
 
     def made_of(self, values: Mapping[str, object]) -> Struct:
         """The entity's own struct, of declared values by Python name."""
-        return self.struct(**{one.name: values[one.name] for one in self.declared})
+        if len(values) != len(self.names):  # others may come along
+            values = {name: values[name] for name in self.names}
+        return self.struct(**values)
 
 
 @dataclass(frozen=True, eq=False)

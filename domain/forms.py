@@ -5,19 +5,21 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, astuple, fields
 
-from domain.entity import EntityModel, Money
+from domain.entity import EntityModel, FieldModel, Kind, Money
 from domain.errors import FieldError, ValidationError, unknown_name
 from domain.registry import SERVER_OWNED
 
 F = TypeVar("F", bound=Struct)
 
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NEVER = re.compile(r"(?!)")
 _IGNORED = frozenset(one.wire for one in SERVER_OWNED)
 _CODE = re.compile("`([^`]*)`")
 _WORDS = {
@@ -88,31 +90,65 @@ def _named(code: str) -> str:
 
 def read_new(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
     """The values of a new row, defaults filled in; what the server owns is ignored."""
-    return _read(model, model.create_form, body)
+    return dict(zip(model.names, astuple(_read(model, model.create_form, body)), strict=True))
 
 
 def read_changes(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
     """Only the values that were sent; null is one."""
-    return _read(model, model.update_form, body)
+    values = zip(model.names, astuple(_read(model, model.update_form, body)), strict=True)
+    return {name: value for name, value in values if value is not UNSET}
 
 
-def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object]) -> dict[str, object]:
-    own = _own_fields(model, body)
-    errors = [*_money_errors(model, own)]
+def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object]) -> Struct:
+    checked = _checked(model)
+    own = _own_fields(checked, body)
+    errors = [*_money_errors(checked, own)]
     try:
         read = read_form(form, own)
     except ValidationError as error:
         raise ValidationError(fields=(*error.fields, *errors)) from None
-    errors += _moment_errors(model, read)
+    errors += _moment_errors(checked, read)
     if errors:
         raise ValidationError(fields=errors)
-    values = ((one.name, getattr(read, one.name)) for one in model.declared)
-    return {name: value for name, value in values if value is not UNSET}
+    return read
 
 
-def _moment_errors(model: EntityModel, read: Struct) -> Iterator[FieldError]:
+class _Checked(Struct, frozen=True):
+    """What a type alone does not say of a body: names that mean nothing, amounts, and moments."""
+
+    ignored: frozenset[str]
+    amounts: tuple["_Amount", ...]
+    moments: tuple[FieldModel, ...]
+
+
+class _Amount(Struct, frozen=True):
+    """``certain`` is text that surely fits, and most text is such."""
+
+    wire: str
+    money: Money
+    certain: re.Pattern[str]
+
+
+@lru_cache(maxsize=1024)
+def _checked(model: EntityModel) -> _Checked:
+    return _Checked(
+        ignored=_IGNORED | model.relations.keys(),
+        amounts=tuple(_Amount(one.wire, one.money, _certain(one.money)) for one in model.declared if one.money),
+        moments=tuple(one for one in model.declared if one.kind is Kind.TIMESTAMP),
+    )
+
+
+def _certain(money: Money) -> re.Pattern[str]:
+    """Nothing is, where a bound has to be looked at."""
+    whole, is_bounded = money.precision - money.scale, money.le is not None or (money.ge is not None and money.ge > 0)
+    if is_bounded or whole < 1 or money.scale < 1:
+        return _NEVER
+    return re.compile(rf"[0-9]{{1,{whole}}}(\.[0-9]{{1,{money.scale}}})?")
+
+
+def _moment_errors(checked: _Checked, read: Struct) -> Iterator[FieldError]:
     """Hours from the ends of the calendar a zone can lead out of it."""
-    for one in model.declared:
+    for one in checked.moments:
         value = getattr(read, one.name)
         if isinstance(value, datetime):
             try:
@@ -127,14 +163,18 @@ def strangers(model: EntityModel, body: Mapping[str, object], known: Collection[
     yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in meant)
 
 
-def _own_fields(model: EntityModel, body: Mapping[str, object]) -> Mapping[str, object]:
-    ignored = _IGNORED | model.relations.keys()
-    return body if ignored.isdisjoint(body) else {name: body[name] for name in body if name not in ignored}
+def _own_fields(checked: _Checked, body: Mapping[str, object]) -> Mapping[str, object]:
+    if checked.ignored.isdisjoint(body):
+        return body
+    return {name: body[name] for name in body if name not in checked.ignored}
 
 
-def _money_errors(model: EntityModel, body: Mapping[str, object]) -> Iterator[FieldError]:
-    for one in model.declared:
-        if one.money is not None and (error := money_error(one.money, body.get(one.wire))) is not None:
+def _money_errors(checked: _Checked, body: Mapping[str, object]) -> Iterator[FieldError]:
+    for one in checked.amounts:
+        value = body.get(one.wire)
+        if isinstance(value, str) and one.certain.fullmatch(value):
+            continue
+        if (error := money_error(one.money, value)) is not None:
             yield FieldError(one.wire, error)
 
 

@@ -1,7 +1,7 @@
 """Rows in and out of files: columns and cells, the formula escape and its undoing, row errors. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -168,7 +168,7 @@ def _unknown(said: str, wire: str, known: Sequence[str]) -> str:
 
 def cell_value(one: FieldModel, text: str) -> object:
     """What the cell would be in a JSON body; text that is no such value stays text, and is refused as in a body."""
-    read = _READERS.get(one.kind)
+    read = READERS.get(one.kind)
     return text if read is None else read(text)
 
 
@@ -187,7 +187,7 @@ def _list(text: str) -> object:
         return text
 
 
-_READERS = {
+READERS: Mapping[Kind, Callable[[str], object]] = {
     Kind.INTEGER: _integer,
     Kind.BIG_INTEGER: _integer,
     Kind.FLOAT: _float,
@@ -195,6 +195,7 @@ _READERS = {
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
 }
+"""Cells of other kinds are text, as in a body."""
 
 
 class RowError(Struct, frozen=True):

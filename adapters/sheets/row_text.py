@@ -1,23 +1,23 @@
 """A row's cells, validated as a JSON body would be, and written as the database takes them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
+from typing import Any
 
 import msgspec
-from uuid_utils.compat import uuid7
+from uuid_utils import uuid7
 
 from adapters.sheets.frames import ReadJob
 from domain.csv_rows import Cells, quoted
 from domain.entity import EntityModel, FieldModel, Kind
 from domain.errors import BadRequest, FieldError, ValidationError
 from domain.forms import read_changes, read_new
-from domain.sheet import RowError, cell_value, sentence, unescaped
+from domain.sheet import READERS, RowError, sentence, unescaped
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 NOT_THEIRS = "cannot be made with your permissions"
 NO_TEXT = "contains a character that no text can hold"
-Cell = Callable[[str], object]
 
 
 class RowText:
@@ -26,29 +26,42 @@ class RowText:
     def __init__(
         self, model: EntityModel, fields: Sequence[FieldModel | None], job: ReadJob, *, is_escaped: bool
     ) -> None:
+        taken = [(place, one) for place, one in enumerate(fields) if one is not None]
         self._model = model
-        self._columns = [None if one is None else (one, _reader(one, is_escaped)) for one in fields]
+        self._width = len(fields)
+        self._taken = [(place, one.wire) for place, one in taken]
+        self._escaped = [(place, one.wire) for place, one in taken if is_escaped and one.kind in _TEXTS]
+        self._read = [(place, one.wire, READERS[one.kind]) for place, one in taken if one.kind in READERS]
+        self._filled = [(place, one.wire) for place, one in taken if not one.nullable]
         self._is_upsert = job.options.mode == "upsert"
         self._concealed = job.may.unknown | job.may.closed
-        self._writers = [(one.name, _writer(one)) for one in model.declared]
+        self._writers = [(one.name, _WRITERS.get(one.kind, str)) for one in model.declared]
 
     def line(self, number: int, cells: Cells) -> str | RowError:
         """Raises BadRequest for a row of another length than the header."""
-        if len(cells) != len(self._columns):
-            raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {len(self._columns)}.")
-        body: dict[str, object] = {}
-        for column, cell in zip(self._columns, cells, strict=True):
-            if column is None:
-                continue
-            one, read = column
-            if cell is not None:
-                body[one.wire] = read(cell)
-            elif one.nullable:
-                body[one.wire] = None
+        if len(cells) != self._width:
+            raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
+        body = self._body(cells)
         try:
             return self._upserted(number, body) if self._is_upsert else self._made(number, body)
         except ValidationError as error:
             return RowError(number, self._said(error))
+
+    def _body(self, cells: Cells) -> dict[str, object]:
+        body: dict[str, object] = {wire: cells[place] for place, wire in self._taken}
+        text = "".join(filter(None, cells))
+        if "\0" in text or not (text.isascii() or _is_unicode(text)):
+            _ensure_storable(body)
+        if "'" in text:
+            body |= {wire: unescaped(cell) for place, wire in self._escaped if (cell := cells[place]) is not None}
+        for place, wire, read in self._read:
+            if (cell := cells[place]) is not None:
+                body[wire] = read(cell)
+        if None in cells:
+            for place, wire in self._filled:
+                if cells[place] is None:
+                    del body[wire]
+        return body
 
     def _said(self, error: ValidationError) -> str:
         """Without the fields that do not exist for the caller, or are not theirs to write."""
@@ -74,21 +87,13 @@ class RowText:
         return values
 
     def _written(self, values: dict[str, object]) -> str:
-        return ",".join([write(values[name]) for name, write in self._writers])
+        return ",".join(["" if (value := values[name]) is None else write(value) for name, write in self._writers])
 
 
-def _reader(one: FieldModel, is_escaped: bool) -> Cell:
-    if one.kind not in _TEXTS:
-        return lambda cell: cell_value(one, _storable(one, cell))
-    if is_escaped:
-        return lambda cell: unescaped(_storable(one, cell))
-    return lambda cell: _storable(one, cell)
-
-
-def _storable(one: FieldModel, cell: str) -> str:
-    if "\0" in cell or not (cell.isascii() or _is_unicode(cell)):
-        raise ValidationError(fields=[FieldError(one.wire, NO_TEXT)])
-    return cell
+def _ensure_storable(cells: Mapping[str, object]) -> None:
+    for wire, cell in cells.items():
+        if isinstance(cell, str) and ("\0" in cell or not _is_unicode(cell)):
+            raise ValidationError(fields=[FieldError(wire, NO_TEXT)])
 
 
 def _is_unicode(text: str) -> bool:
@@ -99,19 +104,25 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _writer(one: FieldModel) -> Callable[[object], str]:
-    if one.kind in (Kind.UUIDS, Kind.TEXTS):
-        return lambda value: "" if value is None else quoted(msgspec.json.encode(value).decode())
-    return _text
+def _choice(value: Any) -> str:
+    return quoted(value.value if isinstance(value, Enum) else value)
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, Enum):
-        return quoted(str(value.value))
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return str(value)
+def _list(value: object) -> str:
+    return quoted(msgspec.json.encode(value).decode())
+
+
+def _uuid(value: Any) -> str:
+    """Without its hyphens, which take as long as the digits."""
+    return f"{value.int:032x}"
+
+
+_WRITERS: dict[Kind, Callable[[Any], str]] = {
+    Kind.TEXT: quoted,
+    Kind.CHOICE: _choice,
+    Kind.UUID: _uuid,
+    Kind.UUIDS: _list,
+    Kind.TEXTS: _list,
+    Kind.TIMESTAMP: datetime.isoformat,
+}
+"""Of values that are not null; of other kinds Python's own text is the database's."""

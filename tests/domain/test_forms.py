@@ -33,6 +33,19 @@ class Sample(Struct, rename="camel", kw_only=True):
 SAMPLES = build_registry([Sample])["samples"]
 
 
+@entity("amounts")
+class Amounts(Struct, rename="camel", kw_only=True):
+    plain: Annotated[Decimal, money(6, 2)] = Decimal(0)
+    positive: Annotated[Decimal, money(6, 2, ge=0)] = Decimal(0)
+    more: Annotated[Decimal, money(6, 2, ge=1)] = Decimal(1)
+    little: Annotated[Decimal, money(6, 2, le=50)] = Decimal(0)
+    whole: Annotated[Decimal, money(4, 0)] = Decimal(0)
+    part: Annotated[Decimal, money(3, 3)] = Decimal(0)
+
+
+AMOUNTS = build_registry([Amounts])["amounts"]
+
+
 def errors(body: dict[str, object]) -> dict[str, str]:
     with pytest.raises(ValidationError) as caught:
         read_new(PRODUCTS, VALID | body)
@@ -262,3 +275,16 @@ def test_a_body_is_read_or_refused_and_nothing_else(body: dict[str, object]) -> 
             except ValidationError:
                 continue
             assert values.keys() <= model.by_name.keys()
+
+
+@given(st.from_regex(r"[+-]?[0-9]{0,6}(\.[0-9]{0,4})?([eE][+-]?[0-9])?|[\u0660-\u0669]{2}|NaN", fullmatch=True))
+def test_an_amount_as_text_is_judged_by_all_that_its_field_says(text: str) -> None:
+    for one in AMOUNTS.declared:
+        assert one.money is not None
+        wrong = money_error(one.money, text)
+        try:
+            assert read_new(AMOUNTS, {one.wire: text})[one.name] == Decimal(text)
+            assert wrong is None
+        except ValidationError as error:
+            said = [found.message for found in error.fields]
+            assert wrong in said if wrong is not None else said
