@@ -62,7 +62,6 @@ class Load:
         for one in referring:
             assert one.reference is not None
             target = self.registry[one.reference.target]
-            await self._run(texts.holding(target, one), *self._tenant_of(target))
             for row in await self._all_of(texts.missing(target, one), target):
                 wrong.setdefault(row["n"], []).append(FieldError(one.wire, NO_SUCH_ROW))
         await self._leave_out([RowError(n, sentence(fields)) for n, fields in wrong.items()])

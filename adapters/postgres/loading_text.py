@@ -46,21 +46,15 @@ def unmakable(model: EntityModel, key: FieldModel) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def holding(target: EntityModel, one: FieldModel) -> str:
-    """What is referred to is kept from being deleted until the transaction ends."""
-    return f"""
-SELECT FROM {quoted(target.table)} t WHERE {owner(target, "t")} AND {living(target, "t")}
-AND t.id IN (SELECT g.{quoted(one.name)} FROM {_INCOMING} g) ORDER BY t.id FOR SHARE"""
-
-
-@lru_cache(maxsize=REMEMBERED)
 def missing(target: EntityModel, one: FieldModel) -> str:
+    """Rows that refer to nothing; what the others refer to is kept from being deleted until the transaction ends."""
     name = quoted(one.name)
-    there = f"SELECT FROM {quoted(target.table)} t WHERE {owner(target, 't')} AND {living(target, 't')}"
-    return (
-        f'SELECT g."{_N}" AS n FROM {_INCOMING} g '
-        f"WHERE g.{name} IS NOT NULL AND NOT EXISTS ({there} AND t.id = g.{name}) ORDER BY 1"
-    )
+    return f"""
+WITH held AS MATERIALIZED (
+    SELECT t.id FROM {quoted(target.table)} t WHERE {owner(target, "t")} AND {living(target, "t")}
+    AND t.id IN (SELECT g.{name} FROM {_INCOMING} g) ORDER BY t.id FOR SHARE)
+SELECT g."{_N}" AS n FROM {_INCOMING} g
+WHERE g.{name} IS NOT NULL AND NOT EXISTS (SELECT FROM held WHERE held.id = g.{name}) ORDER BY 1"""
 
 
 @lru_cache(maxsize=REMEMBERED)
