@@ -21,7 +21,7 @@ from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
 from adapters.redis.lease import Lease
-from adapters.sheets import ProcessSheets
+from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
 from application.ports.database import WholeDatabase

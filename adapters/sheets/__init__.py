@@ -1,8 +1,5 @@
 """The formats of people: CSV and xlsx, read and written in processes of their own.
 
-Nothing heavy is imported before a file comes, and never into the process that serves.
+Nothing heavy is imported before a file comes, and never into the process that serves; nor is anything imported here,
+for each of those processes would begin with it.
 """
-
-from adapters.sheets.processes import ProcessSheets
-
-__all__ = ["ProcessSheets"]

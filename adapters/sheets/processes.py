@@ -35,18 +35,25 @@ from domain.errors import BadRequest
 from domain.sheet import Column, RowError
 
 PIECE = 128 * 1024
-SMALL = 256 * 1024
+SMALL, FEW = 256 * 1024, 5_000
+"""Bytes and lines that are sooner read than a process starts, even when each line is wrong."""
 ENDS_WITHIN = 5.0
 BROKEN = "The file cannot be read: it takes too much memory, or it is damaged."
 
 
 @dataclass(frozen=True)
 class ProcessSheets:
+    """``lane`` lets one small file at a time into a thread: two would only take the loop's turns from it."""
+
+    lane: asyncio.Lock = field(default_factory=asyncio.Lock)
+
     @asynccontextmanager
     async def read(self, model: EntityModel, upload: BinaryIO, reading: Reading) -> AsyncIterator[ReadSheet]:
         job = ReadJob(entity=_entity(model), options=reading.options, may=reading.may)
         if _is_small(upload):
-            yield await _read_here(model, upload, job)
+            async with self.lane:
+                found = await _read_here(model, upload, job)
+            yield found
             return
         descriptor = upload.fileno()
         async with _worker("adapters.sheets.reader", descriptor) as process:
@@ -69,12 +76,13 @@ class ProcessSheets:
 
 
 def _is_small(upload: BinaryIO) -> bool:
-    """Little text is read sooner than a process starts."""
+    """Text alone, which cannot inflate."""
     upload.seek(0)
-    start = upload.read(4)
-    size = upload.seek(0, os.SEEK_END)
+    start = upload.read(SMALL + 1)
     upload.seek(0)
-    return size <= SMALL and start not in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+    if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        return False
+    return max(start.count(b"\n"), start.count(b"\r")) <= FEW
 
 
 async def _read_here(model: EntityModel, upload: BinaryIO, job: ReadJob) -> "_FoundSheet":

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from adapters.sheets import ProcessSheets
+from adapters.sheets.processes import ProcessSheets
 from application.ports.files import Reading
 from domain.entity import Registry
 from domain.errors import Error
@@ -137,6 +137,11 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "a ragged row": (lambda: HEADER + b"A,AAA,1\r\nB,BBB\r\n", "BAD_REQUEST", "Row 3 has 2 cells where"),
     "a long row": (lambda: HEADER + b"A,AAA,1,2\r\n", "BAD_REQUEST", "Row 2 has 4 cells"),
     "too many rows": (lambda: HEADER + b"A,a,1\r\n" * 200_001, "PAYLOAD_TOO_LARGE", "200000 rows"),
+    "text that no text can hold": (
+        lambda: HEADER + b"A,AAA,1\r\nB\0,BBB,1\r\n",
+        "VALIDATION_ERROR",
+        "no text can hold",
+    ),
     "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "VALIDATION_ERROR", ""),
 }
 
@@ -201,6 +206,23 @@ async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, na
     assert refused.value.code == code, told
     assert said in told
     assert peak[0] < MOST_MEMORY
+
+
+async def test_little_text_of_many_wrong_rows_is_not_read_where_others_are_served(registry: Registry) -> None:
+    """Each wrong row costs as much as several right ones."""
+    peak = [0]
+    watching = asyncio.create_task(watched(peak))
+    found = await seen(registry, b"name\n" + b"a\n" * 100_000)
+    watching.cancel()
+    assert len(found.errors) == 1_000
+    assert peak[0] > 0
+
+
+async def test_what_is_left_aside_may_hold_anything(registry: Registry) -> None:
+    found = await seen(registry, b"createdBy,name,sku,price\r\n'\0,A,AAA,1\r\n,'=B,BBB,1\r\n")
+    assert not found.errors
+    assert b'"A","AAA",,1' in found.rows
+    assert b'"=B","BBB",,1' in found.rows
 
 
 async def test_formulas_of_a_stranger_are_text(registry: Registry) -> None:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import pytest
 
-from adapters.sheets import ProcessSheets
+from adapters.sheets.processes import ProcessSheets
 from application.ports.files import Reading, Sheets
 from domain.csv_rows import read_rows, written
 from domain.entity import Registry
@@ -65,6 +65,12 @@ async def test_the_loop_serves_others_meanwhile(sheets: Sheets, registry: Regist
     await read(sheets, registry, HEADER + b"A,AAA,1.5\r\n" * count)
     beating.cancel()
     assert longest[0] < 0.5
+
+
+async def test_files_that_come_at_once_are_each_read_whole(sheets: Sheets, registry: Registry) -> None:
+    counts = [1, 500, 2, 30_000, 3]
+    found = await asyncio.gather(*(read(sheets, registry, HEADER + b"A,AAA,1.5\r\n" * count) for count in counts))
+    assert [len(lines) for lines, _ in found] == counts
 
 
 async def test_for_an_upsert_a_row_says_what_was_given_and_what_it_lacks(sheets: Sheets, registry: Registry) -> None:
