@@ -78,13 +78,14 @@ class Tenants:
 
     @retried
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
-        subject = tenant_subject(tenant_id)
+        now, subject = self.clock.now(), tenant_subject(tenant_id)
         async with self.revocations.raising([subject]) as settled:
             async with self.database.transaction(EveryTenant()) as tx:
                 tenant = await self._tenant(tx, tenant_id)
                 _ensure_system_stays(tenant, None)
-                await tx.tenants.remove(tenant_id, self.clock.now())
+                await tx.tenants.remove(tenant_id, now)
                 counts = await tx.counts.raise_all([subject])
+                await tx.counts.end([subject], now)
                 await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
             settled.update(counts)
 

@@ -114,6 +114,18 @@ def import_file(file: str) -> None:
     _run(lambda settings: import_users(settings, Path(file)))
 
 
+@tenantry.command()
+def clean() -> None:
+    """Take away what nothing can ask for any more, now; a running service does so about every hour.
+
+    Ended and expired sessions, forgotten failed logins, answers kept for repeated requests, used links and such;
+    never the audit trail.
+    """
+    from entrypoints.housekeeping import clean_now  # noqa: PLC0415
+
+    _run(clean_now)
+
+
 @tenantry.group()
 def keys() -> None:
     """The keys that sign tokens, and those that passwords are encrypted to."""

@@ -15,6 +15,7 @@ from application.bypass import Bypass
 from application.crud import Crud
 from application.first_start import FirstStart
 from application.histories import Histories
+from application.housekeeping import Housekeeping
 from application.memberships import Memberships
 from application.own_sessions import OwnSessions
 from application.ports.admissions import Admissions
@@ -69,6 +70,7 @@ class Services:
     first_start: FirstStart
     signing_keys: SigningKeys
     relay: Relay
+    housekeeping: Housekeeping
     registry: Registry
     database: WholeDatabase
     admissions: Admissions
@@ -102,6 +104,7 @@ def assemble(world: World, settings: Settings) -> Services:
         first_start=FirstStart(database, world.passwords, clock, ids),
         signing_keys=SigningKeys(database, world.keyring, clock),
         relay=relay_of(database, world.mailer, clock, settings),
+        housekeeping=Housekeeping(database, clock, lifetimes(settings)),
         registry=world.registry,
         database=database,
         admissions=world.admissions,

@@ -151,6 +151,7 @@ class Attempts(Protocol):
         """One atomic statement before the password is checked: counts an attempt, or answers False while locked.
 
         ``lockout.attempts_over_all`` of all networks together lock every network that has not logged in before.
+        After a pause of FAILURES_FORGOTTEN the count begins anew.
         """
         ...
 

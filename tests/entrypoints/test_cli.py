@@ -3,6 +3,8 @@
 import stat
 from pathlib import Path
 
+import asyncpg
+
 from tests.entrypoints.processes import Tenantry, free_port
 
 BOOKS = """
@@ -100,6 +102,22 @@ async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, 
     assert "Traceback" not in taken.stderr
     assert "was not locked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
     assert "is published now" in tenantry("keys", "rotate", **shared).stdout
+
+
+async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    assert tenantry("clean", **shared).stdout == "There was nothing to take away.\n"
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    try:
+        await connection.execute(
+            "INSERT INTO spent_ids SELECT n::text, now() - interval '2 days' FROM generate_series(1, 1200) n"
+        )
+        cleaned = tenantry("clean", **shared)
+        assert cleaned.stdout == "Taken away: 1200 spent ids of encrypted passwords.\n", cleaned.stderr
+        await connection.execute("SELECT pg_advisory_lock(hashtextextended('tenantry.housekeeping', 0))")
+        assert tenantry("clean", **shared).stdout == "Another process is cleaning up just now.\n"
+    finally:
+        await connection.close()
 
 
 def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> None:
