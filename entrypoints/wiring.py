@@ -93,7 +93,7 @@ def assemble(world: World, settings: Settings) -> Services:
         profiles=Profiles(database, world.cache),
         users=Users(database, revocations, world.passwords, world.cache, clock, ids),
         roles=Roles(database, revocations, world.registry, clock, ids),
-        tenants=Tenants(database, revocations, clock, ids),
+        tenants=Tenants(database, revocations, world.cache, clock, ids),
         memberships=Memberships(database, revocations, world.cache, clock),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
