@@ -9,6 +9,7 @@ import rich_click as click
 
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.file_commands import add_file_commands
+from entrypoints.mail_commands import add_mail_commands
 from entrypoints.refusals import SETTINGS, Refusal
 from entrypoints.settings import Settings, SettingsError, read_settings
 
@@ -183,6 +184,7 @@ async def _explained(work: "Awaitable[str]") -> str:
 
 
 add_file_commands(tenantry, _run)
+add_mail_commands(tenantry, _run)
 
 if __name__ == "__main__":
     main()

@@ -54,8 +54,10 @@ class Posted(Struct, frozen=True, kw_only=True):
     mail: Mail
     number: int
     due_at: datetime
+    since: datetime
     tries: int = 0
     given_up_at: datetime | None = None
+    why: str = ""
 
 
 class IssuedToken(Struct, frozen=True, kw_only=True):

@@ -285,6 +285,8 @@ def _add_outbox(metadata: MetaData) -> None:
         _time("due_at"),
         Column("tries", Integer(), nullable=False, server_default=text("0")),
         _time("given_up_at", nullable=True),
+        Column("why", Text(collation=CODE_POINTS), nullable=False, server_default=text("''")),
+        _time("tried_again_at", nullable=True),
         Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),
         Index("ix_outbox_given_up_at", "given_up_at", postgresql_where=text("given_up_at IS NOT NULL")),
         Index("ix_outbox_number", "number"),

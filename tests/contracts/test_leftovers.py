@@ -79,7 +79,7 @@ async def answer(tx: Transaction, at: datetime) -> None:
 async def give_up(tx: Transaction, at: datetime) -> None:
     mail = Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=NOW)
     await tx.outbox.add(mail)
-    await tx.post.give_up(mail.id, at)
+    await tx.post.give_up(mail.id, at, "")
 
 
 KINDS: dict[Leftover, tuple[Make, int]] = {
