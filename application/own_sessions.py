@@ -12,7 +12,7 @@ from domain.audit import Client, event
 from domain.errors import NotFound, retried
 from domain.revocation import session_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
-from domain.sessions import Lifetimes, is_expired
+from domain.sessions import Lifetimes
 
 
 class SessionItem(Struct, rename="camel", kw_only=True):
@@ -41,7 +41,7 @@ class OwnSessions:
         """The last used first."""
         now = self.clock.now()
         async with self.database.reading(EveryTenant()) as read:
-            living = await read.sessions.living(caller.user_id)
+            living = await read.sessions.living(caller.user_id, now, self.lifetimes)
         return SessionList(
             items=[
                 SessionItem(
@@ -53,7 +53,6 @@ class OwnSessions:
                     is_current=session.id == caller.session_id,
                 )
                 for session in living
-                if not is_expired(session, now, self.lifetimes)
             ]
         )
 
@@ -66,6 +65,7 @@ class OwnSessions:
         async with self.revocations.raising(subjects) as settled:
             async with self.database.transaction(EveryTenant()) as tx:
                 counts = await tx.counts.raise_all(subjects)
+                await tx.counts.end(subjects, now)
                 if not await tx.sessions.end(session_id, now):
                     raise NotFound
                 line = event("session.ended", caller.user_id, session_id, client, now)

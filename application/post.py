@@ -30,6 +30,7 @@ HELD = timedelta(minutes=2)
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 GIVEN_UP_AFTER = timedelta(days=3)
+LONGEST_REASON = 500
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +126,7 @@ class Relay:
 
     async def _try_again(self, due: Due, error: Exception) -> None:
         now = self.clock.now()
-        if now - due.mail.at >= GIVEN_UP_AFTER:
+        if now - due.since >= GIVEN_UP_AFTER:
             await self._give_up(due, error)
             return
         until = now + pause(due.tries)
@@ -137,7 +138,7 @@ class Relay:
     async def _give_up(self, due: Due, why: Exception) -> None:
         log.error("A %s mail (%s) is given up: %s", due.mail.kind, due.mail.id, why)
         async with self.database.reading(EveryTenant()) as alone:
-            await alone.post.give_up(due.mail.id, self.clock.now())
+            await alone.post.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
 
 
 def is_wanted(mail: Mail, user: User) -> bool:

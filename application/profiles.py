@@ -1,7 +1,8 @@
 """Who am I: from the token's claims alone, or whole from the database, remembered for a while."""
 
+import asyncio
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 import msgspec
@@ -10,10 +11,8 @@ from msgspec import Struct
 from application.ports.identity import Identity
 from application.ports.world import Cache, Database
 from domain.errors import TokenInvalid
-from domain.identity import Standing, TenantName, profile_key, tenant_name
+from domain.identity import PROFILES_KEPT, TENANTS_KEY, Standing, TenantName, profile_key, tenant_name
 from domain.scope import Caller, EveryTenant
-
-REMEMBERED = timedelta(minutes=30)
 
 
 class BasicProfile(Struct, rename="camel", kw_only=True):
@@ -38,11 +37,16 @@ class Profile(Struct, rename="camel", kw_only=True):
     last_login_at: datetime | None
 
 
-class Remembered(Struct):
-    """A profile and the token counts it was built under: a change of roles or memberships makes it another's."""
+class Under(Struct):
+    """What a profile was built under: a change of roles, memberships or any tenant makes it another's."""
 
     tenant_id: UUID | None
     issued: dict[str, int]
+    tenants: bytes | None
+
+
+class Remembered(Struct):
+    under: Under
     profile: Profile
 
 
@@ -62,19 +66,19 @@ class Profiles:
         )
 
     async def complete(self, caller: Caller) -> Profile:
+        """The state of the tenants is asked for before the database: what changes in between is not kept."""
         key = profile_key(caller.user_id)
+        found, tenants = await asyncio.gather(self.cache.get(key), self.cache.get(TENANTS_KEY))
         counts = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
-        if (known := _known(await self.cache.get(key))) and (known.tenant_id, known.issued) == (
-            caller.tenant_id,
-            counts,
-        ):
+        under = Under(caller.tenant_id, counts, tenants)
+        if (known := _known(found)) and known.under == under:
             return known.profile
         async with self.database.reading(EveryTenant()) as read:
             standing = await read.users.standing(caller.user_id)
         if standing is None:
             raise TokenInvalid
         profile = _profile(caller, standing)
-        await self.cache.put(key, msgspec.json.encode(Remembered(caller.tenant_id, counts, profile)), REMEMBERED)
+        await self.cache.put(key, msgspec.json.encode(Remembered(under, profile)), PROFILES_KEPT)
         return profile
 
 

@@ -123,6 +123,7 @@ class Roles:
                 raise Conflict("This role is part of the service.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)
+            await tx.counts.end([role_subject(role_id)], self.clock.now())
             await self._audit(tx, "role.deleted", caller, role_id, client)
 
     async def permissions(self) -> PermissionList:

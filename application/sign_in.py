@@ -35,7 +35,7 @@ from domain.identity import (
 )
 from domain.revocation import session_subject, tenant_subject, user_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
-from domain.sessions import Lifetimes, RefreshToken, Session, Showing, shown
+from domain.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
 from domain.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
 
 
@@ -227,7 +227,7 @@ class SignIn:
         async with self.database.reading(EveryTenant()) as read:
             found = await read.sessions.with_standing(session_id)
         if found is None:
-            raise TokenInvalid("The session has ended.")
+            raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
         return found
 
     async def _reaching(self, standing: Standing, wanted: UUID | None) -> Standing:
@@ -288,6 +288,7 @@ class SignIn:
         async with self.revocations.raising(subjects) as settled:
             async with self.database.transaction(EveryTenant()) as tx:
                 counts = await tx.counts.raise_all(subjects)
+                await tx.counts.end(subjects, now)
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
                 await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)

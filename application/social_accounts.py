@@ -101,7 +101,11 @@ class SocialAccounts:
         return standing
 
     async def _hand_over(self, tx: Linking, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
-        """What others put into an account before its owner came goes: password, identities, sessions, tokens."""
+        """What others put into an account before its owner came goes: password, identities, sessions, tokens.
+
+        The account is locked first, so that nothing of it is put in meanwhile.
+        """
+        await tx.memberships.lock(seen.id)
         standing = await tx.users.standing(seen.id)
         if standing is None or standing.user.email_key != seen.email_key:
             raise Conflict
@@ -117,7 +121,8 @@ class SocialAccounts:
                 email_confirmed=True,
                 email_proved=True,
                 updated_at=now,
-            )
+            ),
+            user,
         )
         counts = await tx.counts.raise_all([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)

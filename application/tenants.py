@@ -5,7 +5,7 @@ from uuid import UUID
 
 from application.listing import SORTABLE_TENANTS, Parameters, paging, read_listing
 from application.ports.tenants import Tenancy
-from application.ports.world import Clock, Database, Ids, Revocations
+from application.ports.world import Cache, Clock, Database, Ids, Revocations
 from application.tenant_answers import (
     NewTenantForm,
     TenantForm,
@@ -16,6 +16,7 @@ from application.tenant_answers import (
 )
 from domain.audit import Client, event
 from domain.errors import Conflict, NotFound, retried
+from domain.identity import PROFILES_KEPT, TENANTS_KEY
 from domain.revocation import tenant_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 from domain.tenants import Tenant
@@ -25,6 +26,7 @@ from domain.tenants import Tenant
 class Tenants:
     database: Database[Tenancy]
     revocations: Revocations
+    cache: Cache
     clock: Clock
     ids: Ids
 
@@ -74,19 +76,26 @@ class Tenants:
                 counts = await tx.counts.raise_all([subject]) if closed else {}
                 await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
             settled.update(counts)
+        await self._forget_profiles()
         return tenant
 
     @retried
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
-        subject = tenant_subject(tenant_id)
+        now, subject = self.clock.now(), tenant_subject(tenant_id)
         async with self.revocations.raising([subject]) as settled:
             async with self.database.transaction(EveryTenant()) as tx:
                 tenant = await self._tenant(tx, tenant_id)
                 _ensure_system_stays(tenant, None)
-                await tx.tenants.remove(tenant_id, self.clock.now())
+                await tx.tenants.remove(tenant_id, now)
                 counts = await tx.counts.raise_all([subject])
+                await tx.counts.end([subject], now)
                 await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
             settled.update(counts)
+        await self._forget_profiles()
+
+    async def _forget_profiles(self) -> None:
+        """Of everybody at once, however many members the tenant has; kept until none from before is left."""
+        await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
 
     async def _tenant(self, tx: Tenancy, tenant_id: UUID) -> Tenant:
         tenant = await tx.tenants.by_id(tenant_id)

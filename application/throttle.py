@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from application.ports.admissions import Admission, Admissions
+from application.ports.admissions import Admission, Admissions, Shown
 from application.ports.identity import Identity
 from application.ports.world import Database
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
@@ -29,19 +29,36 @@ class Throttle:
     database: Database[Identity]
     enforced: bool = True
 
-    async def admit(self, hits: Sequence[Hit], caller: Caller | None) -> Admitted:
-        """A dead token is told before a full limit: 401 goes before 429."""
-        subjects = tuple(caller.issued) if caller else ()
-        admission = await self.admissions.admit(hits, subjects)
-        verdict = tightest(admission.verdicts) if admission.verdicts else None
+    async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
+        """A token that is dead is nobody's: it counts ``instead``, as one that does not verify."""
+        shown = Shown(caller.issued, instead) if caller else None
+        admission = await self.admissions.admit(hits, shown)
+        verdicts = admission.verdicts
+        refusal: Error | None = None
         if caller is not None:
             try:
-                ensure_alive(caller.issued, await self._counts(admission, subjects))
-            except (Unauthorized, ServiceUnavailable) as refusal:
-                return Admitted(verdict, refusal)
-        if verdict is not None and not verdict.allowed and self.enforced:
+                ensure_alive(caller.issued, await self._counts(admission, tuple(caller.issued)))
+            except ServiceUnavailable as away:
+                refusal = away
+            except Unauthorized as dead:
+                refusal = dead
+                if not admission.counted_instead:
+                    verdicts = await self._recount(hits, admission, instead)
+        return self._admitted(verdicts, refusal)
+
+    def _admitted(self, verdicts: Sequence[Verdict], refusal: Error | None) -> Admitted:
+        """A limit that is full goes before a dead token, which is no more than a guess there."""
+        if not verdicts:
+            return Admitted(None, refusal)
+        verdict = tightest(tuple(verdicts))
+        if not verdict.allowed and self.enforced and not isinstance(refusal, ServiceUnavailable):
             return Admitted(verdict, RateLimited(verdict.retry_after))
-        return Admitted(verdict, None)
+        return Admitted(verdict, refusal)
+
+    async def _recount(self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit]) -> tuple[Verdict, ...]:
+        """Only the database knew that the token is dead."""
+        counted = hits if all(verdict.allowed for verdict in admission.verdicts) else ()
+        return await self.admissions.recount(counted, instead) if hits else ()
 
     async def _counts(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
         if admission.counts is not None:

@@ -15,7 +15,7 @@ from application.ports.imports import ForeignHashes
 from application.ports.tenants import Tenancy
 from application.ports.world import Cache, Clock, Database, Ids, Revocations
 from application.user_answers import URL_LENGTH
-from domain.administration import is_super_admin_role
+from domain.administration import ensure_fits_token, is_super_admin_role
 from domain.audit import Client, event
 from domain.errors import Conflict, FieldError, ValidationError
 from domain.identity import (
@@ -51,7 +51,7 @@ class Place(Struct, frozen=True):
     """A tenant, and the roles to hold there."""
 
     tenant_id: UUID
-    role_ids: tuple[UUID, ...]
+    roles: tuple[Role, ...]
 
 
 class Plan(Struct, frozen=True):
@@ -127,7 +127,8 @@ class UserImport:
         if plan.is_new:
             await tx.users.add(plan.user)
         if plan.place is not None:
-            await tx.memberships.save(plan.user.id, plan.place.tenant_id, plan.place.role_ids, None, now)
+            role_ids = [role.id for role in plan.place.roles]
+            await tx.memberships.save(plan.user.id, plan.place.tenant_id, role_ids, None, now)
         tenant_id = plan.place.tenant_id if plan.place else SYSTEM_TENANT_ID
         await tx.audit.add(tenant_id, event("user.imported", None, plan.user.id, FROM_HERE, now))
 
@@ -146,7 +147,12 @@ class UserImport:
         place = await self._place(read, imported) if imported.tenant else None
         standing = await read.users.standing_by_email(key)
         if standing is not None:
-            return Plan(number, standing.user, is_new=False, place=_missing(standing, place))
+            missing = _missing(standing, place)
+            if missing is not None:
+                ensure_fits_token((*missing.roles, *standing.roles), "roles")
+            return Plan(number, standing.user, is_new=False, place=missing)
+        if place is not None:
+            ensure_fits_token(place.roles, "roles")
         return Plan(number, self._new_user(imported, key, stored), is_new=True, place=place)
 
     def _ensure_valid(self, imported: ImportedUser, key: str | None) -> str | None:
@@ -178,7 +184,7 @@ class UserImport:
             raise ValidationError.on("roles", f"there is no role {missing[0]!r} in {imported.tenant!r}")
         if any(is_super_admin_role(role) for role in found.values()):
             raise ValidationError.on("roles", "SuperAdmin is never given by an import")
-        return Place(tenant.id, tuple(found[name].id for name in dict.fromkeys(imported.roles)))
+        return Place(tenant.id, tuple(found[name] for name in dict.fromkeys(imported.roles)))
 
     def _new_user(self, imported: ImportedUser, key: str, stored: str | None) -> User:
         """Whoever runs an import answers for what it says: a confirmed address is one that was proved elsewhere."""

@@ -131,12 +131,15 @@ class Users:
     @retried
     async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
         """Ends the membership in the caller's tenant, and the account when that was the last thing it held."""
+        now = self.clock.now()
         async with self.revocations.raising(_subjects(user_id)) as settled:
             async with self.database.transaction(EveryTenant()) as tx:
                 standing = await self._locked(tx, caller, user_id)
                 ensure_outranks(caller, standing)
                 subjects = await self._remove(tx, caller, standing)
                 counts = await tx.counts.raise_all(subjects)
+                if user_subject(user_id) in subjects:
+                    await tx.counts.end(subjects, now)
                 await self._audit(tx, "user.deleted", caller, user_id, client)
             settled.update(counts)
         await self.cache.drop([profile_key(user_id)])

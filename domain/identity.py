@@ -112,6 +112,18 @@ def profile_key(user_id: UUID) -> str:
     return f"profile:{user_id}"
 
 
+PROFILES_KEPT = timedelta(minutes=30)
+
+TENANTS_KEY = "profiles:tenants"
+"""What every kept profile was built under: replaced by every change of a tenant, whose name stands in many of them."""
+
+FAILURES_FORGOTTEN = timedelta(days=7)
+"""Failures are in a row as long as no such pause lies between them; a lock stands as long as it was set for."""
+
+NETWORK_FORGOTTEN = timedelta(days=400)
+"""A network that nobody tried to log in from for so long is one like any other again."""
+
+
 class Lockout(Struct, frozen=True):
     """After ``attempts`` failures in a row from one network nobody there is let in for ``duration``."""
 

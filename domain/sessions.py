@@ -1,10 +1,12 @@
 """A session is one row whatever its age; its refresh token names the session and a counter, and is used once."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from uuid import UUID
 
 from msgspec import Struct
+
+from domain.errors import TokenExpired, TokenInvalid
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
@@ -72,3 +74,11 @@ def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
     if session.tenant_id is None:
         ends.append(session.created_at + lifetimes.selection)
     return min(ends)
+
+
+def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> TokenExpired | TokenInvalid:
+    """Why a session of which only the id is left cannot go on: a UUIDv7 begins with the millisecond it was made in."""
+    begun_at = datetime.fromtimestamp((session_id.int >> 80) / 1000, UTC)
+    if now >= begun_at + lifetimes.session:
+        return TokenExpired("The session has expired: log in again.")
+    return TokenInvalid("The session has ended.")

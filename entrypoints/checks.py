@@ -44,6 +44,7 @@ async def _answers(settings: Settings, registry: Registry) -> bool:
 async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str]:
     from entrypoints.failures import explained  # noqa: PLC0415  # only now, when all else is right
     from entrypoints.migrations import check_migrations  # noqa: PLC0415
+    from entrypoints.wiring import assemble, ensure_endpoints  # noqa: PLC0415
     from entrypoints.worlds import open_world  # noqa: PLC0415
 
     try:
@@ -52,6 +53,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     except Refusal as refusal:
         yield str(refusal)
     async with open_world(settings, registry) as world:
+        ensure_endpoints(assemble(world, settings), settings)
         if not await world.admissions.is_shared():
             yield "Redis does not answer: TENANTRY_REDIS_URL says where it is looked for."
             return

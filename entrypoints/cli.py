@@ -9,6 +9,7 @@ import rich_click as click
 
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.file_commands import add_file_commands
+from entrypoints.mail_commands import add_mail_commands
 from entrypoints.refusals import SETTINGS, Refusal
 from entrypoints.settings import Settings, SettingsError, read_settings
 
@@ -114,6 +115,18 @@ def import_file(file: str) -> None:
     _run(lambda settings: import_users(settings, Path(file)))
 
 
+@tenantry.command()
+def clean() -> None:
+    """Take away what nothing can ask for any more, now; a running service does so about every hour.
+
+    Ended and expired sessions, forgotten failed logins, answers kept for repeated requests, used links and such;
+    never the audit trail.
+    """
+    from entrypoints.housekeeping import clean_now  # noqa: PLC0415
+
+    _run(clean_now)
+
+
 @tenantry.group()
 def keys() -> None:
     """The keys that sign tokens, and those that passwords are encrypted to."""
@@ -171,6 +184,7 @@ async def _explained(work: "Awaitable[str]") -> str:
 
 
 add_file_commands(tenantry, _run)
+add_mail_commands(tenantry, _run)
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ from domain.own_entities import OWN_ENTITIES
 from domain.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
-    from adapters.http.app import OwnEndpoints  # most commands serve nothing, and do without it
+    from adapters.http.app import OwnEndpoints, Services  # most commands serve nothing, and do without it
 
 OWN_PACKAGE = "domain"
 
@@ -51,6 +51,26 @@ def load_registry(names: Sequence[str]) -> Registry:
 def load_endpoints(names: Sequence[str]) -> "tuple[OwnEndpoints, ...]":
     """What the modules' ENDPOINTS add beside the endpoints of their entities. Raises EntitiesError."""
     return tuple(made for name in dict.fromkeys(names) for made in _endpoints_in(_module(name), name))
+
+
+def broken_endpoints(names: Sequence[str], services: "Services") -> Iterator[str]:
+    """What is wrong with the functions in ENDPOINTS, asked for what they answer with."""
+    for name in dict.fromkeys(names):
+        for make in _endpoints_in(_module(name), name):
+            try:
+                made: list[object] = list(make(services))
+            except Exception as error:  # noqa: BLE001  # a user's function may raise anything, and is told where
+                yield f"{name}: ENDPOINTS cannot be made: {_where(error)}"
+            else:
+                yield from _strangers(name, made)
+
+
+def _strangers(name: str, made: Sequence[object]) -> Iterator[str]:
+    from adapters.http.endpoint import Endpoint  # noqa: PLC0415  # most commands serve nothing, and do without it
+
+    for one in made:
+        if not isinstance(one, Endpoint):
+            yield f"{name}: ENDPOINTS holds {one!r}, which is no Endpoint."
 
 
 def _endpoints_in(module: ModuleType, name: str) -> Iterator["OwnEndpoints"]:

@@ -6,8 +6,15 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from adapters.joserfc import WrongSecretKey
+from adapters.postgres.migrations.pending import InconsistentMigrations
 from domain.errors import Error, ServiceUnavailable
-from entrypoints.refusals import SETTINGS, UNAVAILABLE, Refusal
+from entrypoints.refusals import MIGRATIONS, SETTINGS, UNAVAILABLE, Refusal
+
+UNFIT = "The migrations do not fit together:"
+WAY_OUT = (
+    "Give the one of your own another revision, in its file, in the one that follows it, and, where it is applied"
+    " already, in the table alembic_version."
+)
 
 
 @asynccontextmanager
@@ -16,6 +23,9 @@ async def explained() -> AsyncIterator[None]:
         yield
     except WrongSecretKey as error:
         raise Refusal(str(error), SETTINGS) from None
+    except InconsistentMigrations as error:
+        lines = [f"  - {mistake}" for mistake in error.mistakes]
+        raise Refusal("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
     except ServiceUnavailable as error:
         raise Refusal(f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE) from None
     except asyncpg.PostgresError as error:

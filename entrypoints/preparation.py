@@ -3,7 +3,7 @@
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_migrated
 from entrypoints.settings import Settings
-from entrypoints.wiring import assemble
+from entrypoints.wiring import assemble, ensure_endpoints
 from entrypoints.worlds import open_world
 
 
@@ -13,6 +13,7 @@ async def prepare(settings: Settings) -> str | None:
     await ensure_migrated(settings, registry)
     async with open_world(settings, registry) as world:
         services = assemble(world, settings)
+        ensure_endpoints(services, settings)
         await services.signing_keys.ensure()
         given = settings.admin_password.reveal() if settings.admin_password else None
         return await services.first_start.prepare(settings.admin_email, given)

@@ -17,10 +17,11 @@ from application.signing_keys import RELOADED_EVERY, SigningKeys
 from domain.errors import ServiceUnavailable
 from entrypoints.access_log import access_writer, kept
 from entrypoints.entities import load_registry
+from entrypoints.housekeeping import keep_clean
 from entrypoints.logs import configure_logs
 from entrypoints.refusals import SETTINGS, Refusal
 from entrypoints.settings import Settings, read_settings
-from entrypoints.wiring import application, assemble
+from entrypoints.wiring import Services, application, assemble
 from entrypoints.worlds import real_world
 
 log = logging.getLogger(__name__)
@@ -66,7 +67,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
                 await _first_keys(services.signing_keys)
                 if parent is not None:
                     _keep_what_is_made()
-                async with _background(services.signing_keys, services.relay, parent):
+                async with _background(services, parent):
                     yield
 
     return application(services, settings, lifespan, access)
@@ -90,8 +91,12 @@ async def _first_keys(keys: SigningKeys) -> None:
 
 
 @asynccontextmanager
-async def _background(keys: SigningKeys, relay: Relay, parent: int | None) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(_keep_reloading(keys)), asyncio.create_task(_keep_delivering(relay))]
+async def _background(services: Services, parent: int | None) -> AsyncIterator[None]:
+    tasks = [
+        asyncio.create_task(_keep_reloading(services.signing_keys)),
+        asyncio.create_task(_keep_delivering(services.relay)),
+        asyncio.create_task(keep_clean(services.housekeeping)),
+    ]
     if parent is not None and sys.platform != "linux":
         tasks.append(asyncio.create_task(_watch(parent)))
     try:

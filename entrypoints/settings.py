@@ -18,6 +18,7 @@ from entrypoints.variables import (
     FOLDER,
     HOST,
     IDENTIFIER,
+    KEY_PREFIX,
     MODULES,
     NETWORKS,
     PAGE_URL,
@@ -62,6 +63,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
     database_connections: Annotated[int, number(2, 1_000)] = 20
     redis_url: Annotated[Secret | None, secret_url("redis", "rediss", "unix")] = None
+    redis_prefix: Annotated[str, KEY_PREFIX] = "tenantry"
     migrate: Annotated[bool, SWITCH] = True
     admin_email: Annotated[str, EMAIL] = "admin@example.com"
     admin_password: Annotated[Secret | None, PASSWORD] = None

@@ -22,6 +22,7 @@ DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 _HOST = re.compile(r"[A-Za-z0-9.:_-]+")
+_KEY_PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
 _DOCS_ROOT = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -164,6 +165,11 @@ def _identifier(text: str) -> str:
     return text
 
 
+def _key_prefix(text: str) -> str:
+    ensure(_KEY_PREFIX.fullmatch(text) is not None)
+    return text
+
+
 def _docs_root(text: str) -> str:
     ensure(_DOCS_ROOT.fullmatch(text) is not None and text not in DOCS_ROOTS_TAKEN)
     return text
@@ -196,5 +202,6 @@ SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more", _secret_key, secret
 SECRET = Variable("text without blanks", _secret, secret=True)
 IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
 DOCS_ROOT = Variable(f"one path segment of a-z, 0-9 and -, other than {', '.join(DOCS_ROOTS_TAKEN)}", _docs_root)
+KEY_PREFIX = Variable("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", _key_prefix)
 MODULES = Variable("importable modules or paths of .py files, separated by commas", _names)
 NETWORKS = Variable("IP addresses and networks, separated by commas", _networks)

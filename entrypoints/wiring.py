@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from adapters.http.access import AccessLog
-from adapters.http.app import Application, HttpSettings, build_app
+from adapters.http.access import AccessLog, log_access
+from adapters.http.app import Application, HttpSettings, build_app, endpoints
 from adapters.http.docs import About
 from adapters.http.framework import Lifespan
+from adapters.http.metrics import NothingCounted
+from adapters.http.routes import Routes, ServedTwice
 from application.accounts import Accounts
 from application.applications import RegisteredApplications
 from application.authentication import PasswordAuthentication
@@ -15,6 +17,7 @@ from application.bypass import Bypass
 from application.crud import Crud
 from application.first_start import FirstStart
 from application.histories import Histories
+from application.housekeeping import Housekeeping
 from application.memberships import Memberships
 from application.own_sessions import OwnSessions
 from application.ports.admissions import Admissions
@@ -39,7 +42,7 @@ from application.users import Users
 from application.writing import Writing
 from domain.entity import Registry
 from domain.identity import Lockout
-from entrypoints.entities import load_endpoints
+from entrypoints.entities import EntitiesError, broken_endpoints, load_endpoints
 from entrypoints.mailing import relay_of
 from entrypoints.settings import Settings
 from entrypoints.timed_database import TimedDatabase
@@ -69,6 +72,7 @@ class Services:
     first_start: FirstStart
     signing_keys: SigningKeys
     relay: Relay
+    housekeeping: Housekeeping
     registry: Registry
     database: WholeDatabase
     admissions: Admissions
@@ -91,7 +95,7 @@ def assemble(world: World, settings: Settings) -> Services:
         profiles=Profiles(database, world.cache),
         users=Users(database, revocations, world.passwords, world.cache, clock, ids),
         roles=Roles(database, revocations, world.registry, clock, ids),
-        tenants=Tenants(database, revocations, clock, ids),
+        tenants=Tenants(database, revocations, world.cache, clock, ids),
         memberships=Memberships(database, revocations, world.cache, clock),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -102,6 +106,7 @@ def assemble(world: World, settings: Settings) -> Services:
         first_start=FirstStart(database, world.passwords, clock, ids),
         signing_keys=SigningKeys(database, world.keyring, clock),
         relay=relay_of(database, world.mailer, clock, settings),
+        housekeeping=Housekeeping(database, clock, lifetimes(settings)),
         registry=world.registry,
         database=database,
         admissions=world.admissions,
@@ -140,7 +145,28 @@ def _sent_passwords(world: World, *, strict: bool) -> PasswordReader:
 
 
 def application(services: Services, settings: Settings, lifespan: Lifespan, log: AccessLog) -> Application:
-    return build_app(services, _http_settings(settings, log), [lifespan])
+    """Raises EntitiesError for endpoints that cannot be served."""
+    try:
+        return build_app(services, _http_settings(settings, log), [lifespan])
+    except ServedTwice as error:
+        raise EntitiesError(error.mistakes) from None
+
+
+def ensure_endpoints(services: Services, settings: Settings) -> None:
+    """Before any worker is started, which could only die of it. Raises EntitiesError.
+
+    Without endpoints of one's own nothing can clash, and the start is spared the asking.
+    """
+    if not load_endpoints(settings.entities):
+        return
+    mistakes = list(broken_endpoints(settings.entities, services))
+    if not mistakes:
+        try:
+            Routes(endpoints(services, _http_settings(settings, log_access), NothingCounted()))
+        except ServedTwice as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise EntitiesError(mistakes)
 
 
 def _http_settings(settings: Settings, log: AccessLog) -> HttpSettings:

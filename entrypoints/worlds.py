@@ -20,6 +20,7 @@ from adapters.postgres.revocation_outbox import PostgresRevocationOutbox
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
+from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
@@ -74,7 +75,9 @@ def real_world(settings: Settings, registry: Registry) -> World:
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
     batch = Batch(settings.redis_url.reveal())
     outbox = PostgresRevocationOutbox(url)
-    admissions = RedisAdmissions(Lease(batch, outbox), MemoryAdmissions(clock))
+    admissions = RedisAdmissions(
+        Lease(batch, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
+    )
     passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
     social = social_providers(settings, clock)
 
@@ -102,7 +105,7 @@ def real_world(settings: Settings, registry: Registry) -> World:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
-        cache=RedisCache(batch),
+        cache=RedisCache(batch, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
         clock=clock,

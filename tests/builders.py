@@ -1,14 +1,23 @@
 """Valid objects; a test states only what matters to it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
 
 from domain.identity import Role, User
-from domain.sessions import Session
+from domain.sessions import Lifetimes, Session
 from domain.tenants import Tenant
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
+
+LIFETIMES = Lifetimes(
+    access=timedelta(minutes=60),
+    global_access=timedelta(minutes=2),
+    unused=timedelta(days=7),
+    session=timedelta(days=30),
+    selection=timedelta(minutes=10),
+    grace=timedelta(seconds=30),
+)
 
 _numbers = count(1)
 

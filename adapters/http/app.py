@@ -35,7 +35,7 @@ from adapters.http.histories import KeepingHistories, histories_endpoints
 from adapters.http.keys import Publishing, key_endpoints
 from adapters.http.me import Knowing, me_endpoints
 from adapters.http.memberships import KeepingMemberships, membership_endpoints
-from adapters.http.metrics import Metrics, metrics_endpoints
+from adapters.http.metrics import Counted, Metrics, metrics_endpoints
 from adapters.http.openapi import description
 from adapters.http.pipeline import Guarding, Pipeline
 from adapters.http.registration import Registering, registration_endpoints
@@ -120,7 +120,7 @@ def api_endpoints(services: Services, own: Sequence[OwnEndpoints] = ()) -> list[
     ]
 
 
-def endpoints(services: Services, settings: HttpSettings, metrics: Metrics | None = None) -> list[Endpoint]:
+def endpoints(services: Services, settings: HttpSettings, metrics: Counted | None = None) -> list[Endpoint]:
     """Everything that is served: the table that routes and tests are made from."""
     described = api_endpoints(services, settings.own)
     return [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Protocol
 
 from adapters.http.access import AccessLine
 from adapters.http.answers import NO_STORE
@@ -85,11 +85,22 @@ class Metrics:
         return generate_latest(every)
 
 
+class Counted(Protocol):
+    def text(self) -> bytes: ...
+
+
+class NothingCounted:
+    """For whoever only asks what is served, in a process whose children decide for themselves where they count."""
+
+    def text(self) -> bytes:
+        return b""
+
+
 @dataclass(frozen=True)
 class Scraping:
     """With ``token`` whoever bears it is answered, without it this machine alone; to others there is nothing here."""
 
-    metrics: Metrics
+    metrics: Counted
     token: str | None = field(repr=False)
 
     async def text(self, call: Call) -> Answer:
@@ -117,7 +128,7 @@ def _is_this_machine(address: str) -> bool:
         return False
 
 
-def metrics_endpoints(metrics: Metrics, token: str | None) -> Sequence[Endpoint]:
+def metrics_endpoints(metrics: Counted, token: str | None) -> Sequence[Endpoint]:
     return [
         Endpoint(
             method="GET",

@@ -71,11 +71,12 @@ class Pipeline:
         return None
 
     async def _admit(self, endpoint: Endpoint, limit: Limit, call: Call, receive: Receive) -> None:
-        hits = [Hit(limit, _counted_as(call))] if self.counted else []
+        address = Hit(limit, f"address:{call.client.network}")
+        hits = [address if call.caller is None else Hit(limit, f"user:{call.caller.user_id}")] if self.counted else []
         if endpoint.by_email and self.counted:
             key = await _email_of(endpoint, call, receive)
             hits += [Hit(limit, f"email:{key}")] if key else []
-        admitted = await self.throttle.admit(hits, call.caller)
+        admitted = await self.throttle.admit(hits, call.caller, [address] if self.counted else [])
         call.verdict = admitted.verdict
         if admitted.refusal is not None:
             raise admitted.refusal
@@ -100,10 +101,6 @@ class Guarding(Protocol):
     def throttle(self) -> Throttle: ...
     @property
     def clock(self) -> Clock: ...
-
-
-def _counted_as(call: Call) -> str:
-    return f"address:{call.client.network}" if call.caller is None else f"user:{call.caller.user_id}"
 
 
 async def _read_body(endpoint: Endpoint, call: Call, receive: Receive) -> None:

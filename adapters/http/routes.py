@@ -1,6 +1,6 @@
 """From a path to what is served there. Slashes that are doubled or trail are as if they were not there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adapters.http.endpoint import Endpoint
@@ -17,13 +17,23 @@ class _Place:
     methods: dict[str, Endpoint] = field(default_factory=dict)
 
 
+class ServedTwice(Exception):
+    """``mistakes`` are the methods and paths that more than one endpoint wants."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(mistakes))
+
+
 class Routes:
     """A named step wins over a parameter; there is no way back from one to the other."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+        """Raises ServedTwice."""
         self._root = _Place()
-        for endpoint in endpoints:
-            self._add(endpoint)
+        mistakes = [mistake for endpoint in endpoints if (mistake := self._add(endpoint))]
+        if mistakes:
+            raise ServedTwice(mistakes)
 
     def match(self, path: str) -> tuple[Methods, tuple[str, ...]] | None:
         """What is served there by method, and the values of the path's parameters in order."""
@@ -39,7 +49,8 @@ class Routes:
             place = further
         return (place.methods, tuple(values)) if place.methods else None
 
-    def _add(self, endpoint: Endpoint) -> None:
+    def _add(self, endpoint: Endpoint) -> str | None:
+        """What is wrong with it."""
         place = self._root
         for step in endpoint.path.strip("/").split("/"):
             if step.startswith("{"):
@@ -47,8 +58,10 @@ class Routes:
                 place = place.parameter
             else:
                 place = place.steps.setdefault(step, _Place())
-        assert endpoint.method not in place.methods, f"{endpoint.method} {endpoint.path} is served twice"
+        if endpoint.method in place.methods:
+            return f"{endpoint.method} {endpoint.path} is served twice"
         place.methods[endpoint.method] = endpoint
+        return None
 
 
 def parameter_names(path: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from application.ports.admissions import Admission
+from application.ports.admissions import Admission, Shown
 from application.ports.world import Clock
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import MICROSECOND, Counted, Hit, Limit, Verdict, verdict_of
@@ -39,8 +39,19 @@ class MemoryAdmissions:
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], subjects: Sequence[str]) -> Admission:
-        return Admission(self._verdicts(hits), *self._counts(subjects))
+    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
+        if shown is None:
+            return Admission(self._verdicts(hits), {})
+        is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())
+        verdicts = self._verdicts(shown.instead if is_dead else hits)
+        return Admission(verdicts, *self._counts(tuple(shown.issued)), is_dead)
+
+    async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
+        for hit in counted:
+            if log := self._logs.get((hit.limit.name, hit.caller)):
+                log.pop()
+                self._length -= 1
+        return self._verdicts(instead)
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
         if ticket != self._epoch:
@@ -107,6 +118,10 @@ class MemoryAdmissions:
     def _forget_callers(self) -> None:
         while self._length > self._most_requests and len(self._logs) > 1:
             self._length -= len(self._logs.pop(next(iter(self._logs))))
+
+    def _has_risen(self, subject: str, count: int) -> bool:
+        value = self._values.get(subject)
+        return isinstance(value, int) and value > count
 
     def _counts(self, subjects: Sequence[str]) -> tuple[dict[str, int] | None, str | None]:
         values = {subject: self._values.get(subject) for subject in subjects}

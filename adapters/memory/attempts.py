@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Failures, Store
-from domain.identity import Lockout
+from domain.identity import FAILURES_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None
 """Stands in the place of a network for what is counted over all of them."""
@@ -35,13 +35,15 @@ class MemoryAttempts:
         async with self.access.write() as store:
             own = store.attempts.get((email_key, network), Failures())
             _give_back(store, email_key, ALL_NETWORKS, own.count)
-            store.attempts[email_key, network] = Failures(known_since=own.known_since or now)
+            store.attempts[email_key, network] = Failures(
+                known_since=own.known_since or now, tried_at=own.tried_at or now
+            )
 
     async def unlock(self, email_key: str) -> None:
         async with self.access.write() as store:
             for (key, place), one in list(store.attempts.items()):
                 if key == email_key:
-                    store.attempts[key, place] = Failures(known_since=one.known_since)
+                    store.attempts[key, place] = Failures(known_since=one.known_since, tried_at=one.tried_at)
 
     async def locked_until(self, email_key: str, now: datetime) -> datetime | None:
         attempts = self.access.read().attempts.items()
@@ -54,12 +56,13 @@ def _is_locked(failures: Failures, now: datetime) -> bool:
 
 
 def _counted(failures: Failures, limit: int, lockout: Lockout, now: datetime) -> Failures:
-    """One more; a lock that has ended by time begins anew, one that stands stays as it is."""
+    """One more; what has ended by time begins anew, a lock that stands stays as it is."""
     if _is_locked(failures, now):
-        return replace(failures, count=failures.count + 1)
-    count = 1 if failures.locked_until else failures.count + 1
+        return replace(failures, count=failures.count + 1, tried_at=now)
+    is_forgotten = failures.tried_at is not None and failures.tried_at <= now - FAILURES_FORGOTTEN
+    count = 1 if failures.locked_until or is_forgotten else failures.count + 1
     until = now + lockout.duration if count >= limit else None
-    return replace(failures, count=count, limit=limit, locked_until=until)
+    return replace(failures, count=count, limit=limit, locked_until=until, tried_at=now)
 
 
 def _give_back(store: Store, email_key: str, place: str | None, given: int) -> None:

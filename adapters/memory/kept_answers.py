@@ -14,10 +14,8 @@ class MemoryKeptAnswers:
     access: Access
 
     async def claim(self, claim: Claim, now: datetime) -> Kept | None:
-        async with self.access.write() as store:
-            store.answers = {key: one for key, one in store.answers.items() if one.at > now - KEPT_FOR}
-            found = store.answers.get((claim.tenant_id, claim.user_id, claim.key))
-        return None if found is None else Kept(found.fingerprint, found.answer)
+        found = self.access.read().answers.get((claim.tenant_id, claim.user_id, claim.key))
+        return None if found is None or found.at <= now - KEPT_FOR else Kept(found.fingerprint, found.answer)
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
         async with self.access.write() as store:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from adapters.memory.store import Access
 from domain.revocation import at_issue
@@ -19,3 +20,7 @@ class MemoryRevocationCounts:
             raised = {subject: store.counts.get(subject, 0) + 1 for subject in subjects}
             store.counts.update(raised)
             return raised
+
+    async def end(self, subjects: Sequence[str], at: datetime) -> None:
+        async with self.access.write() as store:
+            store.ended_counts.update(dict.fromkeys(subjects, at))

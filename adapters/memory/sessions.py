@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from adapters.memory.store import Access
 from adapters.memory.users import living_sessions, standing_in
 from domain.identity import Standing
-from domain.sessions import Session
+from domain.sessions import Lifetimes, Session, is_expired
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class MemorySessions:
             store.sessions[session_id] = replace(session, ended_at=at)
             return True
 
-    async def living(self, user_id: UUID) -> list[Session]:
-        living = living_sessions(self.access.read(), user_id)
+    async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
+        open_ones = living_sessions(self.access.read(), user_id)
+        living = [one for one in open_ones if not is_expired(one, now, lifetimes)]
         return sorted(living, key=lambda one: (one.rotated_at, one.id), reverse=True)

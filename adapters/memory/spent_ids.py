@@ -12,6 +12,8 @@ class MemorySpentIds:
 
     async def spend(self, spent_id: str, until: datetime, now: datetime) -> bool:
         async with self.access.write() as store:
-            living = {one: end for one, end in store.spent_ids.items() if end > now}
-            store.spent_ids = {spent_id: until} | living
-            return spent_id not in living
+            end = store.spent_ids.get(spent_id)
+            if end is not None and end > now:
+                return False
+            store.spent_ids[spent_id] = until
+            return True

@@ -45,6 +45,7 @@ class Failures(Struct, frozen=True, kw_only=True):
     limit: int = 0
     locked_until: datetime | None = None
     known_since: datetime | None = None
+    tried_at: datetime | None = None
 
 
 class Posted(Struct, frozen=True, kw_only=True):
@@ -53,8 +54,10 @@ class Posted(Struct, frozen=True, kw_only=True):
     mail: Mail
     number: int
     due_at: datetime
+    since: datetime
     tries: int = 0
     given_up_at: datetime | None = None
+    why: str = ""
 
 
 class IssuedToken(Struct, frozen=True, kw_only=True):
@@ -85,6 +88,7 @@ class Store:
     sessions: dict[UUID, Session] = field(default_factory=dict)
     attempts: dict[tuple[str, str | None], Failures] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    ended_counts: dict[str, datetime] = field(default_factory=dict)
     permissions: dict[UUID, Permission] = field(default_factory=dict)
     keys: dict[str, SigningKey] = field(default_factory=dict)
     spent_ids: dict[str, datetime] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from adapters.memory.history import MemoryHistory
 from adapters.memory.imported import MemoryImportedHashes
 from adapters.memory.kept_answers import MemoryKeptAnswers
 from adapters.memory.keys import MemorySigningKeys
+from adapters.memory.leftovers import MemoryLeftovers
 from adapters.memory.mails import MemoryOutbox
 from adapters.memory.memberships import MemoryMemberships
 from adapters.memory.permissions import MemoryPermissions
@@ -109,6 +110,10 @@ class MemoryTransaction:
     @property
     def answers(self) -> MemoryKeptAnswers:
         return MemoryKeptAnswers(self.access)
+
+    @property
+    def leftovers(self) -> MemoryLeftovers:
+        return MemoryLeftovers(self.access)
 
     @property
     def history(self) -> MemoryHistory:

@@ -34,12 +34,12 @@ class MemoryUsers:
             _ensure_email_is_free(store, user)
             store.users[user.id] = user
 
-    async def save(self, user: User, before: User | None = None) -> None:
+    async def save(self, user: User, before: User) -> None:
         async with self.access.write() as store:
             _ensure_email_is_free(store, user)
             stored = store.users.get(user.id)
             if stored is not None:
-                store.users[user.id] = replace(stored, **_changes(before, user)) if before else user
+                store.users[user.id] = replace(stored, **_changes(before, user))
                 _end_tokens(store, user)
 
     async def remove(self, user_id: UUID) -> None:

@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connections import ServiceConnection
-from domain.identity import Lockout
+from domain.identity import FAILURES_FORGOTTEN, Lockout
 
 _IS_FREE = "(a.locked_until IS NULL OR a.locked_until <= $4)"
 _IS_KNOWN = "EXISTS (SELECT FROM own WHERE own.known_at IS NOT NULL)"
-_COUNTED = "CASE WHEN a.locked_until <= $4 THEN 1 ELSE a.failures + 1 END"
+_FORGOTTEN = "(a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7))"
+_COUNTED = f"CASE WHEN {_FORGOTTEN} THEN 1 ELSE a.failures + 1 END"
 
 
 def _count(source: str, limit: str, condition: str) -> str:
-    """One more failure, where the condition holds; a lock that has ended begins anew, one that stands stays."""
+    """One more failure, where the condition holds; what has ended begins anew, a lock that stands stays."""
     return f"""
-    INSERT INTO login_attempts AS a (email_key, network, failures, locks_at, locked_until)
+    INSERT INTO login_attempts AS a (email_key, network, failures, locks_at, locked_until, tried_at)
     {source}
     ON CONFLICT (email_key, network) DO UPDATE
-    SET failures = {_COUNTED}, locks_at = {limit},
+    SET failures = {_COUNTED}, locks_at = {limit}, tried_at = $4,
         locked_until = CASE WHEN a.locked_until > $4 THEN a.locked_until WHEN {_COUNTED} >= {limit} THEN $5 END
     WHERE {condition}
     RETURNING a.known_at"""
@@ -29,11 +30,11 @@ def _count(source: str, limit: str, condition: str) -> str:
 
 _LIMIT, _LIMIT_OF_ALL = "$3::int", "$6::int"
 _OWN = f"""
-SELECT $1, $2, 1, {_LIMIT}, CASE WHEN {_LIMIT} <= 1 THEN $5::timestamptz END
+SELECT $1, $2, 1, {_LIMIT}, CASE WHEN {_LIMIT} <= 1 THEN $5::timestamptz END, $4
 WHERE NOT EXISTS (
     SELECT FROM login_attempts WHERE email_key = $1 AND network = '' AND locked_until > $4)
 OR EXISTS (SELECT FROM login_attempts WHERE email_key = $1 AND network = $2 AND known_at IS NOT NULL)"""
-_TOGETHER = f"SELECT $1, '', 1, {_LIMIT_OF_ALL}, NULL::timestamptz FROM own"
+_TOGETHER = f"SELECT $1, '', 1, {_LIMIT_OF_ALL}, NULL::timestamptz, $4 FROM own"
 _RESERVE = f"""
 WITH own AS ({_count(_OWN, _LIMIT, _IS_FREE)}),
 together AS ({_count(_TOGETHER, _LIMIT_OF_ALL, f"{_IS_FREE} OR {_IS_KNOWN}")})
@@ -63,7 +64,7 @@ class PostgresAttempts:
 
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
         until = now + lockout.duration
-        limits = (lockout.attempts, now, until, lockout.attempts_over_all)
+        limits = (lockout.attempts, now, until, lockout.attempts_over_all, now - FAILURES_FORGOTTEN)
         return bool(await self.connection.fetchval(_RESERVE, email_key, network, *limits))
 
     async def release(self, email_key: str, network: str) -> None:

@@ -182,6 +182,8 @@ def _add_sessions(metadata: MetaData) -> None:
         _text("address"),
         _text("device"),
         Index("ix_sessions_user_id", "user_id"),
+        Index("ix_sessions_created_at", "created_at"),
+        Index("ix_sessions_ended_at", "ended_at", postgresql_where=text("ended_at IS NOT NULL")),
     )
 
 
@@ -196,18 +198,26 @@ def _add_attempts(metadata: MetaData) -> None:
         Column("locks_at", Integer(), nullable=False),
         _time("locked_until", nullable=True),
         _time("known_at", nullable=True),
+        _time("tried_at"),
+        Index("ix_login_attempts_tried_at", "tried_at", postgresql_where=text("known_at IS NULL")),
+        Index("ix_login_attempts_tried_at_known", "tried_at", postgresql_where=text("known_at IS NOT NULL")),
     )
 
 
 def _add_revocation_counts(metadata: MetaData) -> None:
-    """``raised_at`` is set from when a count rises until the shared copy knows it: the copy's outbox."""
+    """``raised_at`` is set from when a count rises until the shared copy knows it: the copy's outbox.
+
+    ``ended_at`` is when the last token that names the subject can have been issued.
+    """
     Table(
         "revocation_counts",
         metadata,
         Column("subject", Text(collation=CODE_POINTS), primary_key=True),
         Column("count", BigInteger(), nullable=False),
         _time("raised_at", nullable=True),
+        _time("ended_at", nullable=True),
         Index("ix_revocation_counts_raised_at", "raised_at", postgresql_where=text("raised_at IS NOT NULL")),
+        Index("ix_revocation_counts_ended_at", "ended_at", postgresql_where=text("ended_at IS NOT NULL")),
     )
 
 
@@ -275,7 +285,11 @@ def _add_outbox(metadata: MetaData) -> None:
         _time("due_at"),
         Column("tries", Integer(), nullable=False, server_default=text("0")),
         _time("given_up_at", nullable=True),
+        Column("why", Text(collation=CODE_POINTS), nullable=False, server_default=text("''")),
+        _time("tried_again_at", nullable=True),
         Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),
+        Index("ix_outbox_given_up_at", "given_up_at", postgresql_where=text("given_up_at IS NOT NULL")),
+        Index("ix_outbox_number", "number"),
     )
 
 
@@ -292,4 +306,5 @@ def _add_one_time_tokens(metadata: MetaData) -> None:
         _time("expires_at"),
         _time("used_at", nullable=True),
         Index("uq_one_time_tokens_hash", "hash", unique=True),
+        Index("ix_one_time_tokens_expires_at", "expires_at"),
     )

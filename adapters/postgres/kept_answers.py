@@ -7,16 +7,11 @@ from adapters.postgres.connections import ServiceConnection
 from application.ports.kept_answers import KEPT_FOR, Claim, Kept
 
 _CLAIM = """
-WITH gone AS (
-    DELETE FROM kept_answers WHERE (tenant_id, user_id, key) IN (
-        SELECT tenant_id, user_id, key FROM kept_answers
-        WHERE tenant_id = $1 AND at <= $6 AND (user_id, key) <> ($2, $3)
-        ORDER BY at LIMIT 20 FOR UPDATE SKIP LOCKED))
 INSERT INTO kept_answers AS k (tenant_id, user_id, key, fingerprint, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (tenant_id, user_id, key)
 DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL, at = excluded.at WHERE k.at <= $6
 RETURNING true"""
-"""Waits for whoever holds the key, and takes a few old ones with it, so that the table does not grow."""
+"""Waits for whoever holds the key."""
 
 _FIND = "SELECT fingerprint, answer FROM kept_answers WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
 _KEEP = "UPDATE kept_answers SET answer = $4, at = $5 WHERE tenant_id = $1 AND user_id = $2 AND key = $3"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from adapters.postgres.connections import ServiceConnection
 
@@ -11,6 +12,7 @@ INSERT INTO revocation_counts AS c (subject, count, raised_at)
 SELECT subject, 1, clock_timestamp() FROM unnest($1::text[]) subject
 ON CONFLICT (subject) DO UPDATE SET count = c.count + 1, raised_at = coalesce(c.raised_at, clock_timestamp())
 RETURNING subject, count"""
+_END = "UPDATE revocation_counts SET ended_at = $2 WHERE subject = ANY ($1)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +26,6 @@ class PostgresRevocationCounts:
     async def raise_all(self, subjects: Sequence[str]) -> Mapping[str, int]:
         rows = await self.connection.fetch(_RAISE, sorted(set(subjects)))
         return {row["subject"]: row["count"] for row in rows}
+
+    async def end(self, subjects: Sequence[str], at: datetime) -> None:
+        await self.connection.execute(_END, list(subjects), at)

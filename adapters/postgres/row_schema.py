@@ -47,5 +47,5 @@ def _add_kept_answers(metadata: MetaData) -> None:
         Column("fingerprint", Text(collation=CODE_POINTS), nullable=False),
         Column("answer", LargeBinary()),
         Column("at", DateTime(timezone=True), nullable=False),
-        Index("ix_kept_answers_at", "tenant_id", "at"),
+        Index("ix_kept_answers_at", "at"),
     )

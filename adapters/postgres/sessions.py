@@ -9,7 +9,7 @@ import msgspec
 from adapters.postgres import standings
 from adapters.postgres.connections import ServiceConnection
 from domain.identity import Standing
-from domain.sessions import Session
+from domain.sessions import Lifetimes, Session
 
 COLUMNS = Session.__struct_fields__
 _LISTED = ", ".join(COLUMNS)
@@ -19,7 +19,10 @@ UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
 _WITH_STANDING = f"SELECT {_LISTED}, {standings.OF_SESSION} AS standing FROM sessions WHERE id = $1"
-_LIVING = f"SELECT {_LISTED} FROM sessions WHERE user_id = $1 AND ended_at IS NULL ORDER BY rotated_at DESC, id DESC"
+_LIVING = f"""
+SELECT {_LISTED} FROM sessions
+WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
+AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +53,7 @@ class PostgresSessions:
     async def end(self, session_id: UUID, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_END, session_id, at))
 
-    async def living(self, user_id: UUID) -> list[Session]:
-        return [Session(**row) for row in await self.connection.fetch(_LIVING, user_id)]
+    async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
+        """What domain/sessions.py calls expired."""
+        since = (now - lifetimes.unused, now - lifetimes.session, now - lifetimes.selection)
+        return [Session(**row) for row in await self.connection.fetch(_LIVING, user_id, *since)]

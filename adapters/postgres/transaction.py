@@ -11,6 +11,7 @@ from adapters.postgres.history import PostgresHistory
 from adapters.postgres.imported import PostgresImportedHashes
 from adapters.postgres.kept_answers import PostgresKeptAnswers
 from adapters.postgres.keys import PostgresSigningKeys
+from adapters.postgres.leftovers import PostgresLeftovers
 from adapters.postgres.mails import PostgresOutbox
 from adapters.postgres.memberships import PostgresMemberships
 from adapters.postgres.permissions import PostgresPermissions
@@ -109,6 +110,10 @@ class PostgresTransaction:
     @property
     def answers(self) -> PostgresKeptAnswers:
         return PostgresKeptAnswers(self.connection)
+
+    @property
+    def leftovers(self) -> PostgresLeftovers:
+        return PostgresLeftovers(self.connection)
 
     @property
     def history(self) -> PostgresHistory:

@@ -43,8 +43,8 @@ class PostgresUsers:
         with taken(TAKEN):
             await self.connection.execute(_ADD, *astuple(user))
 
-    async def save(self, user: User, before: User | None = None) -> None:
-        written = [name for name in COLUMNS if before is None or getattr(before, name) != getattr(user, name)]
+    async def save(self, user: User, before: User) -> None:
+        written = [name for name in COLUMNS if getattr(before, name) != getattr(user, name)]
         if not written:
             return
         values = (getattr(user, name) for name in written)

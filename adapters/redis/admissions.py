@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from adapters.redis.batch import Away
 from adapters.redis.lease import Lease
-from application.ports.admissions import Admission, Admissions
+from application.ports.admissions import Admission, Admissions, Shown
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import Counted, Hit, Verdict, verdict_of
 
@@ -42,13 +42,26 @@ class RedisAdmissions:
         await self._lease.clear()
         return await self._lease.renew()
 
-    async def admit(self, hits: Sequence[Hit], subjects: Sequence[str]) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
         try:
-            now, counted, values = await self._batch.call(self._commands.admit(hits, subjects))
+            now, counted, values, is_dead = await self._batch.call(self._commands.admit(hits, shown))
         except Away:
-            admission = await self._fallback.admit(hits, ())
+            admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
-        return Admission(_verdicts(hits, counted, now), *_counts(subjects, values, now))
+        if shown is None:
+            return Admission(_verdicts(hits, counted, now), {})
+        verdicts = _verdicts(shown.instead if is_dead else hits, counted, now)
+        return Admission(verdicts, *_counts(tuple(shown.issued), values, now), bool(is_dead))
+
+    async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
+        """Both go in one round trip."""
+        take_back = self._batch.call(self._commands.take_back(counted))
+        count = self._batch.call(self._commands.admit(instead, None))
+        try:
+            _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
+        except Away:
+            return await self._fallback.recount(counted, instead)
+        return _verdicts(instead, numbers, now)
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
         try:

@@ -5,7 +5,8 @@ import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from adapters.redis.batch import Command, Write
-from adapters.redis.scripts import ADMIT, BEGIN, LOOK, REMEMBER, RENEW, SETTLE, Script
+from adapters.redis.scripts import ADMIT, BEGIN, LOOK, REMEMBER, RENEW, SETTLE, TAKE_BACK, Script
+from application.ports.admissions import Shown
 from domain.limits import MICROSECOND, Hit
 
 MARK_SECONDS = 600
@@ -25,17 +26,22 @@ class Commands:
         """Hexadecimal: it names generations, too."""
         return next(self._nonces)
 
-    def admit(self, hits: Sequence[Hit], subjects: Sequence[str]) -> Write:
-        keys = [f"{self._prefix}limit:{hit.limit.name}:{hit.caller}" for hit in hits]
-        limits: list[int] = [len(hits)]
-        for hit in hits:
-            limits += (hit.limit.count, hit.limit.window // MICROSECOND)
+    def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Write:
+        instead: Sequence[Hit] = shown.instead if shown else ()
+        issued: Mapping[str, int] = shown.issued if shown else {}
+        keys = self._logs((*hits, *instead))
+        limits = (len(hits), len(instead), *_limits(hits), *_limits(instead))
 
         def write(run_id: str) -> Command:
-            copy = self._copy(run_id, subjects) if subjects else ()
-            return ("EVALSHA", ADMIT.sha, len(keys) + len(copy), *keys, *copy, self._at(), *limits)
+            copy = self._copy(run_id, issued) if issued else ()
+            numbers = (len(keys) + len(copy), *keys, *copy, self._at(), *limits, *issued.values())
+            return ("EVALSHA", ADMIT.sha, *numbers)
 
         return write
+
+    def take_back(self, hits: Sequence[Hit]) -> Write:
+        keys = self._logs(hits)
+        return lambda _: _script(TAKE_BACK, keys)
 
     def remember(self, counts: Mapping[str, int], ticket: str) -> Write:
         return self._on_copy(REMEMBER, counts, ticket, NUMBER_SECONDS, *counts.values())
@@ -60,6 +66,9 @@ class Commands:
     def _on_copy(self, script: Script, subjects: Iterable[str], *arguments: str | int) -> Write:
         return lambda run_id: _script(script, self._copy(run_id, subjects), self._at(), *arguments)
 
+    def _logs(self, hits: Sequence[Hit]) -> list[str]:
+        return [f"{self._prefix}limit:{hit.limit.name}:{hit.caller}" for hit in hits]
+
     def _at(self) -> str | int:
         return "" if self._now is None else self._now()
 
@@ -67,6 +76,11 @@ class Commands:
         """The lease, the epoch, and the subjects' own keys."""
         own = f"{self._prefix}{run_id}:"
         return (f"{own}lease", f"{own}epoch", *[f"{own}count:{subject}" for subject in subjects])
+
+
+def _limits(hits: Sequence[Hit]) -> list[int]:
+    """Count and window of each, in microseconds."""
+    return [number for hit in hits for number in (hit.limit.count, hit.limit.window // MICROSECOND)]
 
 
 def _script(script: Script, keys: Sequence[str], *arguments: str | int) -> Command:

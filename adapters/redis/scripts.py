@@ -37,41 +37,68 @@ end
 
 ADMIT = Script(
     f"""{_NOW}
--- KEYS: one log per hit, then, where subjects are asked for: the lease, the epoch, the subjects.
--- ARGV: now, the number of hits, then count and window in microseconds of each.
--- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{value of each key behind the logs}}}}.
-local hits = tonumber(ARGV[2])
+-- KEYS: one log per hit, one per hit that counts instead when the token is dead, then, where a token is shown:
+-- the lease, the epoch, the subjects it names.
+-- ARGV: now, the numbers of both kinds of hits, count and window in microseconds of each, the number that the token
+-- names for each subject.
+-- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{value of each key behind the logs}},
+-- 1 when the token is dead for certain}}.
+local hits, others = tonumber(ARGV[2]), tonumber(ARGV[3])
+local logs = hits + others
+local values, dead = {{}}, 0
+if #KEYS > logs then
+  values = redis.call('MGET', unpack(KEYS, logs + 1))
+  local generation, ends = string.match(values[1] or '', '^(%x+) (%d+)$')
+  if generation and tonumber(ends) > now then
+    local own = generation .. ':'
+    local length, issued = #own, 1 + 2 * logs
+    for i = 3, #values do
+      local value = values[i]
+      if value and string.sub(value, 1, length) == own
+        and tonumber(string.sub(value, length + 1)) > tonumber(ARGV[issued + i]) then dead = 1 end
+    end
+  end
+end
+local before, counted = 0, hits
+if dead == 1 then before, counted = hits, others end
 local all = true
 local answer = {{}}
 local taken = {{}}
-for i = 1, hits do
-  local key, count, window = KEYS[i], tonumber(ARGV[1 + 2 * i]), tonumber(ARGV[2 + 2 * i])
+for i = before + 1, before + counted do
+  local key, count, window = KEYS[i], tonumber(ARGV[2 + 2 * i]), tonumber(ARGV[3 + 2 * i])
   local first = redis.call('LINDEX', key, 0)
   while first and tonumber(first) + window <= now do
     redis.call('LPOP', key)
     first = redis.call('LINDEX', key, 0)
   end
-  local before = taken[key] or 0
-  local length = redis.call('LLEN', key) + before
+  local already = taken[key] or 0
+  local length = redis.call('LLEN', key) + already
   local allowed = length < count
   local leaver = not allowed and redis.call('LINDEX', key, length - count) or 0
-  taken[key] = before + 1
+  taken[key] = already + 1
   all = all and allowed
-  local at = 4 * (i - 1)
+  local at = 4 * (i - before - 1)
   answer[at + 1], answer[at + 2] = allowed and 1 or 0, length
   answer[at + 3], answer[at + 4] = tonumber(first or 0), tonumber(leaver)
 end
 if all then
-  for i = 1, hits do
+  for i = before + 1, before + counted do
     redis.call('RPUSH', KEYS[i], string.format('%.0f', now))
-    redis.call('PEXPIRE', KEYS[i], math.ceil(tonumber(ARGV[2 + 2 * i]) / 1000))
-    local at = 4 * (i - 1)
+    redis.call('PEXPIRE', KEYS[i], math.ceil(tonumber(ARGV[3 + 2 * i]) / 1000))
+    local at = 4 * (i - before - 1)
     answer[at + 2] = answer[at + 2] + 1
     if answer[at + 3] == 0 then answer[at + 3] = now end
   end
 end
-if #KEYS == hits then return {{now, answer, {{}}}} end
-return {{now, answer, redis.call('MGET', unpack(KEYS, hits + 1))}}
+return {{now, answer, values, dead}}
+"""
+)
+
+TAKE_BACK = Script(
+    """#!lua
+-- KEYS: the logs that a request was counted in just now.
+for _, key in ipairs(KEYS) do redis.call('RPOP', key) end
+return 1
 """
 )
 
@@ -170,4 +197,4 @@ return 1
 """
 )
 
-ALL = (ADMIT, REMEMBER, BEGIN, SETTLE, LOOK, RENEW)
+ALL = (ADMIT, TAKE_BACK, REMEMBER, BEGIN, SETTLE, LOOK, RENEW)

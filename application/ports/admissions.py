@@ -8,15 +8,24 @@ from msgspec import Struct
 from domain.limits import Hit, Verdict
 
 
+class Shown(Struct, frozen=True):
+    """The token of a request: the counts it was issued under, by subject, and what is counted if it is dead."""
+
+    issued: Mapping[str, int]
+    instead: Sequence[Hit]
+
+
 class Admission(Struct, frozen=True):
     """``counts`` is None when the shared memory does not know them all for certain: ask the database.
 
-    ``ticket`` is what ``remember`` wants back, so that an answer from before a forgotten memory is not kept.
+    ``counted_instead``: a count has risen for certain, and the verdicts are of what counts then. ``ticket`` is what
+    ``remember`` wants back, so that an answer from before a forgotten memory is not kept.
     """
 
     verdicts: tuple[Verdict, ...]
     counts: dict[str, int] | None
     ticket: str | None = None
+    counted_instead: bool = False
 
 
 class Admissions(Protocol):
@@ -25,8 +34,12 @@ class Admissions(Protocol):
     With the shared memory away every process counts for itself and knows no counts (None), never an error.
     """
 
-    async def admit(self, hits: Sequence[Hit], subjects: Sequence[str]) -> Admission:
-        """Verdicts in the order of ``hits``; when one refuses, none is counted."""
+    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
+        """Verdicts in the order of ``hits``, or of what is counted instead; when one refuses, none is counted."""
+        ...
+
+    async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
+        """Takes back what ``admit`` counted just now, and counts ``instead``: the database knew that it is dead."""
         ...
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:

@@ -6,6 +6,7 @@ from application.ports.files import Transferring
 from application.ports.history import Remembering
 from application.ports.imports import Imports
 from application.ports.keys import Keys
+from application.ports.leftovers import Cleaning
 from application.ports.post import Posting
 from application.ports.records import Rows
 from application.ports.sent_passwords import Spending
@@ -14,7 +15,9 @@ from application.ports.tenants import Tenancy
 from application.ports.world import Database
 
 
-class Transaction(SignedIn, Posting, Tenancy, Keys, Spending, Imports, Rows, Remembering, Transferring, Protocol):
+class Transaction(
+    SignedIn, Posting, Tenancy, Keys, Spending, Imports, Rows, Remembering, Transferring, Cleaning, Protocol
+):
     """Everything the database keeps, by room."""
 
 

@@ -48,11 +48,11 @@ class Users(Protocol):
         """Raises Conflict on ``email`` when the address has an account."""
         ...
 
-    async def save(self, user: User, before: User | None = None) -> None:
+    async def save(self, user: User, before: User) -> None:
         """Raises Conflict on ``email`` when the address has another account. A new address ends one-time tokens.
 
-        With ``before`` only what differs from it is written: what changed otherwise meanwhile (a password that was
-        reset, a confirmation) stays.
+        Only what differs from ``before`` is written: what changed otherwise meanwhile (a password that was reset, a
+        confirmation) stays.
         """
         ...
 
@@ -151,6 +151,7 @@ class Attempts(Protocol):
         """One atomic statement before the password is checked: counts an attempt, or answers False while locked.
 
         ``lockout.attempts_over_all`` of all networks together lock every network that has not logged in before.
+        After a pause of FAILURES_FORGOTTEN the count begins anew.
         """
         ...
 

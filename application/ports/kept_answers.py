@@ -31,7 +31,7 @@ class KeptAnswers(Protocol):
     async def claim(self, claim: Claim, now: datetime) -> Kept | None:
         """What was kept under this key within KEPT_FOR; None makes the key the caller's own.
 
-        Of two transactions that claim one key the second waits for the end of the first. Takes a few old ones away.
+        Of two transactions that claim one key the second waits for the end of the first.
         """
         ...
 

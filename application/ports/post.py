@@ -12,11 +12,22 @@ from application.ports.world import Mail, MailKind
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A mail to be sent now. ``number`` grows in the order of the outbox, ``tries`` counts this one."""
+    """A mail to be sent now. ``number`` grows in the order of the outbox, ``tries`` counts this one.
+
+    ``since`` is when trying began: when it was put in, or when somebody asked for it to be tried again.
+    """
 
     mail: Mail
     number: int
     tries: int
+    since: datetime
+
+
+class GivenUp(Struct, frozen=True, kw_only=True):
+    mail: Mail
+    tries: int
+    at: datetime
+    why: str
 
 
 class Post(Protocol):
@@ -30,8 +41,20 @@ class Post(Protocol):
 
     async def put_off(self, mail_id: UUID, until: datetime) -> None: ...
 
-    async def give_up(self, mail_id: UUID, at: datetime) -> None:
-        """It is kept, for whoever looks, and never due again."""
+    async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
+        """It is kept, for whoever looks, and not due again."""
+        ...
+
+    async def given_up(self, most: int) -> Sequence[GivenUp]:
+        """The last given up first."""
+        ...
+
+    async def try_again(self, mail_id: UUID, now: datetime) -> bool:
+        """One that was given up is due now, as if it had just been put in; False when there is none such."""
+        ...
+
+    async def drop(self, mail_id: UUID) -> bool:
+        """One that was given up goes for good; False when there is none such."""
         ...
 
 

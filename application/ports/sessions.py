@@ -10,7 +10,7 @@ from msgspec import UnsetType
 from application.ports.identity import Identity, Proven
 from domain.audit import Client
 from domain.identity import Standing
-from domain.sessions import RefreshToken, Session
+from domain.sessions import Lifetimes, RefreshToken, Session
 from domain.tokens import Claims
 
 
@@ -29,8 +29,8 @@ class Sessions(Protocol):
 
     async def end(self, session_id: UUID, at: datetime) -> bool: ...
 
-    async def living(self, user_id: UUID) -> list[Session]:
-        """Those not ended, the last used first."""
+    async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
+        """Those neither ended nor expired, the last used first."""
         ...
 
 

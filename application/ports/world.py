@@ -129,6 +129,10 @@ class RevocationCounts(Protocol):
         """Adds one to each and answers the new counts; subjects are locked in one order."""
         ...
 
+    async def end(self, subjects: Sequence[str], at: datetime) -> None:
+        """No token is issued under them any more: their counts may go once the last one must have ended."""
+        ...
+
 
 class AuditTrail(Protocol):
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...

@@ -11,9 +11,10 @@ from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
+from alembic import command
 from msgspec import Meta, Struct
 
-from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.migrate import _config, _run, upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, pending
 from adapters.postgres.row_security import ROLE
 from domain.catalogue import ENTITIES
@@ -184,3 +185,28 @@ async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(
 def _as_user(url: str, name: str) -> str:
     scheme, rest = url.split("://", 1)
     return f"{scheme}://{name}:weak@{rest.split('@', 1)[1]}"
+
+
+async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: str, registry: Registry) -> None:
+    config = _config(registry, [VERSIONS])
+    await _run(empty, config, lambda: command.upgrade(config, "0031"))
+    living, gone = uuid4(), uuid4()
+    connection = await asyncpg.connect(empty)
+    try:
+        await connection.execute(
+            "INSERT INTO users (id, email, email_key, full_name, created_at, updated_at)"
+            " VALUES ($1, 'a@example.com', 'a@example.com', 'A', now(), now())",
+            living,
+        )
+        subjects = [f"{kind}:{of}" for kind in ("user", "grants", "session", "role", "tenant") for of in (living, gone)]
+        await connection.executemany("INSERT INTO revocation_counts (subject, count) VALUES ($1, 1)", zip(subjects))
+        await connection.execute("INSERT INTO login_attempts VALUES ('a@example.com', '', 1, 5)")
+        assert await upgrade(empty, registry) == []
+        ended = await connection.fetch("SELECT subject FROM revocation_counts WHERE ended_at IS NOT NULL")
+        assert {row["subject"] for row in ended} == {
+            f"session:{living}",
+            *(f"{kind}:{gone}" for kind in ("user", "grants", "session")),
+        }
+        assert await connection.fetchval("SELECT now() - tried_at < interval '1 minute' FROM login_attempts")
+    finally:
+        await connection.close()

@@ -19,7 +19,7 @@ from adapters.system import SystemClock
 from application.ports.admissions import Admissions
 from domain.limits import Hit, Limit
 from tests.redis_server import RedisServer
-from tests.shared_memories import NothingDue
+from tests.shared_memories import NothingDue, naming
 
 NAME = "user:a"
 
@@ -58,13 +58,13 @@ async def becomes_shared(admissions: Admissions) -> None:
 
 
 async def known(admissions: Admissions, number: int) -> None:
-    ticket = (await admissions.admit((), [NAME])).ticket
+    ticket = (await admissions.admit((), naming(NAME))).ticket
     assert ticket is not None
     await admissions.remember({NAME: number}, ticket)
 
 
 async def certain(admissions: Admissions) -> int | None:
-    counts = (await admissions.admit((), [NAME])).counts
+    counts = (await admissions.admit((), naming(NAME))).counts
     return None if counts is None else counts[NAME]
 
 
@@ -74,7 +74,7 @@ async def test_a_killed_server_degrades_and_a_new_one_knows_no_counts(
     await known(admissions, 4)
     server.kill()
     hit = Hit(Limit("killed", 3), "user:a")
-    answers = [await admissions.admit([hit], [NAME]) for _ in range(5)]
+    answers = [await admissions.admit([hit], naming(NAME)) for _ in range(5)]
     assert [answer.verdicts[0].allowed for answer in answers] == [True, True, True, False, False]
     assert {(answer.counts is None, answer.ticket) for answer in answers} == {(True, None)}
     assert not await admissions.is_shared()
@@ -145,7 +145,7 @@ async def test_a_kept_lease_lives_on(batch: Batch) -> None:
     admissions = opened(batch, Times(0.2, 0.1, 0.05))
     async with admissions.kept():
         deadline = time.monotonic() + 10
-        while (ticket := (await admissions.admit((), [NAME])).ticket) is None:
+        while (ticket := (await admissions.admit((), naming(NAME))).ticket) is None:
             assert time.monotonic() < deadline
         await admissions.remember({NAME: 4}, ticket)
         until = time.monotonic() + 1
@@ -160,7 +160,7 @@ async def test_an_idle_process_asks_redis_once_for_each_request(batch: Batch, ad
     await known(admissions, 4)
     before = await commands_of(batch)
     for _ in range(10):
-        await admissions.admit([Hit(Limit("idle", 100), "user:a")], [NAME])
+        await admissions.admit([Hit(Limit("idle", 100), "user:a")], naming(NAME))
     assert await commands_of(batch) - before == 10 + 1  # and the question itself
 
 
@@ -213,7 +213,7 @@ async def test_a_replica_is_not_believed(server: RedisServer, batch: Batch, admi
 
 
 async def test_keys_carry_one_hash_tag_and_do_not_stay_for_ever(batch: Batch, admissions: RedisAdmissions) -> None:
-    await admissions.admit([Hit(Limit("login", 3), "user:a")], [])
+    await admissions.admit([Hit(Limit("login", 3), "user:a")], None)
     await known(admissions, 4)
     async with admissions.raising(["user:b"]):
         keys = await batch.call(lambda _: ("KEYS", "*"))

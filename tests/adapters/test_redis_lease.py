@@ -26,6 +26,7 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import USUAL, Lease, Outbox
 from domain.errors import Conflict, ServiceUnavailable
 from tests.redis_server import RedisServer
+from tests.shared_memories import naming
 
 NAMES = (f"user:case-{number}" for number in count())
 Turn = Callable[[], Awaitable[None]]
@@ -202,7 +203,7 @@ class House:
     async def read(self, line: Line, turn: Turn) -> None:
         """A request that finds nothing certain, asks the database, and remembers."""
         door = self.door(line, turn)
-        admission = await door.admit((), [self.name])
+        admission = await door.admit((), naming(self.name))
         if admission.ticket is not None:
             await turn()
             number = self.database.truth
@@ -245,7 +246,7 @@ class House:
         ]
 
     async def known(self) -> int | None:
-        counts = (await self.watching.admit((), [self.name])).counts
+        counts = (await self.watching.admit((), naming(self.name))).counts
         return None if counts is None else counts[self.name]
 
     async def check(self) -> None:

@@ -86,7 +86,7 @@ class Home:
         return caller_of(self.services.tokens.read(result.token, self.clock.now()))
 
     async def is_alive(self, caller: Caller) -> bool:
-        return (await self.services.throttle.admit([], caller)).refusal is None
+        return (await self.services.throttle.admit([], caller, [])).refusal is None
 
     async def admin(self) -> Caller:
         return self.caller(await self.login(ADMIN_PASSWORD, ADMIN))

@@ -205,6 +205,42 @@ async def test_after_days_without_luck_a_mail_is_given_up(
     assert await relay.deliver() == 0
 
 
+async def test_a_mail_that_is_tried_again_has_as_long_as_the_first_time(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    clock.move(GIVEN_UP_AFTER)
+    await relay.deliver()
+    async with database.reading(EveryTenant()) as alone:
+        (one,) = await alone.post.given_up(9)
+        assert (one.at, one.why) == (clock.now(), "The mailer is closed.")
+        assert await alone.post.try_again(one.mail.id, clock.now())
+    clock.move(GIVEN_UP_AFTER - timedelta.resolution)
+    assert await relay.deliver() == 1
+    mailer.closed = False
+    clock.move(timedelta(hours=1))
+    assert await relay.deliver() == 1
+    assert said_by(link_in(mailer.sent[0]))["email"] == ada.email
+
+
+async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    clock.move(GIVEN_UP_AFTER)
+    await relay.deliver()
+    mailer.closed = False
+    await put_in(database)
+    await relay.deliver()
+    async with database.reading(EveryTenant()) as alone:
+        (one,) = await alone.post.given_up(9)
+        assert await alone.post.try_again(one.mail.id, clock.now())
+    assert await relay.deliver() == 1
+    assert len(mailer.sent) == 1
+
+
 @dataclass
 class Refusing:
     """Knows nobody called eve, and breaks on mallory."""

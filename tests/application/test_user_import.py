@@ -21,6 +21,7 @@ from domain.scope import EveryTenant
 from entrypoints.user_import import user_import
 from tests.application.home import EMAIL, HERE, PASSWORD, Home
 from tests.application.test_social_sign_in import account, open_home
+from tests.builders import role
 from tests.contracts.test_foreign_hashes import keycloak, pbkdf2
 from tests.http.place import ADMIN
 
@@ -146,6 +147,33 @@ async def test_nobody_becomes_super_admin(home: Home, users: UserImport, tenant:
     assert outcomes(results) == [(2, "refused"), (3, "refused")]
     assert wrong(results) == ["roles", "roles"]
     assert await account(home) is None
+
+
+async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
+    home: Home, users: UserImport
+) -> None:
+    one, two = (
+        role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
+        for name in ("One", "Two")
+    )
+    bob = "bob@example.com"
+    await home.register(bob)
+    holder = await known(home, bob)
+    async with home.world.database.transaction(EveryTenant()) as tx:
+        for made in (one, two):
+            await tx.roles.add(made)
+        await tx.memberships.set_system_roles(holder.id, [one.id])
+    rows = csv(
+        f"{EMAIL},Ada,{HASH},true,acme,One;Two",
+        f"{bob},Bob,,,acme,Two",
+        f"{bob},Bob,,,acme,One",
+        f"{bob},Bob,,,acme,Two",
+        f"{EMAIL},Ada,{HASH},true,acme,Two",
+    )
+    results = await users.store(rows)
+    assert outcomes(results) == [(2, "refused"), (3, "refused"), (4, "joined"), (5, "kept"), (6, "made")]
+    assert wrong(results) == ["roles", "roles"]
+    assert "more than a token can carry" in results[1].errors[0].message
 
 
 async def test_a_row_never_takes_over_who_is_there(home: Home, users: UserImport) -> None:

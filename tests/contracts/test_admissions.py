@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 from itertools import count
 
-from application.ports.admissions import Admissions
+from application.ports.admissions import Admissions, Shown
 from domain.limits import Hit, Limit
 from tests.shared_memories import Shared
 
@@ -17,12 +17,12 @@ def limit(number: int, window: timedelta = SECOND) -> Limit:
 
 
 async def allowed(admissions: Admissions, *hits: Hit) -> bool:
-    return all(verdict.allowed for verdict in (await admissions.admit(hits, ())).verdicts)
+    return all(verdict.allowed for verdict in (await admissions.admit(hits, None)).verdicts)
 
 
 async def test_a_limit_lets_exactly_its_number_through(shared: Shared) -> None:
     hit = Hit(limit(3), "user:a")
-    verdicts = [(await shared.one.admit([hit], ())).verdicts[0] for _ in range(5)]
+    verdicts = [(await shared.one.admit([hit], None)).verdicts[0] for _ in range(5)]
     assert [verdict.allowed for verdict in verdicts] == [True, True, True, False, False]
     assert [verdict.remaining for verdict in verdicts] == [2, 1, 0, 0, 0]
     assert {verdict.limit for verdict in verdicts} == {3}
@@ -52,12 +52,12 @@ async def test_reset_is_when_the_oldest_leaves_and_retry_after_when_one_more_fit
     hit = Hit(limit(2, 10 * SECOND), "user:a")
     shared.clock.move(0.25 * SECOND)
     first = -(-shared.clock.now().timestamp() // 1)
-    (verdict,) = (await shared.one.admit([hit], ())).verdicts
+    (verdict,) = (await shared.one.admit([hit], None)).verdicts
     assert (verdict.reset, verdict.retry_after) == (first + 10, 0)
     shared.clock.move(2 * SECOND)
-    await shared.one.admit([hit], ())
+    await shared.one.admit([hit], None)
     shared.clock.move(7.5 * SECOND)
-    (refused,) = (await shared.one.admit([hit], ())).verdicts
+    (refused,) = (await shared.one.admit([hit], None)).verdicts
     assert (refused.allowed, refused.reset, refused.retry_after) == (False, first + 10, 1)
 
 
@@ -65,10 +65,10 @@ async def test_a_request_that_one_limit_refuses_counts_against_none(shared: Shar
     tight, wide = Hit(limit(1, 10 * SECOND), "email:a"), Hit(limit(5, 60 * SECOND), "address:a")
     assert await allowed(shared.one, tight, wide)
     for _ in range(9):
-        verdicts = (await shared.one.admit([wide, tight], ())).verdicts
+        verdicts = (await shared.one.admit([wide, tight], None)).verdicts
         assert [(verdict.allowed, verdict.remaining) for verdict in verdicts] == [(True, 4), (False, 0)]
     shared.clock.move(10 * SECOND)
-    verdicts = (await shared.one.admit([wide, tight], ())).verdicts
+    verdicts = (await shared.one.admit([wide, tight], None)).verdicts
     assert [(verdict.allowed, verdict.remaining) for verdict in verdicts] == [(True, 3), (True, 0)]
 
 
@@ -83,8 +83,8 @@ async def test_two_counts_of_one_request_must_both_fit(shared: Shared) -> None:
 
 async def test_a_refusal_on_an_empty_log_resets_a_window_from_now(shared: Shared) -> None:
     full, empty = Hit(limit(1), "user:a"), Hit(limit(5, 60 * SECOND), "user:a")
-    await shared.one.admit([full], ())
-    verdicts = (await shared.one.admit([full, empty], ())).verdicts
+    await shared.one.admit([full], None)
+    verdicts = (await shared.one.admit([full, empty], None)).verdicts
     assert verdicts[1].reset == -(-(shared.clock.now().timestamp() + 60) // 1)
     assert verdicts[1].remaining == 5
 
@@ -98,3 +98,69 @@ async def test_parallel_requests_of_two_processes_share_one_limit(shared: Shared
 
 async def test_the_shared_memory_answers(shared: Shared) -> None:
     assert await shared.one.is_shared()
+
+
+async def known(shared: Shared, **counts: int) -> None:
+    ticket = (await shared.one.admit((), Shown(dict.fromkeys(counts, 0), ()))).ticket
+    assert ticket is not None
+    await shared.one.remember(counts, ticket)
+
+
+async def left(shared: Shared, hit: Hit) -> int:
+    """Of its limit, before this question."""
+    return (await shared.other.admit([hit], None)).verdicts[0].remaining + 1
+
+
+async def test_a_token_that_is_dead_counts_against_another(shared: Shared) -> None:
+    own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
+    subject = next(names)
+    await known(shared, **{subject: 4, f"{subject} of others": 9})
+    for issued, is_dead in ((4, False), (3, True), (0, True), (5, False)):
+        admission = await shared.one.admit([own], Shown({subject: issued}, [stranger]))
+        assert (admission.counted_instead, admission.counts) == (is_dead, {subject: 4})
+        assert admission.verdicts[0].allowed
+    assert (await left(shared, own), await left(shared, stranger)) == (3, 3)
+
+
+async def test_one_count_that_has_risen_is_enough_while_others_are_unknown(shared: Shared) -> None:
+    own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
+    risen, unknown = next(names), next(names)
+    await known(shared, **{risen: 1})
+    admission = await shared.one.admit([own], Shown({unknown: 0, risen: 0}, [stranger]))
+    assert (admission.counted_instead, admission.counts) == (True, None)
+    assert (await left(shared, own), await left(shared, stranger)) == (5, 4)
+
+
+async def test_while_a_count_is_not_certain_the_token_is_taken_for_alive(shared: Shared) -> None:
+    own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
+    subject = next(names)
+    await known(shared, **{subject: 4})
+    async with shared.one.raising([subject]) as counts:
+        admission = await shared.other.admit([own], Shown({subject: 4}, [stranger]))
+        assert (admission.counted_instead, admission.counts) == (False, None)
+        counts[subject] = 5
+    assert (await shared.other.admit([own], Shown({subject: 4}, [stranger]))).counted_instead
+    assert (await left(shared, own), await left(shared, stranger)) == (4, 4)
+
+
+async def test_a_dead_token_is_refused_by_the_limit_that_counts_instead(shared: Shared) -> None:
+    own, stranger = Hit(limit(9), "user:a"), Hit(limit(2), "address:a")
+    subject = next(names)
+    await known(shared, **{subject: 1})
+    shown = Shown({subject: 0}, [stranger])
+    verdicts = [(await shared.one.admit([own], shown)).verdicts for _ in range(4)]
+    assert [one.allowed for (one,) in verdicts] == [True, True, False, False]
+    assert {one.limit for (one,) in verdicts} == {2}
+    assert await left(shared, own) == 9
+
+
+async def test_what_was_counted_is_taken_back_and_counted_instead(shared: Shared) -> None:
+    own, stranger = (Hit(limit(3, 60 * SECOND), name) for name in ("user:a", "address:a"))
+    for _ in range(3):
+        assert await allowed(shared.one, own)
+    remaining = [(await shared.other.recount([own], [stranger]))[0].remaining for _ in range(2)]
+    assert remaining == [2, 1]
+    assert (await left(shared, own), await left(shared, stranger)) == (2, 1)
+    (verdict,) = await shared.one.recount((), [stranger])
+    assert not verdict.allowed
+    assert await shared.one.recount((), ()) == ()

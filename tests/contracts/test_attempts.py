@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from application.ports.database import WholeDatabase
-from domain.identity import Lockout
+from domain.identity import FAILURES_FORGOTTEN, Lockout
 from domain.scope import EveryTenant
 from tests.builders import NOW
 
@@ -65,6 +65,24 @@ async def test_after_a_lock_the_count_begins_anew(database: WholeDatabase) -> No
     await guesses.lock()
     later = NOW + LOCKOUT.duration
     assert [await guesses.reserve(at=later) for _ in range(4)] == [True, True, True, False]
+
+
+async def test_after_a_long_pause_the_count_begins_anew(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    for _ in range(2):
+        assert await guesses.reserve()
+    later = NOW + FAILURES_FORGOTTEN - timedelta(microseconds=1)
+    assert [await guesses.reserve(at=later) for _ in range(2)] == [True, False]
+    again = later + FAILURES_FORGOTTEN
+    assert [await guesses.reserve(at=again) for _ in range(4)] == [True, True, True, False]
+
+
+async def test_a_pause_ends_no_lock(database: WholeDatabase) -> None:
+    guesses, long = Guesses(database), Lockout(attempts=1, duration=2 * FAILURES_FORGOTTEN)
+    async with database.reading(EveryTenant()) as read:
+        assert await read.attempts.reserve(KEY, AWAY, long, NOW)
+        assert not await read.attempts.reserve(KEY, AWAY, long, NOW + FAILURES_FORGOTTEN)
+    assert await guesses.locked_until() == NOW + long.duration
 
 
 async def test_a_success_takes_all_failures_back(database: WholeDatabase) -> None:

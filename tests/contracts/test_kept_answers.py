@@ -63,11 +63,3 @@ async def test_of_twenty_at_once_one_is_first_and_all_get_its_answer(database: W
     assert answers.count(None) == 1
     first = answers.index(None)
     assert {one.answer for one in answers if one is not None} == {b"%d" % first}
-
-
-async def test_old_ones_are_taken_away(postgres: WholeDatabase, owner: object) -> None:
-    for n in range(30):
-        await answer(postgres, claim(f"k{n}"), b"")
-    for n in range(3):
-        await answer(postgres, claim(f"later{n}"), b"", KEPT_FOR)
-    assert await owner.fetchval("SELECT count(*) FROM kept_answers") == 3  # type: ignore[attr-defined]

@@ -82,9 +82,53 @@ async def test_what_is_done_put_off_or_given_up(database: WholeDatabase) -> None
     async with database.reading(EveryTenant()) as alone:
         await alone.post.done(done.id)
         await alone.post.put_off(late.id, NOW + timedelta(hours=1))
-        await alone.post.give_up(hopeless.id, NOW)
+        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
     assert await take(database, after=timedelta(minutes=59)) == []
     assert [due.mail for due in await take(database, after=timedelta(hours=1))] == [late]
+
+
+async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase) -> None:
+    mails = [mail(recipient=f"{number}@example.com") for number in range(4)]
+    await add(database, *mails)
+    await take(database, 3)
+    async with database.reading(EveryTenant()) as alone:
+        for number, one in enumerate(mails[:3]):
+            await alone.post.give_up(one.id, NOW + timedelta(hours=number % 2), f"why {number}")
+        found = await alone.post.given_up(10)
+        assert [one.mail for one in found] == [mails[1], mails[2], mails[0]]
+        assert [one.at - NOW for one in found] == [timedelta(hours=1), timedelta(), timedelta()]
+        assert [(one.tries, one.why) for one in found] == [(1, "why 1"), (1, "why 2"), (1, "why 0")]
+        assert await alone.post.given_up(2) == found[:2]
+
+
+async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: WholeDatabase) -> None:
+    hopeless, waiting = mail(), mail(at=NOW + timedelta(days=9))
+    await add(database, hopeless, waiting)
+    (first,) = await take(database)
+    later = NOW + timedelta(days=5)
+    async with database.reading(EveryTenant()) as alone:
+        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
+        assert await alone.post.try_again(hopeless.id, later)
+        assert not await alone.post.try_again(hopeless.id, later)
+        assert not await alone.post.try_again(waiting.id, later)
+        assert not await alone.post.try_again(new_id(), later)
+        assert await alone.post.given_up(10) == []
+    assert await take(database, after=later - NOW - timedelta(seconds=1)) == []
+    (again,) = await take(database, after=later - NOW)
+    assert (first.since, again.since) == (NOW, later)
+    assert (again.mail, again.number, again.tries) == (hopeless, first.number, 1)
+
+
+async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> None:
+    hopeless, waiting = mail(), mail()
+    await add(database, hopeless, waiting)
+    async with database.reading(EveryTenant()) as alone:
+        await alone.post.give_up(hopeless.id, NOW, "")
+        assert await alone.post.drop(hopeless.id)
+        assert not await alone.post.drop(hopeless.id)
+        assert not await alone.post.drop(waiting.id)
+        assert await alone.post.given_up(10) == []
+    assert [due.mail for due in await take(database)] == [waiting]
 
 
 def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:

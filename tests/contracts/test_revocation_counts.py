@@ -4,7 +4,7 @@ import asyncio
 
 from application.ports.database import WholeDatabase
 from domain.scope import EveryTenant, OneTenant
-from tests.builders import new_id
+from tests.builders import NOW, new_id
 
 
 async def test_what_was_never_raised_counts_nothing(database: WholeDatabase) -> None:
@@ -14,6 +14,14 @@ async def test_what_was_never_raised_counts_nothing(database: WholeDatabase) -> 
     async with database.reading(OneTenant(new_id())) as read:
         assert await read.counts.of(["a", "b", "c"]) == {"a": 2, "b": 1, "c": 0}
         assert await read.counts.of([]) == {}
+
+
+async def test_what_has_ended_still_counts(database: WholeDatabase) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.counts.raise_all(["a"])
+        await tx.counts.end(["a", "b"], NOW)
+        assert await tx.counts.of(["a", "b"]) == {"a": 1, "b": 0}
+        assert await tx.counts.raise_all(["a"]) == {"a": 2}
 
 
 async def test_raises_at_once_all_count_whatever_their_order(database: WholeDatabase) -> None:

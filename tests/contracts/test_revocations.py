@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from application.ports.admissions import Admission, Admissions
 from domain.errors import Conflict, ServiceUnavailable
-from tests.shared_memories import Shared
+from tests.shared_memories import Shared, naming
 
 names = (f"case-{number}" for number in count())
 
@@ -23,7 +23,7 @@ def subject() -> str:
 
 
 async def asked(admissions: Admissions, *subjects: str) -> Admission:
-    return await admissions.admit((), subjects)
+    return await admissions.admit((), naming(*subjects))
 
 
 async def known(shared: Shared, name: str, number: int) -> None:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from application.ports.database import WholeDatabase
 from domain.identity import User
 from domain.scope import EveryTenant
-from tests.builders import NOW, new_id, session, user
+from domain.sessions import is_expired
+from tests.builders import LIFETIMES, NOW, new_id, session, user
 
 
 @pytest.fixture
@@ -66,7 +67,25 @@ async def test_living_sessions_come_last_used_first(database: WholeDatabase, ada
         for one in (old, new, ended, session(other.id)):
             await tx.sessions.add(one)
         await tx.sessions.end(ended.id, NOW)
-        assert await tx.sessions.living(ada.id) == [new, old]
+        assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == [new, old]
         await tx.users.end_sessions(ada.id, NOW)
-        assert await tx.sessions.living(ada.id) == []
-        assert len(await tx.sessions.living(other.id)) == 1
+        assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == []
+        assert len(await tx.sessions.living(other.id, NOW, LIFETIMES)) == 1
+
+
+async def test_expired_sessions_are_not_among_the_living(database: WholeDatabase, ada: User) -> None:
+    begun = timedelta(days=30) - timedelta.resolution
+    chosen = {"tenant_id": new_id(), "rotated_at": NOW}
+    stored = [
+        session(ada.id, created_at=NOW - begun, **chosen),
+        session(ada.id, created_at=NOW - timedelta(days=30), **chosen),
+        session(ada.id, tenant_id=new_id(), created_at=NOW - timedelta(days=8), rotated_at=NOW - timedelta(days=7)),
+        session(ada.id, created_at=NOW - timedelta(minutes=10), rotated_at=NOW),
+        session(ada.id, created_at=NOW - timedelta(minutes=9), rotated_at=NOW - timedelta(minutes=9)),
+    ]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in stored:
+            await tx.sessions.add(one)
+        living = await tx.sessions.living(ada.id, NOW, LIFETIMES)
+    assert living == [stored[0], stored[4]]
+    assert living == [one for one in stored if not is_expired(one, NOW, LIFETIMES)]

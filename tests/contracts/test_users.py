@@ -73,7 +73,7 @@ async def test_an_address_has_one_account(database: WholeDatabase) -> None:
     assert [one.field for one in error.value.fields] == ["email"]
     with pytest.raises(Conflict):
         async with database.transaction(EveryTenant()) as tx:
-            await tx.users.save(user(id=bob.id, email="ada@example.com"))
+            await tx.users.save(user(id=bob.id, email="ada@example.com"), bob)
 
 
 async def test_saving_replaces_the_account(database: WholeDatabase) -> None:
@@ -81,7 +81,7 @@ async def test_saving_replaces_the_account(database: WholeDatabase) -> None:
     changed = user(id=ada.id, email="new@example.com", is_active=False, phone_number="1", must_change_password=True)
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
-        await tx.users.save(changed)
+        await tx.users.save(changed, ada)
         standing = await tx.users.standing(ada.id)
     assert standing is not None
     assert standing.user == changed
@@ -113,10 +113,11 @@ async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(
         await tx.users.add(ada)
         standing = await tx.users.standing(ada.id)
         assert standing is not None
-        await tx.users.save(replace(ada, password_hash="new", password_set_at=NOW + timedelta(seconds=1)))
+        changed = replace(ada, password_hash="new", password_set_at=NOW + timedelta(seconds=1))
+        await tx.users.save(changed, ada)
         assert not await tx.users.signed_in(Proven(standing, by_password=True), NOW)
         assert await tx.users.signed_in(Proven(standing, by_password=False), NOW)
-        await tx.users.save(replace(ada, email_proved=True))
+        await tx.users.save(replace(changed, email_proved=True), changed)
         assert not await tx.users.signed_in(Proven(standing, by_password=False), NOW)
         await tx.users.remove(ada.id)
         assert not await tx.users.signed_in(Proven(standing, by_password=False), NOW)

@@ -3,6 +3,8 @@
 import stat
 from pathlib import Path
 
+import asyncpg
+
 from tests.entrypoints.processes import Tenantry, free_port
 
 BOOKS = """
@@ -61,6 +63,66 @@ def test_two_entities_of_one_plural_are_refused(tenantry: Tenantry, tmp_path: Pa
     assert "'books' is declared 2 times" in ended.stdout
 
 
+ENDPOINTS = """
+from adapters.http.endpoint import PUBLIC, Answer, Endpoint, ordinary_limit
+
+async def here(call):
+    return Answer(204)
+
+def same(services, path="/api/auth/login", method="POST"):
+    return [Endpoint(method=method, path=path, run=here, policy=PUBLIC, limit=ordinary_limit("x"), area="B",
+        operation="own.here", tag="own", summary="Here", shown=())]
+
+def broken(services):
+    return services.nothing
+
+def odd(services):
+    return [1]
+
+ENTITIES = ()
+"""
+
+
+async def test_endpoints_that_cannot_be_served_stop_the_start(
+    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+) -> None:
+    for name in ("same", "broken", "odd"):
+        (tmp_path / f"{name}.py").write_text(f"{ENDPOINTS}ENDPOINTS = ({name},)\n")
+    assert tenantry("migrate", **shared).returncode == 0
+    for files, said in (
+        ("same.py", ["POST /api/auth/login is served twice"]),
+        (
+            "broken.py,odd.py",
+            ["broken.py: ENDPOINTS cannot be made: AttributeError", "odd.py: ENDPOINTS holds 1, which"],
+        ),
+    ):
+        served = tenantry("serve", **shared, ENTITIES=f"domain.catalogue,{files}", PORT=str(free_port()))
+        checked = tenantry("check", **shared, ENTITIES=f"domain.catalogue,{files}")
+        assert (served.returncode, checked.returncode) == (2, 1)
+        for line in said:
+            assert line in served.stderr
+            assert line in checked.stdout
+        assert "Traceback" not in served.stderr + checked.stderr
+
+
+def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> None:
+    (tmp_path / "books.py").write_text("ENTITIES = ()\n")
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations" / "0031_mine.py").write_text('revision = "0031"\ndown_revision = None\n')
+    (tmp_path / "migrations" / "0099_lost.py").write_text('revision = "0099"\ndown_revision = "0098"\n')
+    own = {"ENTITIES": "domain.catalogue,books.py"}
+    for ended in (tenantry("migrate", **own), tenantry("serve", **own, PORT=str(free_port()))):
+        assert ended.returncode == 5, ended.stderr
+        assert "The revision 0031 is in " in ended.stderr
+        assert "0031_users_in_order.py and in " in ended.stderr
+        assert "0099_lost.py follows 0098, which is in no file." in ended.stderr
+        assert "Give the one of your own another revision" in ended.stderr
+        assert "Traceback" not in ended.stderr
+    checked = tenantry("check", **own)
+    assert checked.returncode == 1
+    assert "The migrations do not fit together" in checked.stdout
+
+
 def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry, tmp_path: Path) -> None:
     pending = tenantry("check")
     assert pending.returncode == 1
@@ -100,6 +162,22 @@ async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, 
     assert "Traceback" not in taken.stderr
     assert "was not locked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
     assert "is published now" in tenantry("keys", "rotate", **shared).stdout
+
+
+async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    assert tenantry("clean", **shared).stdout == "There was nothing to take away.\n"
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    try:
+        await connection.execute(
+            "INSERT INTO spent_ids SELECT n::text, now() - interval '2 days' FROM generate_series(1, 1200) n"
+        )
+        cleaned = tenantry("clean", **shared)
+        assert cleaned.stdout == "Taken away: 1200 spent ids of encrypted passwords.\n", cleaned.stderr
+        await connection.execute("SELECT pg_advisory_lock(hashtextextended('tenantry.housekeeping', 0))")
+        assert tenantry("clean", **shared).stdout == "Another process is cleaning up just now.\n"
+    finally:
+        await connection.close()
 
 
 def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> None:

@@ -5,8 +5,11 @@ import signal
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
+from uuid import uuid4
 
-from tests.entrypoints.processes import Serve, eventually, free_port
+import asyncpg
+
+from tests.entrypoints.processes import Serve, Tenantry, eventually, free_port
 from tests.mails import LINK, said_by
 
 ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}
@@ -35,6 +38,38 @@ def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, shared: dict[
     served.log_in(ADA["password"], "ada3@example.com")
     folder = tmp_path / ".data" / "mail"
     assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
+
+
+async def test_an_operator_sees_mails_that_were_given_up_and_has_them_tried_again_or_dropped(
+    tenantry: Tenantry, shared: dict[str, str]
+) -> None:
+    def mail(*arguments: str) -> str:
+        ended = tenantry("mail", *arguments, **shared)
+        assert "Traceback" not in ended.stderr
+        return ended.stdout + ended.stderr
+
+    assert tenantry("migrate", **shared).returncode == 0
+    assert mail("list") == "No mail was given up.\n"
+    ids = [str(uuid4()) for _ in range(3)]
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    try:
+        await connection.executemany(
+            "INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, tries, given_up_at, why)"
+            " VALUES ($1, 'reset', 'ada@example.com', '', '', now(), now(), 9, now(), '550 nobody\nof that name')",
+            [(one,) for one in ids],
+        )
+        listed = mail("list").splitlines()
+        assert {line.split("  ", 1)[0] for line in listed} == set(ids)
+        assert all(line.endswith("  reset  ada@example.com  550 nobody of that name") for line in listed)
+        assert "say --all" in mail("retry")
+        assert "say --all" in mail("drop", ids[0], "--all")
+        assert f"No mail {ids[0][:8]}" in mail("drop", ids[1], ids[0][:8] + str(uuid4())[8:])
+        assert mail("retry", ids[0]) == "1 put back: a running service tries again within a second or two.\n"
+        assert mail("drop", "--all") == "2 thrown away.\n"
+        (left,) = await connection.fetch("SELECT id, given_up_at, tries FROM outbox")
+        assert (str(left["id"]), left["given_up_at"], left["tries"]) == (ids[0], None, 0)
+    finally:
+        await connection.close()
 
 
 def test_a_service_that_is_killed_before_it_could_send_sends_when_it_is_back(

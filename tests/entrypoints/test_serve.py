@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -134,3 +135,18 @@ def can_connect(url: str) -> bool:
     parts = urlsplit(url)
     with socket.socket() as attempt:
         return attempt.connect_ex((parts.hostname, parts.port)) == 0
+
+
+def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, str]) -> None:
+    """What is checked before workers start must not load what decides, when it is loaded, where they count."""
+    served = serve(**shared, WORKERS="2")
+    for _ in range(40):
+        assert served.call("GET", "/api/nothing").status == 404
+
+    def counted() -> list[float]:
+        with urllib.request.urlopen(f"{served.url}/metrics", timeout=10) as answer:
+            text = answer.read().decode()
+        return [float(one) for one in re.findall(r'tenantry_answers_total\{endpoint="\w*",status="404"\} (\S+)', text)]
+
+    for _ in range(10):
+        eventually(lambda: counted() == [40.0])

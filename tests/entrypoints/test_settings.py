@@ -21,6 +21,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
     ("DATABASE_CONNECTIONS", 20, "40", 40, "1"),
     ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
+    ("REDIS_PREFIX", "tenantry", "shop.test", "shop.test", "{shop}"),
     ("MIGRATE", True, "off", False, "perhaps"),
     ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
     ("ADMIN_PASSWORD", None, "correct horse", Secret("correct horse"), "short"),

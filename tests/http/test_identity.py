@@ -4,12 +4,15 @@ import base64
 import json
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from adapters.memory.world import START, MovableClock
-from domain.scope import SYSTEM_TENANT_ID
+from application.ports.world import TOMBSTONE
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 from tests.http.place import ADMIN, PASSWORD, Json, open_place
 from tests.http.town import Town, email_of
 
@@ -343,6 +346,41 @@ async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(tow
     assert first["tenants"] == [{"id": town.tenants["acme"], "name": "Acme", "isDefault": True}]
     await town.call("admin", "PUT", f"/api/users/{town.users['clerk']}", {"fullName": "Renamed"})
     assert (await town.call("clerk", "GET", paths[0])).json()["data"]["fullName"] == "Renamed"
+
+
+async def test_the_profile_shows_what_became_of_a_tenant_at_once(town: Town) -> None:
+    await join(town, "member", "other")
+    path = f"/api/tenants/{town.tenants['other']}"
+
+    async def seen() -> list[str]:
+        names = []
+        for name in ("member", "clerk"):
+            answer = await town.call(name, "GET", "/api/auth/me/complete")
+            names.append(",".join(one["name"] for one in answer.json()["data"]["tenants"]))
+        return names
+
+    await town.place.login("member", email_of("member"), town.tenants["acme"])
+    move(town, TOMBSTONE)
+    assert await seen() == ["Acme,Other", "Acme"]
+    await town.call("root", "PUT", path, {"name": "Otherwise"})
+    assert await seen() == ["Acme,Otherwise", "Acme"]
+    await town.call("root", "PUT", f"/api/tenants/{town.tenants['acme']}", {"name": "Ac"})
+    assert await seen() == ["Ac,Otherwise", "Ac"]
+    await town.call("root", "PUT", path, {"isActive": False})
+    assert await seen() == ["Ac,Otherwise", "Ac"]
+    await town.call("root", "DELETE", path)
+    assert await seen() == ["Ac", "Ac"]
+
+
+async def test_the_profile_is_kept_while_no_tenant_changes(town: Town) -> None:
+    await town.call("root", "PUT", f"/api/tenants/{town.tenants['other']}", {"name": "Otherwise"})
+    move(town, TOMBSTONE)
+    first = await town.call("clerk", "GET", "/api/auth/me/complete")
+    async with town.place.world.database.transaction(EveryTenant()) as tx:
+        standing = await tx.users.standing(UUID(town.users["clerk"]))
+        assert standing is not None
+        await tx.users.save(replace(standing.user, full_name="Unseen"), standing.user)
+    assert (await town.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()
 
 
 async def test_users_are_listed_bare_and_read_whole(town: Town) -> None:

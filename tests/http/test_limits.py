@@ -9,6 +9,7 @@ import pytest
 from adapters.http.app import HttpSettings, endpoints
 from adapters.http.clients import forwarded_address
 from adapters.http.endpoint import Policy, Unlimited
+from adapters.memory.admissions import MemoryAdmissions
 from domain.limits import Limit
 from tests.http.place import ADMIN, PASSWORD, Place, open_place
 
@@ -98,6 +99,46 @@ async def test_a_token_that_does_not_verify_counts_against_the_address() -> None
     assert answers[100].status_code == 429
     await place.login("root", ADMIN)
     assert (await place.call("GET", "/api/users", as_whom="root")).status_code == 200
+
+
+@pytest.mark.parametrize("end", ["/api/auth/logout", "/api/auth/sessions/{sid}"])
+async def test_a_stolen_token_that_is_dead_takes_nothing_from_its_user(end: str) -> None:
+    place = await open_place(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    await place.login("root", ADMIN)
+    stolen = place.tokens["root"]
+    sid = (await place.call("GET", "/api/auth/sessions", as_whom="root")).json()["data"]["items"][0]["id"]
+    method = "POST" if end.endswith("logout") else "DELETE"
+    assert (await place.call(method, end.replace("{sid}", sid), as_whom="root")).status_code == 200
+    thief = {"Authorization": f"Bearer {stolen}", "X-Forwarded-For": "198.51.100.1"}
+    answers = [await place.client.get("/api/users", headers=thief) for _ in range(101)]
+    assert [answer.status_code for answer in answers] == [401] * 100 + [429]
+    assert answers[0].headers["X-RateLimit-Remaining"] == "99"
+    await place.login("root", ADMIN)
+    answer = await place.call("GET", "/api/users", as_whom="root", headers={"X-Forwarded-For": "198.51.100.2"})
+    assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (200, "99")
+
+
+async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(place: Place) -> None:
+    answers = [await place.call("DELETE", "/api/products/x", as_whom="acme") for _ in range(51)]
+    assert answers[-1].status_code == 429
+    assert (await place.call("POST", "/api/auth/logout", as_whom="acme")).status_code == 200
+    assert (await place.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 401
+
+
+async def test_nor_when_only_the_database_knows_that_it_is_dead() -> None:
+    place = await open_place()
+    assert isinstance(place.world.admissions, MemoryAdmissions)
+    await place.login("root", ADMIN)
+    await place.login("thief", ADMIN)
+    assert (await place.call("POST", "/api/auth/logout", as_whom="thief")).status_code == 200
+    left = []
+    for _ in range(3):
+        place.world.admissions.forget()
+        answer = await place.call("GET", "/api/users", as_whom="thief")
+        left.append((answer.status_code, answer.headers["X-RateLimit-Remaining"]))
+    assert left == [(401, "99"), (401, "98"), (401, "97")]
+    await place.login("root", ADMIN)
+    assert (await place.call("GET", "/api/users", as_whom="root")).headers["X-RateLimit-Remaining"] == "99"
 
 
 async def test_users_do_not_share_a_limit(place: Place) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from adapters.http.app import HttpSettings
+from adapters.http.routes import ServedTwice
 from entrypoints.entities import EntitiesError, load_endpoints, load_registry
 from tests.http.conftest import furnish
 from tests.http.place import Json, Place, client_of, open_place
@@ -48,7 +49,7 @@ async def test_an_endpoint_beside_the_generated_ones(tmp_path: Path) -> None:
 async def test_the_same_path_twice_is_told(tmp_path: Path) -> None:
     file = copied("endpoints.md", "retiring.py", tmp_path)
     place = await open_place()
-    with pytest.raises(AssertionError, match="retire is served twice"):
+    with pytest.raises(ServedTwice, match="retire is served twice"):
         client_of(place.services, HttpSettings(own=load_endpoints((file,)) * 2))
     await place.client.aclose()
 

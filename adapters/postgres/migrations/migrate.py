@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
 from adapters.postgres.failures import translated
-from adapters.postgres.migrations.pending import VERSIONS, heads_of, pending
+from adapters.postgres.migrations.pending import VERSIONS, ensure_consistent, heads_of, pending
 from adapters.postgres.schema import metadata_for
 from domain.entity import Registry
 
@@ -34,7 +34,11 @@ class Written:
 
 
 async def upgrade(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """All or nothing, under a lock that others wait for; answers what no migration makes yet."""
+    """All or nothing, under a lock that others wait for; answers what no migration makes yet.
+
+    Raises InconsistentMigrations.
+    """
+    ensure_consistent(folders)
     config = _config(registry, folders)
     await _run(url, config, lambda: command.upgrade(config, "heads"))
     return await pending(url, registry, folders)

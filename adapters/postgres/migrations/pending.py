@@ -21,8 +21,20 @@ WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c
 AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1"""
 
 
+class InconsistentMigrations(Exception):
+    """``mistakes`` say which files do not fit together."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(mistakes))
+
+
 async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """One sentence for each thing that is missing; none when the service can start."""
+    """One sentence for each thing that is missing; none when the service can start.
+
+    Raises InconsistentMigrations.
+    """
+    ensure_consistent(folders)
     with translated():
         connection = await asyncpg.connect(url, timeout=5)
         try:
@@ -42,6 +54,26 @@ async def pending_on(
         return [f"The database is at migration {', '.join(sorted(versions))}, and {', '.join(heads)} is pending."]
     rows = await connection.fetch(_COLUMNS, [model.table for model in registry])
     return list(_undeclared(registry, {row["table"]: row["columns"] for row in rows}))
+
+
+def ensure_consistent(folders: Sequence[Path]) -> None:
+    """Each revision has one file, and what it follows has one, too. Raises InconsistentMigrations."""
+    files = {file: file.read_text() for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}
+    names: dict[str, list[Path]] = {}
+    for file, text in files.items():
+        if found := _REVISION.search(text):
+            names.setdefault(found[1], []).append(file)
+    twice = [
+        f"The revision {name} is in {' and in '.join(map(str, same))}." for name, same in names.items() if len(same) > 1
+    ]
+    lost = [
+        f"{file} follows {name}, which is in no file."
+        for file, text in files.items()
+        for name in _FOLLOWS.findall(text)
+        if name not in names
+    ]
+    if twice or lost:
+        raise InconsistentMigrations([*twice, *lost])
 
 
 def heads_of(folders: Sequence[Path]) -> list[str]:
