@@ -111,10 +111,11 @@ class Writing:
             return [one]
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
-            if model.has_rule:
+            judges = model.rules_look_at(name for change in changes for name in change.values)
+            if judges:
                 before = await tx.records.current(model, [change.id for change in changes])
             stored = await tx.records.change(model, changes, self._act(write))
-            if model.has_rule:
+            if judges:
                 await self._ensure_rules(tx, model, [_judged(change, before[change.id].values) for change in changes])
         return stored
 
@@ -124,7 +125,7 @@ class Writing:
         None where anything is in the way: the transaction then tells what, in the order of checks.
         """
         async with self.database.reading(write.scope) as alone:
-            if model.has_rule:
+            if model.rules_look_at(change.values):
                 seen = (await alone.records.current(model, [change.id], locked=False)).get(change.id)
                 if seen is None or change.version not in (None, seen.version):
                     return None

@@ -38,6 +38,7 @@ class Status(Enum):
     search=["name", "sku", "description"],
     unique=[unique("sku")],
     has_many={"reviews": many("reviews", by="product_id")},
+    check_reads=["status", "category_id"],
 )
 class Product(Struct, rename="camel", kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=200)]

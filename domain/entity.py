@@ -1,11 +1,12 @@
 """What an entity can declare, and the model that everything else is derived from."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
-from typing import Literal, TypeVar
+from types import new_class
+from typing import Any, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -108,7 +109,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """The arguments of @entity. ``plural`` is the path in kebab-case and the resource of the permissions.
 
     ``tenant_owned=False`` makes rows that all tenants share, written by super-admins only;
-    ``writable=False`` leaves only the reading routes; ``history`` records each change.
+    ``writable=False`` leaves only the reading routes; ``history`` records each change; ``check_reads`` are the fields
+    that ``check`` looks at, None where it may look at all.
     """
 
     plural: str
@@ -121,6 +123,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     history: bool
     shows_tenant: bool
     sort: str
+    check_reads: frozenset[str] | None
 
 
 def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
@@ -135,8 +138,13 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     history: bool = False,
     shows_tenant: bool = False,
     sort: str = "-created_at",
+    check_reads: Sequence[str] | None = None,
 ) -> Callable[[T], T]:
-    """Declares a struct as an entity; ``sort`` is the default order, a field with ``-`` before it for descending."""
+    """Declares a struct as an entity; ``sort`` is the default order, a field with ``-`` before it for descending.
+
+    With ``check_reads`` a change of other fields than these is not shown to ``check``, and need not read the row first;
+    a ``check`` that looks at another field all the same fails.
+    """
     declaration = Declaration(
         plural=plural,
         search=tuple(search),
@@ -148,6 +156,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
         history=history,
         shows_tenant=shows_tenant,
         sort=sort,
+        check_reads=None if check_reads is None else frozenset(check_reads),
     )
 
     def declare(kind: T) -> T:
@@ -237,13 +246,18 @@ class EntityModel:
     def has_check(self) -> bool:
         return callable(getattr(self.struct, "check", None))
 
-    @property
+    @cached_property
     def asks_other_rows(self) -> bool:
         return callable(getattr(self.struct, "check_stored", None))
 
-    @property
+    @cached_property
     def has_rule(self) -> bool:
         return self.has_check or self.asks_other_rows
+
+    def rules_look_at(self, changed: Iterable[str]) -> bool:
+        """Whether a change of these fields, by Python name, can break a rule that held before."""
+        reads = self.declaration.check_reads
+        return self.asks_other_rows or (self.has_check and (reads is None or not reads.isdisjoint(changed)))
 
     @property
     def can_be_purged(self) -> bool:
@@ -257,14 +271,37 @@ class EntityModel:
         """What the entity's own ``check`` says of these values, given those they replace; wire names."""
         if not self.has_check:
             return []
-        check: Callable[[Struct | None], Iterator[FieldError]] = self.made_of(values).check  # type: ignore[attr-defined]
-        return list(check(None if before is None else self.made_of(before)))
+        judged: Any = self._judged(values)
+        return list(judged.check(None if before is None else self._judged(before)))
 
     def made_of(self, values: Mapping[str, object]) -> Struct:
         """The entity's own struct, of declared values by Python name."""
-        if len(values) != len(self.names):  # others may come along
-            values = {name: values[name] for name in self.names}
-        return self.struct(**values)
+        return self.struct(**self._own(values))
+
+    def _judged(self, values: Mapping[str, object]) -> Struct:
+        return self._checked_struct(**self._own(values))
+
+    def _own(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """Others may come along."""
+        return values if len(values) == len(self.names) else {name: values[name] for name in self.names}
+
+    @cached_property
+    def _checked_struct(self) -> type[Struct]:
+        """What ``check`` is asked on: its fields beyond ``check_reads`` refuse to be looked at."""
+        reads = self.declaration.check_reads
+        if reads is None:
+            return self.struct
+        closed = frozenset(self.names) - reads
+
+        def look(one: Struct, name: str) -> object:
+            if name in closed:
+                raise LookupError(f"check of {self.plural} looks at {name!r}, which its check_reads does not name")
+            return object.__getattribute__(one, name)
+
+        made: type[Struct] = new_class(
+            self.struct.__name__, (self.struct,), {}, lambda body: body.update(__getattribute__=look)
+        )
+        return made
 
 
 @dataclass(frozen=True, eq=False)

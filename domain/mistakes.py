@@ -48,6 +48,12 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str]) -
             yield f"search names {name!r}, which is not a text of it"
     if model.declaration.sort.removeprefix("-") not in model.by_name:
         yield f"sort names {model.declaration.sort!r}, which it has not"
+    yield from (
+        f"check_reads names {name!r}, which it does not declare"
+        for name in sorted((model.declaration.check_reads or frozenset()) - set(model.names))
+    )
+    if model.declaration.check_reads is not None and not model.has_check:
+        yield "check_reads says what check looks at, but there is no check"
     if model.asks_other_rows and not isasyncgenfunction(model.struct.check_stored):  # type: ignore[attr-defined]
         yield "check_stored is no `async def` that yields its errors"
 

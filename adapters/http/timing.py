@@ -100,9 +100,9 @@ class TimedSecurity(Security):
 
 
 class TimedThrottle(Throttle):
-    async def admit(self, hits: Sequence[Hit], caller: Caller | None) -> Admitted:
+    async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
         with on("limits"):
-            return await super().admit(hits, caller)
+            return await super().admit(hits, caller, instead)
 
 
 def timed_pipeline(pipeline: Pipeline) -> Pipeline:

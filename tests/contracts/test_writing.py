@@ -229,6 +229,21 @@ async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDa
     assert await costs(desk.batches.delete(write, categories, further)) <= 4
 
 
+async def test_a_change_reads_the_row_first_where_a_rule_looks_at_what_changes(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    counting = Counting(postgres)
+    desk = Desk(counting, registry)  # type: ignore[arg-type]
+    made = await desk.create("products", name="L", sku="L-0001", price=Decimal(1))
+    write, products = Write(caller=ADA, scope=HERE), registry["products"]
+    for values, statements in (({"price": Decimal(2)}, 1), ({"status": Status.RETIRED}, 2)):
+        counting.statements.clear()
+        await desk.crud.update(write, products, Change(made.id, values))
+        assert len(counting.statements) == statements, counting.statements
+    with pytest.raises(UnprocessableEntity):
+        await desk.crud.update(write, products, Change(made.id, {"status": Status.LIVE}))
+
+
 async def test_one_item_is_named_as_one_of_many_is(desk: Desk) -> None:
     write = Write(caller=ADA, scope=HERE)
     with pytest.raises(NotFound) as error:

@@ -1,6 +1,6 @@
 """From declarations to models, and the report of what is wrong with them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, defstruct
 
 from domain.catalogue import ENTITIES
 from domain.entity import Kind, big, entity, many, money, ref, unique
+from domain.errors import FieldError
 from domain.own_entities import OWN_ENTITIES
 from domain.registry import DeclarationError, build_registry
 
@@ -212,6 +213,43 @@ def test_a_rule_is_told_in_wire_names() -> None:
     products = REGISTRY["products"]
     values = {one.name: None for one in products.declared} | {"status": products.struct.__annotations__["status"].LIVE}
     assert [error.field for error in products.broken_rules(values, None)] == ["categoryId"]
+
+
+@entity("lamps", check_reads=["watts"])
+class Lamp(Struct, kw_only=True):
+    watts: int
+    socket: str = "E27"
+
+    def check(self, before: "Lamp | None") -> Iterator[FieldError]:
+        if self.watts > 60 and (before is None or before.watts <= 60):
+            yield FieldError("watts", "is too much")
+        if self.watts == 13:
+            yield FieldError("socket", f"is unlucky: {self.socket}")
+
+
+def test_a_rule_is_asked_of_changes_of_what_it_looks_at() -> None:
+    lamps = build_registry([Lamp])["lamps"]
+    assert lamps.rules_look_at(["socket", "watts"])
+    assert not lamps.rules_look_at(["socket"])
+    assert [one.message for one in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
+    assert lamps.broken_rules({"watts": 62, "socket": "E14"}, {"watts": 61, "socket": "E14"}) == []
+    assert REGISTRY["products"].rules_look_at(["status"])
+    assert not REGISTRY["products"].rules_look_at(["price"])
+    assert not REGISTRY["reviews"].rules_look_at(["rating"])
+
+
+def test_a_rule_cannot_look_further_than_it_says() -> None:
+    lamps = build_registry([Lamp])["lamps"]
+    with pytest.raises(LookupError, match="'socket'"):
+        lamps.broken_rules({"watts": 13, "socket": "E14"}, None)
+
+
+def test_what_a_rule_says_that_it_looks_at_is_there() -> None:
+    kind = defstruct("Plain", [("name", str)], kw_only=True)
+    assert mistakes(entity("plain", check_reads=["colour"])(kind)) == (
+        "Plain: check_reads names 'colour', which it does not declare",
+        "Plain: check_reads says what check looks at, but there is no check",
+    )
 
 
 def test_a_rule_on_other_rows_is_written_as_one() -> None:
