@@ -8,6 +8,7 @@ import asyncpg
 from adapters.joserfc import WrongSecretKey
 from adapters.postgres.migrations.pending import InconsistentMigrations
 from domain.errors import Error, ServiceUnavailable
+from entrypoints.entities import EntitiesError
 from entrypoints.refusals import MIGRATIONS, SETTINGS, UNAVAILABLE, Refusal
 
 UNFIT = "The migrations do not fit together:"
@@ -22,6 +23,8 @@ async def explained() -> AsyncIterator[None]:
     try:
         yield
     except WrongSecretKey as error:
+        raise Refusal(str(error), SETTINGS) from None
+    except EntitiesError as error:
         raise Refusal(str(error), SETTINGS) from None
     except InconsistentMigrations as error:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
