@@ -22,7 +22,7 @@ run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no
 	@exec $(BIN)/tenantry serve
 
 test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
-	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 stress: .venv/dev ## cut off 1,000 exports and imports at random moments: an hour or so
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q --timeout 14400 tests/entrypoints/test_files.py

@@ -24,6 +24,13 @@ from tests.databases import create_database, drop_database, named
 
 NewDatabase = Callable[[], Awaitable[str]]
 
+LONG = ("test_races.py", "test_docs_page.py", "test_twins.py", "test_cli.py", "test_hostile_files.py", "test_serve.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long files first, so that no worker is left alone with one of them at the end."""
+    items.sort(key=lambda item: (item.path.name not in LONG, item.path.parent.name != "entrypoints"))
+
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
