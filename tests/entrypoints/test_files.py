@@ -29,7 +29,7 @@ FILE = b"name,sku,price,description\r\n" + b"".join(
 BOUNDARY = "cut"
 END = b"\r\n0\r\n\r\n"
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(300 + 10 * CUTS)
 
 
 @dataclass
