@@ -60,11 +60,14 @@ def _json(one: FieldModel) -> str:
 
 
 def _moment(column: str) -> str:
-    """Six digits, as everywhere: by the server's own output where that has them, which is much the fastest."""
-    part, text = f"date_part('microseconds', {column})::int", f"replace(({column} AT TIME ZONE 'UTC')::text, ' ', 'T')"
+    """Six digits, as everywhere. The server's own output, much the fastest, leaves zeros at the end away: the moments
+    that end in one are told by rounding them, which costs less than reading a part of them.
+    """
+    clock = f"{column} AT TIME ZONE interval '0'"
+    text = f"replace(({clock})::text, ' ', 'T')"
     return (
-        f"CASE WHEN {part} % 1000000 = 0 THEN {text} || '.000000Z' "
-        f"WHEN {part} % 10 = 0 THEN to_char({column} AT TIME ZONE 'UTC', {_PICTURE}) ELSE {text} || 'Z' END"
+        f"CASE WHEN {column}::timestamptz(5) <> {column} THEN {text} || 'Z' "
+        f"WHEN {column}::timestamptz(0) <> {column} THEN to_char({clock}, {_PICTURE}) ELSE {text} || '.000000Z' END"
     )
 
 
