@@ -3,9 +3,9 @@
 ``python -m benchmarks.files [ROWS]``; nothing else should run on the machine meanwhile.
 """
 
+import argparse
 import asyncio
 import os
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -204,4 +204,6 @@ def sign_in(server: Server) -> Client:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.files", description="Files at their full size.")
+    parser.add_argument("rows", nargs="?", type=int, default=1_000_000, help="products that the exports carry")
+    asyncio.run(run(parser.parse_args().rows))

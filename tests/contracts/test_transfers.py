@@ -1,7 +1,9 @@
 """Rows in bulk: whatever leaves is one moment's whole, whatever comes is stored as a batch would be, in its tenant."""
 
 import json
+import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -91,6 +93,17 @@ async def test_json_is_the_array_of_a_lists_items(files: Files) -> None:
     async with files.database.reading(HERE) as read:
         page = await read.records.page(files.products, Query(sort=default_sort(files.products, frozenset())))
     assert json.loads(await files.out(files.asked(), "json")) == json.loads(bytes(page.items))
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+async def test_moments_have_six_digits_whatever_they_end_in(files: Files, form: Form) -> None:
+    whole = datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
+    moments = [whole.replace(microsecond=int("1" * n + "0" * (6 - n))) for n in range(7)]
+    moments += [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)]
+    await files.add("products", *(product(f"SKU-{n}", released_at=one) for n, one in enumerate(moments)))
+    said = (await files.out(files.asked(sort="sku", fields="releasedAt"), form)).decode()
+    found = re.findall(r"[\d-]{10}T[\d:]{8}\.\d{6}Z", said)
+    assert found == [f"{one:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) for one in moments]
 
 
 async def test_cells_have_no_header_and_no_escape(files: Files) -> None:
