@@ -6,14 +6,13 @@ from itertools import chain
 import msgspec
 from msgspec import structs
 
-from adapters.postgres.json import quoted
+from adapters.postgres.json import moment, quoted
 from adapters.postgres.rows import related_rows, rows_of
 from adapters.postgres.select_text import SelectText, Shape
 from domain.entity import EntityModel, FieldModel, Kind, Registry
 from domain.sheet import BELOW, FORMULA, Column, exported_columns
 
 _RUN = "'" + FORMULA.replace("'", "''") + "'"
-_PICTURE = '\'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\''
 MOST_ARGUMENTS = 80
 """Of one call; the server takes 100."""
 
@@ -55,20 +54,8 @@ def _literal(text: str) -> str:
 
 def _json(one: FieldModel) -> str:
     column = f"t.{quoted(one.name)}"
-    value = _JSON.get(one.kind, "to_json({0})::text").format(_moment(column) if one.kind is Kind.TIMESTAMP else column)
+    value = _JSON.get(one.kind, "to_json({0})::text").format(moment(column) if one.kind is Kind.TIMESTAMP else column)
     return f"coalesce({value}, 'null')" if one.nullable else value
-
-
-def _moment(column: str) -> str:
-    """Six digits, as everywhere. The server's own output, much the fastest, leaves zeros at the end away: the moments
-    that end in one are told by rounding them, which costs less than reading a part of them.
-    """
-    clock = f"{column} AT TIME ZONE interval '0'"
-    text = f"replace(({clock})::text, ' ', 'T')"
-    return (
-        f"CASE WHEN {column}::timestamptz(5) <> {column} THEN {text} || 'Z' "
-        f"WHEN {column}::timestamptz(0) <> {column} THEN to_char({clock}, {_PICTURE}) ELSE {text} || '.000000Z' END"
-    )
 
 
 def counting_text(registry: Registry, model: EntityModel, shape: Shape) -> str:
@@ -106,7 +93,7 @@ def _cell(alias: str, one: Column, is_escaped: bool) -> str:
     if is_escaped and may_be_run(one.field):
         return f"CASE WHEN {column} < '{BELOW}' AND {column} ~ {_RUN} THEN '''' || {column} ELSE {column} END"
     if one.field.kind is Kind.TIMESTAMP:
-        return _moment(column)
+        return moment(column)
     return _CELLS.get(one.field.kind, "{0}").format(column)
 
 

@@ -15,6 +15,7 @@ from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.removing import Removal, Rows
 from adapters.postgres.restoring import Restoring
 from adapters.postgres.select import PostgresSelect
+from adapters.postgres.shown import stored
 from adapters.postgres.writing_one import Held, adding_one, changing_one, is_plain
 from application.ports.records import Act, Change, Current, NewRow, RowPage, Stored, Values
 from domain.entity import EntityModel, FieldModel, Kind, Registry
@@ -86,7 +87,7 @@ class PostgresRecords:
             row = await self.connection.fetchrow(statement, *self._owner(model), *parameters)
         except asyncpg.UniqueViolationError as error:
             raise clashes.of_one(model, error) from None
-        return None if row is None else Stored(row["id"], row["version"], row["body"])
+        return None if row is None else stored(model, row)
 
     def _held(self, model: EntityModel, values: Values) -> Held:
         """The references among the values that lead somewhere."""
@@ -169,15 +170,15 @@ def _held(one: FieldModel, value: Any) -> Any:
 
 def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:
     """In the order that was asked for; or the error of what was in the way."""
-    if any(row["wrong"] is not None for row in answer):
-        raise _refusal(model, answer, len(ids))
-    rows = {row["id"]: Stored(row["id"], row["version"], row["body"]) for row in answer}
+    wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
+    if wrong:
+        raise _refusal(model, wrong, len(ids))
+    rows = {one.id: one for one in (stored(model, row) for row in answer)}
     return [rows[one] for one in ids]
 
 
-def _refusal(model: EntityModel, answer: Sequence[asyncpg.Record], count: int) -> Exception:
+def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -> Exception:
     """In the order of checks: absent before changed meanwhile, and a wrong value before both."""
-    wrong = [(row["wrong"], row["n"] - 1) for row in answer]
     values = [(model.by_name[name].wire, n) for name, n in wrong if name not in ("id", "version")]
     if values:
         return ValidationError(fields=[FieldError(clashes.named(wire, n, count), NO_SUCH_ROW) for wire, n in values])

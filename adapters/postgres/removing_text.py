@@ -6,7 +6,8 @@ Each takes the tenant (of entities that tenants own) and an array of ids first.
 from functools import lru_cache
 
 from adapters.postgres.history import recording
-from adapters.postgres.json import json_columns, json_object, quoted
+from adapters.postgres.json import quoted
+from adapters.postgres.shown import whole
 from adapters.postgres.sql import DELETED_WITH
 from adapters.postgres.writing import from_second, living, owner
 from application.ports.history import Action
@@ -86,7 +87,7 @@ def taken_along(model: EntityModel, reference: Reference) -> str:
 
 @lru_cache(_REMEMBERED)
 def reviving(model: EntityModel) -> str:
-    """Then come: when, who. Answers the rows as they are read."""
+    """Then come: when, who. Answers the rows, shown whole, and their ids and versions."""
     at, by = _after(model, "timestamptz", "uuid")
     told = f", {recording(model, 'restored', by, at)}" if model.declaration.history else ""
     return f"""WITH written AS (
@@ -94,7 +95,7 @@ def reviving(model: EntityModel) -> str:
     SET is_deleted = false, deleted_at = NULL, deleted_by = NULL, {DELETED_WITH} = NULL,
         updated_at = {at}, updated_by = {by}, version = t.version + 1
     WHERE {_theirs(model)} RETURNING t.*){told}
-    SELECT t.id, t.version, {json_object(json_columns(model, "t"))} AS body FROM written t"""
+    SELECT {whole(model).text}, t.id, t.version FROM written t"""
 
 
 @lru_cache(_REMEMBERED)

@@ -11,6 +11,7 @@ from adapters.postgres import clashes
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.removing import Rows
 from adapters.postgres.removing_text import dangling, held, reviving, taken_along
+from adapters.postgres.shown import stored
 from adapters.postgres.sql import is_soft
 from application.ports.records import Act, Stored
 from domain.entity import EntityModel, FieldModel, Registry
@@ -51,8 +52,7 @@ class Restoring:
         answers = [await self._revive(rows, is_root=rows is root) for rows in together]
         for rows in together:
             await self._ensure_references(rows, is_root=rows is root)
-        row = answers[0][0]
-        return Stored(row["id"], row["version"], row["body"])
+        return stored(root.model, answers[0][0])
 
     async def _gather(self, together: list[Rows], rows: Rows, root: UUID) -> None:
         for reference in self._cascading(rows.model):

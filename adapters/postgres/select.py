@@ -13,7 +13,7 @@ import msgspec
 from adapters.postgres.conditions import parameter, pattern
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.rows import Reach
-from adapters.postgres.select_text import Shape, count_text, get_text, page_text
+from adapters.postgres.select_text import Shape, count_text, get_statement, page_statement
 from application.ports.records import RowPage, Stored
 from domain.entity import EntityModel, Registry
 from domain.query import Count, Operator, Query, View
@@ -30,8 +30,8 @@ class Texts:
     """The statements of one entity."""
 
     def __init__(self, registry: Registry, model: EntityModel) -> None:
-        self.get = lru_cache(REMEMBERED)(partial(get_text, registry, model))
-        self.page = lru_cache(REMEMBERED)(partial(page_text, registry, model))
+        self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
+        self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_text, registry, model))
 
 
@@ -47,36 +47,38 @@ class PostgresSelect:
     scope: Scope
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
-        text = texts_of(self.registry, model).get(Shape(reach=Reach.of(self.scope), view=view, where=(), words=0))
-        row = await self.connection.fetchrow(text, *self._tenant(model), row_id)
-        return None if row is None else Stored(row_id, row["version"], row["body"])
+        read = texts_of(self.registry, model).get(Shape(reach=Reach.of(self.scope), view=view, where=(), words=0))
+        row = await self.connection.fetchrow(read.text, *self._tenant(model), row_id)
+        return None if row is None else Stored(row_id, row[-1], read.shown.one(row))
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        text = texts_of(self.registry, model).page(page_shape(self.scope, query))
-        row = await self.connection.fetchrow(text, *self._values(model, query), *window_of(query))
-        assert row is not None
-        items, found, total, *last = row.values()
-        has_next = found > query.page_size
-        length = min(found, query.page_size)
-        is_estimate = False
+        read = texts_of(self.registry, model).page(page_shape(self.scope, query))
+        rows = await self.connection.fetch(read.text, *self._values(model, query), *window_of(query))
+        size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False
+        if rows:
+            total = rows[-1][-1]
+        page = rows[:size]
         if total is None:
-            total, is_estimate = await self._total(model, query, length, has_next=has_next)
+            total, is_estimate = await self._total(model, query, len(page), has_next=has_next)
         return RowPage(
-            items=items,
-            length=length,
+            items=read.shown.many(page),
+            length=len(page),
             total=total,
             has_next=has_next,
             total_is_estimate=is_estimate,
-            last=tuple(last) if has_next else None,
+            last=page[-1][read.shown.size : -1] if has_next else None,
         )
 
     async def _total(self, model: EntityModel, query: Query, length: int, *, has_next: bool) -> tuple[int | None, bool]:
-        """Where the page's own statement did not count, because the page tells it, or nobody asked for it exactly."""
+        """Where the page's rows did not bring it: the page tells it, there are none, or nobody asked for it exactly."""
         seen = query.offset + length
         if query.count is Count.NONE:
             return None, False
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
+        if query.count is Count.EXACT:
+            text = texts_of(self.registry, model).count(_count_shape(self.scope, query))
+            return await self.connection.fetchval(text, *self._values(model, query)), False
         return max(await self._estimate(model, query), seen + has_next), True
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from adapters.postgres.conditions import Asked, Ordered, after, condition, has_word
 from adapters.postgres.json import Column, json_columns, json_object, quoted
 from adapters.postgres.rows import Reach, related_rows, rows_of
+from adapters.postgres.shown import Shown, Statement
 from domain.entity import EntityModel, Registry, Relation
 from domain.query import Operator, Path, SortKey, View, default_sort, included, parted, searched, shown
 
@@ -33,31 +34,29 @@ class Shape(Struct, frozen=True, kw_only=True):
     counts: bool = False
 
 
-def page_text(registry: Registry, model: EntityModel, shape: Shape) -> str:
-    """One row: ``items`` as one JSON array, ``found`` which counts one row more than fits, ``total`` where it is asked
-    for, the last one's sort values.
+def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> Statement:
+    """The rows of a page and one more, if there is one. Behind what is shown of them come the sort values, of the
+    page's last row alone; and the total where it is asked for and needed, in the last row at the latest.
 
     What the rows look like is asked only of those that are on the page, however many were passed over.
     """
     text = SelectText(registry, model, shape)
+    shown = Shown(text.columns(model, "r", ()))
     keys = [_key(n) for n in range(len(shape.sort))]
-    last = "".join(f", (array_agg(p.{key}))[{text.size}] AS {key}" for key in keys)
-    body = json_object(text.columns(model, "r", ()))
-    return (
-        f"SELECT coalesce(array_to_json((array_agg(p.body))[1:{text.size}]), '[]'::json) AS items, "
-        f"count(*) AS found, {_total(registry, model, shape, text)} AS total{last} "
-        f"FROM (SELECT {body} AS body, {', '.join(f'r.{key}' for key in keys)} FROM ({text.page()}) r) p"
-    )
+    last = "".join(f", CASE WHEN {_PLACE} = {text.size} THEN r.{key} END AS {key}" for key in keys)
+    total = _total(registry, model, shape, text)
+    return Statement(f"SELECT {shown.text}{last}, {total} AS total FROM ({text.page()}) r", shown)
+
+
+_PLACE = "row_number() OVER ()"
 
 
 def _total(registry: Registry, model: EntityModel, shape: Shape, text: "SelectText") -> str:
-    """Null, and nothing is counted, where the page tells it: it is the last one, and not past the end."""
+    """Counted once, and not at all where the page tells it, because it is the last one."""
     if not shape.counts:
         return "NULL::bigint"
     total = f"({count_text(registry, model, shape)})"
-    if shape.after is not None:
-        return total
-    return f"CASE WHEN count(*) > {text.size} OR count(*) = 0 AND {text.offset} > 0 THEN {total} END"
+    return total if shape.after is not None else f"CASE WHEN {_PLACE} > {text.size} THEN {total} END"
 
 
 def count_text(registry: Registry, model: EntityModel, shape: Shape, what: str = "count(*)") -> str:
@@ -67,13 +66,15 @@ def count_text(registry: Registry, model: EntityModel, shape: Shape, what: str =
     return f"SELECT {what} FROM {rows.text} WHERE {' AND '.join(conditions) or 'true'}"
 
 
-def get_text(registry: Registry, model: EntityModel, shape: Shape) -> str:
-    """The parameter after the tenant is the id."""
+def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> Statement:
+    """The parameter after the tenant is the id. Behind what is shown comes the version."""
     text = SelectText(registry, model, shape)
     rows = rows_of(model, "t", shape.reach, include_deleted=shape.view.include_deleted)
-    body = json_object(text.columns(model, "t", ()))
+    shown = Shown(text.columns(model, "t", ()))
     version = "t.version" if "version" in model.by_name else "0"
-    return f"SELECT {version} AS version, {body} AS body FROM {rows.text} WHERE {rows.on} AND t.id = ${text.first}"
+    return Statement(
+        f"SELECT {shown.text}, {version} AS seen FROM {rows.text} WHERE {rows.on} AND t.id = ${text.first}", shown
+    )
 
 
 def _key(number: int) -> str:

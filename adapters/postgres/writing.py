@@ -1,15 +1,16 @@
 """The statements that write rows of entities: SQL by model and columns, made once and remembered.
 
 Each writes any number of rows, all or none, and takes: the tenant (of entities that tenants own), who, when, the ids,
-for changes the versions that were seen, and an array per column. It answers rows of ``id``, ``version`` and
-``body``; or of ``n`` and ``wrong``, the field of the n-th row that is in the way.
+for changes the versions that were seen, and an array per column. It answers rows that are shown whole, and
+behind that their id and version; or null, and behind those ``n`` and the field of the n-th row that is in the way.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from adapters.postgres.history import recording
-from adapters.postgres.json import json_columns, json_object, quoted
+from adapters.postgres.json import quoted
+from adapters.postgres.shown import whole
 from adapters.postgres.sql import is_soft, sql_type
 from application.ports.history import Action
 from domain.entity import EntityModel, FieldModel, Kind
@@ -159,8 +160,10 @@ def _problems(parts: Iterable[str]) -> str:
 
 
 def _answer(model: EntityModel) -> str:
-    return f"""SELECT t.id, t.version, {json_object(json_columns(model, "t"))} AS body, NULL::bigint AS n, NULL AS wrong
-FROM written t UNION ALL SELECT NULL, NULL, NULL, n, wrong FROM problems ORDER BY n"""
+    shown = whole(model)
+    nothing = ", ".join(["NULL"] * (shown.size + 2))
+    return f"""SELECT {shown.text}, t.id, t.version, NULL::bigint AS "row number", NULL AS wrong FROM written t
+UNION ALL SELECT {nothing}, n, wrong FROM problems ORDER BY "row number\""""
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -4,7 +4,8 @@ the way, and the statement for many then says what."""
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from adapters.postgres.json import json_columns, json_object, quoted
+from adapters.postgres.json import quoted
+from adapters.postgres.shown import whole
 from adapters.postgres.sql import sql_type
 from adapters.postgres.writing import REMEMBERED, from_second, living, owner
 from domain.entity import EntityModel
@@ -68,4 +69,4 @@ def _names(held: Iterable[tuple[str, EntityModel]]) -> Sequence[str]:
 
 
 def _answer(model: EntityModel) -> str:
-    return f"t.id, t.version, {json_object(json_columns(model, 't'))} AS body"
+    return f"{whole(model).text}, t.id, t.version"

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from adapters.postgres.select import page_shape
-from adapters.postgres.select_text import Shape, count_text, get_text, page_text
+from adapters.postgres.select_text import Shape, count_text, get_statement, page_statement
 from domain.cursors import write_cursor
 from domain.entity import Registry
 from domain.query import Query, View
@@ -47,7 +47,7 @@ def test_the_text_of_a_query_is_known(registry: Registry) -> None:
 def test_a_text_hangs_on_the_shape_alone(registry: Registry) -> None:
     """Other values, as many of them as there may be, are the same statement; so caches stay small."""
     texts = {
-        page_text(registry, registry["products"], _shape(registry, "products", given, TENANT))
+        page_statement(registry, registry["products"], _shape(registry, "products", given, TENANT)).text
         for given in (
             "sku=a,b&page=2&search=x",
             "sku=a,b,c,d&page=3&pageSize=7&search=%25&count=exact",
@@ -69,7 +69,7 @@ def _pages(registry: Registry) -> list[str]:
     return [
         _titled(
             f"{plural}?{asked} of {scope}",
-            page_text(registry, registry[plural], _shape(registry, plural, asked, scope)),
+            page_statement(registry, registry[plural], _shape(registry, plural, asked, scope)).text,
         )
         for plural, asked, scope in QUERIES
     ]
@@ -78,7 +78,8 @@ def _pages(registry: Registry) -> list[str]:
 def _rows(registry: Registry) -> list[str]:
     view = View(fields=("id", "price"), include=(("category",),))
     shape = Shape(reach=_shape(registry, "products", "", TENANT).reach, view=view, where=(), words=0)
-    return [_titled("products/{id}?fields=price&include=category", get_text(registry, registry["products"], shape))]
+    text = get_statement(registry, registry["products"], shape).text
+    return [_titled("products/{id}?fields=price&include=category", text)]
 
 
 def _totals(registry: Registry) -> list[str]:
@@ -97,7 +98,7 @@ def _cursors(registry: Registry) -> list[str]:
         sort = _query(registry, plural, asked).sort
         cursor = write_cursor(sort, [last, UUID(int=1)] if last else [None, 1, UUID(int=1)])
         shape = _shape(registry, plural, f"{asked}&cursor={cursor}", TENANT)
-        made.append(_titled(f"{plural}?{asked}&cursor=…", page_text(registry, registry[plural], shape)))
+        made.append(_titled(f"{plural}?{asked}&cursor=…", page_statement(registry, registry[plural], shape).text))
     return made
 
 
