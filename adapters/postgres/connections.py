@@ -23,16 +23,17 @@ SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
 
 
 class ServiceConnection(Connection):
-    """``shown`` is the scope set for the session; a transaction's own ends with it.
+    """``shown`` is the scope set for the session; a transaction's own ends with it. ``lent_for`` is the pool's note.
 
     Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip.
     """
 
-    __slots__ = ("shown",)
+    __slots__ = ("lent_for", "shown")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.shown: str | None = None
+        self.lent_for: str | None = None
 
     async def show(self, scope: Scope) -> None:
         """For statements that stand alone; sent only when it differs from the one before."""

@@ -44,6 +44,33 @@ async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: Post
         assert (await backend(pair, ONE), await backend(pair, OTHER)) == (of_one, of_other)
 
 
+async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(pair: PostgresDatabase) -> None:
+    of_one = await backend(pair, ONE)
+    async with pair.reading(ONE):
+        await shown(pair, OTHER)  # a second one is made, and rests
+        waiting = asyncio.create_task(backend(pair, ONE))
+        await asyncio.sleep(0)
+    assert await waiting == of_one
+
+
+async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE):
+        of_other = await backend(pair, OTHER)
+        assert await backend(pair, ONE) == of_other
+
+
+async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others_have_two(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> None:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=3)
+    await database.open()
+    async with database.reading(ONE), database.reading(ONE):
+        of_other = await backend(database, OTHER)  # which rests longest of all
+    assert await backend(database, OneTenant(new_id())) != of_other
+    assert await backend(database, OTHER) == of_other
+    await database.close()
+
+
 async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(pair: PostgresDatabase) -> None:
     scopes, chance = [OneTenant(new_id()) for _ in range(7)], Random(1)
     asked = [chance.choice(scopes) for _ in range(300)]
