@@ -19,10 +19,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Unsettled:
-    """A subject between the beginning and the end of a change; ``highest`` is the highest number known."""
+    """A subject between the beginning and the end of a change; ``highest`` is the highest number heard of.
+
+    ``is_certain`` is false where it only comes from changes whose marks were forgotten: others may have gone higher
+    before that.
+    """
 
     def __init__(self, highest: int | None) -> None:
         self.highest = highest
+        self.is_certain = highest is not None
         self.nonces: set[int] = set()
 
 
@@ -143,20 +148,21 @@ class MemoryAdmissions:
             if new is not None and not mine:
                 # The mark was forgotten meanwhile: what others have read since may be from before the change.
                 self._epoch = secrets.token_hex(8)
-            self._settle_one(subject, nonce, new)
+            if isinstance(value, _Unsettled):
+                self._settle_one(subject, value, nonce, new)
+            elif value is not None and new is not None:
+                self._values[subject] = max(value, new)
 
-    def _settle_one(self, subject: str, nonce: int, new: int | None) -> None:
-        value = self._values.get(subject)
-        known = value.highest if isinstance(value, _Unsettled) else value
-        highest = max((number for number in (known, new) if number is not None), default=None)
-        if isinstance(value, _Unsettled):
-            value.highest = highest
-            value.nonces.discard(nonce)
-            if value.nonces:
-                return
-        if value is not None and highest is not None:
-            self._values[subject] = highest
-        elif value is not None:
+    def _settle_one(self, subject: str, value: _Unsettled, nonce: int, new: int | None) -> None:
+        if new is not None:
+            value.highest = max(new, value.highest or 0)
+            value.is_certain = value.is_certain or nonce in value.nonces
+        value.nonces.discard(nonce)
+        if value.nonces:
+            return
+        if value.highest is not None and value.is_certain:
+            self._values[subject] = value.highest
+        else:
             del self._values[subject]
 
 

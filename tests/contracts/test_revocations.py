@@ -140,6 +140,35 @@ async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared
     assert (await asked(shared.other, name)).counts is None
 
 
+async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number_known(shared: Shared) -> None:
+    """Another one has raised it further since, and what told so is lost."""
+    name = subject()
+    before = shared.one.raising([name])
+    counts = await before.__aenter__()
+    async with shared.other.raising([name]) as higher:
+        higher[name] = 2
+    await shared.lose()
+    refused = shared.other.raising([name])
+    await refused.__aenter__()
+    counts[name] = 1
+    await before.__aexit__(None, None, None)
+    assert not await refused.__aexit__(Conflict, Conflict(), None)
+    assert (await asked(shared.one, name)).counts is None
+
+
+async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_later_one_makes_known(
+    shared: Shared,
+) -> None:
+    name = subject()
+    before = shared.one.raising([name])
+    counts = await before.__aenter__()
+    await shared.lose()
+    async with shared.other.raising([name]) as later:
+        later[name], counts[name] = 1, 2
+        await before.__aexit__(None, None, None)
+    assert (await asked(shared.one, name)).counts == {name: 2}
+
+
 # Every order of events, against a model: the database as it stands, and what each change has come to.
 
 
