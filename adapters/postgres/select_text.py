@@ -8,7 +8,7 @@ from msgspec import Struct
 from adapters.postgres.conditions import Asked, Ordered, after, condition, has_word
 from adapters.postgres.json import Column, json_columns, json_object, quoted
 from adapters.postgres.rows import Reach, related_rows, rows_of
-from adapters.postgres.shown import Shown, Statement
+from adapters.postgres.shown import Included, Part, Shown, Statement
 from domain.entity import EntityModel, Registry, Relation
 from domain.query import Operator, Path, SortKey, View, default_sort, included, parted, searched, shown
 
@@ -41,14 +41,17 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> Stat
     What the rows look like is asked only of those that are on the page, however many were passed over.
     """
     text = SelectText(registry, model, shape)
-    shown = Shown(text.columns(model, "r", ()))
+    shown = Shown(text.parts(model, "r", ()))
     keys = [_key(n) for n in range(len(shape.sort))]
-    last = "".join(f", CASE WHEN {_PLACE} = {text.size} THEN r.{key} END AS {key}" for key in keys)
+    last = "".join(f", CASE WHEN r.{_PLACE} = {text.size} THEN r.{key} END AS {key}" for key in keys)
     total = _total(registry, model, shape, text)
-    return Statement(f"SELECT {shown.text}{last}, {total} AS total FROM ({text.page()}) r", shown)
+    numbered = f"SELECT r.*, row_number() OVER () AS {_PLACE} FROM ({text.page()}) r"
+    order = f" ORDER BY r.{_PLACE}" if text.joins else ""
+    rows = " ".join([f"({numbered}) r", *text.joins])
+    return Statement(f"SELECT {shown.text}{last}, {total} AS total FROM {rows}{order}", shown)
 
 
-_PLACE = "row_number() OVER ()"
+_PLACE = '"the place"'
 
 
 def _total(registry: Registry, model: EntityModel, shape: Shape, text: "SelectText") -> str:
@@ -56,7 +59,7 @@ def _total(registry: Registry, model: EntityModel, shape: Shape, text: "SelectTe
     if not shape.counts:
         return "NULL::bigint"
     total = f"({count_text(registry, model, shape)})"
-    return total if shape.after is not None else f"CASE WHEN {_PLACE} > {text.size} THEN {total} END"
+    return total if shape.after is not None else f"CASE WHEN r.{_PLACE} > {text.size} THEN {total} END"
 
 
 def count_text(registry: Registry, model: EntityModel, shape: Shape, what: str = "count(*)") -> str:
@@ -70,11 +73,10 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> State
     """The parameter after the tenant is the id. Behind what is shown comes the version."""
     text = SelectText(registry, model, shape)
     rows = rows_of(model, "t", shape.reach, include_deleted=shape.view.include_deleted)
-    shown = Shown(text.columns(model, "t", ()))
+    shown = Shown(text.parts(model, "t", ()))
     version = "t.version" if "version" in model.by_name else "0"
-    return Statement(
-        f"SELECT {shown.text}, {version} AS seen FROM {rows.text} WHERE {rows.on} AND t.id = ${text.first}", shown
-    )
+    found = f"FROM {' '.join([rows.text, *text.joins])} WHERE {rows.on} AND t.id = ${text.first}"
+    return Statement(f"SELECT {shown.text}, {version} AS seen {found}", shown)
 
 
 def _key(number: int) -> str:
@@ -95,6 +97,7 @@ class SelectText:
         number = self._first_after + sum(shape.after or ())
         self.size, self.offset = f"${number}::int", f"${number + 1}::bigint"
         self._aliases = (f"t{number}" for number in count(1))
+        self.joins: list[str] = []
 
     def page(self) -> str:
         """The rows of the page and one more, with their sort values beside them."""
@@ -164,14 +167,32 @@ class SelectText:
             numbers = count(self._first_after)
             yield after(ordered, [next(numbers) if is_held else None for is_held in self.shape.after])
 
+    def parts(self, model: EntityModel, alias: str, steps: tuple[str, ...]) -> list[Part]:
+        """A row's own fields, then what is included in it: a single row is joined, see ``joins``, for its values come
+        as columns as well."""
+        own, relations = self._shown(model, alias, steps)
+        return [*own, *(part for one in relations for part in self._included(one, alias, (*steps, one.name)))]
+
+    def _included(self, relation: Relation, alias: str, steps: tuple[str, ...]) -> Iterator[Part]:
+        if relation.is_many:
+            yield from self._written(relation, alias, steps)
+            return
+        target, far = self.registry.target(relation), next(self._aliases)
+        rows = related_rows(relation, target, (alias, far), self.shape.reach)
+        self.joins.append(f"LEFT JOIN {rows.text} ON {rows.on}")
+        yield Included(relation.name, tuple(self.parts(target, far, steps)))
+
     def columns(self, model: EntityModel, alias: str, steps: tuple[str, ...]) -> list[Column]:
-        """A row's own fields, then what is included in it."""
+        """The same, all of it values that the server writes into an object."""
+        own, relations = self._shown(model, alias, steps)
+        return [*own, *(column for one in relations for column in self._written(one, alias, (*steps, one.name)))]
+
+    def _shown(self, model: EntityModel, alias: str, steps: tuple[str, ...]) -> tuple[list[Column], list[Relation]]:
         names = shown(model, self.shape.view, steps)
         own = json_columns(model, alias, names, shows_tenant=self.shape.reach.is_every)
-        relations = [model.relations[name] for name in included(self.shape.view, steps)]
-        return [*own, *(column for one in relations for column in self._included(one, alias, (*steps, one.name)))]
+        return own, [model.relations[name] for name in included(self.shape.view, steps)]
 
-    def _included(self, relation: Relation, alias: str, steps: tuple[str, ...]) -> Iterator[Column]:
+    def _written(self, relation: Relation, alias: str, steps: tuple[str, ...]) -> Iterator[Column]:
         target, far = self.registry.target(relation), next(self._aliases)
         rows = related_rows(relation, target, (alias, far), self.shape.reach)
         body = json_object(self.columns(target, far, steps))

@@ -1,6 +1,6 @@
 """A row as its answer's JSON, written here: the server sends the values as columns, which costs both the least."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,25 +15,68 @@ from domain.entity import EntityModel
 _ENCODER = Encoder(decimal_format="number")
 
 
+class Included(Struct, frozen=True):
+    """An object in a row, of columns that lie beside the row's own; null where the first of them, its id, is."""
+
+    name: str
+    parts: "tuple[Part, ...]"
+
+
+Part = Column | Included
+Make = Callable[[tuple[Any, ...]], Struct]
+
+
 class Shown:
     """``text`` goes into SELECT or RETURNING, first of all; what comes behind it is not shown, and told by its place,
     for its name may be a field's."""
 
-    __slots__ = ("_row", "size", "text")
+    __slots__ = ("_make", "size", "text")
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, parts: Sequence[Part]) -> None:
+        columns = list(_columns(parts))
         self.text = ", ".join(f"{value} AS {quoted(name)}" for name, value in columns)
         self.size = len(columns)
-        names = {f"column_{number}": name for number, (name, _) in enumerate(columns)}
-        self._row = defstruct("Row", [(name, Any) for name in names], rename=names, gc=False)
+        self._make = _maker(parts)
 
     def one(self, row: asyncpg.Record) -> Raw:
-        return Raw(_ENCODER.encode(self._row(*row[: self.size])))
+        return Raw(_ENCODER.encode(self._make(row[: self.size])))
 
     def many(self, rows: Sequence[asyncpg.Record]) -> Raw:
         """One array, without an encoded row in between."""
-        row, size = self._row, self.size
-        return Raw(_ENCODER.encode([row(*one[:size]) for one in rows]))
+        make, size = self._make, self.size
+        return Raw(_ENCODER.encode([make(row[:size]) for row in rows]))
+
+
+def _columns(parts: Iterable[Part], prefix: str = "") -> Iterator[Column]:
+    for part in parts:
+        if isinstance(part, Included):
+            yield from _columns(part.parts, f"{prefix}{part.name}.")
+        else:
+            yield f"{prefix}{part[0]}", part[1]
+
+
+def _maker(parts: Sequence[Part]) -> Make:
+    """From a row's values to what is encoded: a struct, for no other object is made and written faster."""
+    names = [part.name if isinstance(part, Included) else part[0] for part in parts]
+    fields = {f"field_{number}": name for number, name in enumerate(names)}
+    row = defstruct("Row", [(name, Any) for name in fields], rename=fields, gc=False)
+    if not any(isinstance(part, Included) for part in parts):
+        return lambda values: row(*values)
+    places, begin = [], 0
+    for part in parts:
+        end = begin + len(list(_columns([part])))
+        places.append((begin, end, _maker(part.parts) if isinstance(part, Included) else None))
+        begin = end
+
+    def make(values: tuple[Any, ...]) -> Struct:
+        return row(
+            *(
+                values[begin] if inner is None or values[begin] is None else inner(values[begin:end])
+                for begin, end, inner in places
+            )
+        )
+
+    return make
 
 
 class Statement(Struct, frozen=True):
