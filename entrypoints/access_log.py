@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
-from queue import Queue
+from queue import Full, Queue
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +26,8 @@ PIECE = 4096
 BEHIND = 64
 """How many batches may wait for a reader that is slow; then the requests wait with them."""
 STANDARD_ERROR = 2
+PARTING = 5.0
+"""Seconds that the end of the service waits for a reader that takes nothing any more."""
 
 
 class _Json(Struct):
@@ -51,9 +53,11 @@ class AccessWriter:
         self._lines: list[bytes] = []
         self._batches: Queue[list[bytes] | None] = Queue(BEHIND)
         self._thread: threading.Thread | None = None
-        self._is_closed = False
+        self._is_closed = self._is_stuck = False
 
     def __call__(self, line: AccessLine) -> None:
+        if self._is_stuck:
+            return
         self._lines.append(self._encode(_json(line)))
         if self._is_closed:
             _write(self._descriptor, self._taken())
@@ -61,13 +65,17 @@ class AccessWriter:
             self._loop().call_later(GATHERED, self._hand_over)
 
     def close(self) -> None:
-        """Returns when all that came is written."""
+        """Returns when all that came is written; or after a while, when nobody reads it. Then the rest is lost."""
         self._is_closed = True
-        self._hand_over()
-        if self._thread is not None:
-            self._batches.put(None)
-            self._thread.join()
-            self._thread = None
+        if self._thread is None:
+            return
+        until = time.monotonic() + PARTING
+        with suppress(Full):
+            self._batches.put(self._taken(), timeout=PARTING)
+            self._batches.put(None, timeout=max(0.0, until - time.monotonic()))
+        self._thread.join(max(0.0, until - time.monotonic()))
+        self._is_stuck = self._thread.is_alive()
+        self._thread = None
 
     def _loop(self) -> AbstractEventLoop:
         """The thread begins with the first line, in the process that it belongs to."""

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from adapters.http.access import AccessLine, log_access
+from entrypoints import access_log
 from entrypoints.access_log import AccessWriter, kept
 from entrypoints.logs import JsonLines
 from tests.entrypoints.processes import Serve
@@ -69,6 +70,23 @@ async def test_nobody_reading_is_no_failure() -> None:
     os.close(read)
     with kept(log := AccessWriter(write)):
         log(LINE)
+    os.close(write)
+
+
+async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither while the pipe is full, nor with as much behind it as may wait."""
+    monkeypatch.setattr(access_log, "PARTING", 0.05)
+    read, write = os.pipe()
+    log = AccessWriter(write)
+    for _ in range(1000):
+        log(LINE)
+    log.close()
+    log(LINE)
+    os.set_blocking(read, False)
+    assert 0 < len(os.read(read, 2**20)) < 2**20
+    os.close(read)  # the thread's last write fails now, and it ends
     os.close(write)
 
 

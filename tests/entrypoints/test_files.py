@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -66,6 +67,9 @@ class Service:
 @pytest.fixture
 async def service(serve: Serve, shared: dict[str, str]) -> AsyncIterator[Service]:
     served = serve(**shared)
+    assert served.process.stdout is not None
+    reading = threading.Thread(target=served.process.stdout.read, daemon=True)  # what nobody reads stops the service
+    reading.start()
     body = {"email": "admin@example.com", "password": PASSWORD, "isPasswordEncrypted": False}
     async with httpx.AsyncClient() as client:
         answer = (await client.post(f"{served.url}/api/auth/login", json=body)).json()["data"]
