@@ -96,7 +96,7 @@ class Writing:
         await insistently(lambda: self._purge(write, model, row_id, version))
 
     async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
-        if _is_alone(write, model, rows) and not model.broken_rules(rows[0].values, None):
+        if _is_alone(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
             async with self.database.reading(write.scope) as alone:
                 return Written(await alone.records.add(model, rows, self._act(write)))
         async with self.database.transaction(write.scope) as tx:
@@ -107,11 +107,15 @@ class Writing:
             return await self._kept(tx, write, stored)
 
     async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
-        if _is_alone(write, model, changes) and (one := await self._change_alone(write, model, changes[0])):
-            return [one]
+        judges = model.rules_look_at(name for change in changes for name in change.values)
+        if _is_alone(write, model):
+            if len(changes) == 1 and (one := await self._change_alone(write, model, changes[0])):
+                return [one]
+            if not judges:
+                async with self.database.reading(write.scope) as alone:
+                    return await alone.records.change(model, changes, self._act(write))
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
-            judges = model.rules_look_at(name for change in changes for name in change.values)
             if judges:
                 before = await tx.records.current(model, [change.id for change in changes])
             stored = await tx.records.change(model, changes, self._act(write))
@@ -225,9 +229,9 @@ class AskedRows:
         return next(model for model in self.registry if model.struct is kind)
 
 
-def _is_alone(write: Write, model: EntityModel, rows: Sequence[object]) -> bool:
-    """Whether one statement says it all, and needs no transaction around it."""
-    return len(rows) == 1 and write.once is None and not model.asks_other_rows
+def _is_alone(write: Write, model: EntityModel) -> bool:
+    """Whether one statement, which writes any number of rows or none, says it all and needs no transaction."""
+    return write.once is None and not model.asks_other_rows
 
 
 def ensure_may_write(caller: Caller, model: EntityModel) -> None:

@@ -291,17 +291,16 @@ class EntityModel:
         reads = self.declaration.check_reads
         if reads is None:
             return self.struct
-        closed = frozenset(self.names) - reads
-
-        def look(one: Struct, name: str) -> object:
-            if name in closed:
-                raise LookupError(f"check of {self.plural} looks at {name!r}, which its check_reads does not name")
-            return object.__getattribute__(one, name)
-
-        made: type[Struct] = new_class(
-            self.struct.__name__, (self.struct,), {}, lambda body: body.update(__getattribute__=look)
-        )
+        closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
+        made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
+
+
+def _closed(plural: str, name: str) -> property:
+    def look(_: Struct) -> object:
+        raise LookupError(f"check of {plural} looks at {name!r}, which its check_reads does not name")
+
+    return property(look)
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,7 +122,7 @@ class _Checked(Struct, frozen=True):
 
 
 class _Amount(Struct, frozen=True):
-    """``certain`` is text that surely fits, and most text is such."""
+    """``certain`` is the text of numbers that surely fit, and most do."""
 
     wire: str
     money: Money
@@ -172,7 +172,7 @@ def _own_fields(checked: _Checked, body: Mapping[str, object]) -> Mapping[str, o
 def _money_errors(checked: _Checked, body: Mapping[str, object]) -> Iterator[FieldError]:
     for one in checked.amounts:
         value = body.get(one.wire)
-        if isinstance(value, str) and one.certain.fullmatch(value):
+        if isinstance(value, (str, Decimal)) and one.certain.fullmatch(str(value)):
             continue
         if (error := money_error(one.money, value)) is not None:
             yield FieldError(one.wire, error)

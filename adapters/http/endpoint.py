@@ -7,7 +7,8 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from adapters.http.gate import EMPTY, IDENTITY_BODY, Receive, read_object, read_parameters
+from adapters.http.gate import EMPTY, IDENTITY_BODY, Receive, read_parameters
+from adapters.http.json_body import read_object
 from domain.audit import Client
 from domain.errors import Forbidden, Unauthorized
 from domain.forms import read_form

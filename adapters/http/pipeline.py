@@ -6,7 +6,8 @@ from typing import Protocol
 from adapters.http.bypassing import NAME as TENANT_SCOPE
 from adapters.http.endpoint import Answer, Call, Endpoint, Headers
 from adapters.http.errors import error_answer, unknown_answer
-from adapters.http.gate import ClientGone, Receive, declared_length, ensure_json, read_body, read_json, too_large
+from adapters.http.gate import ClientGone, Receive, declared_length, ensure_json, read_body, too_large
+from adapters.http.json_body import read_json
 from adapters.http.security import Security
 from application.ports.world import Clock
 from application.throttle import Throttle

@@ -10,7 +10,8 @@ from typing import BinaryIO
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
 from adapters.http.endpoint import Call
-from adapters.http.gate import Arriving, declared_length, read_json
+from adapters.http.gate import Arriving, declared_length
+from adapters.http.json_body import read_json
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType, ValidationError
 from domain.sheet import LARGEST_FILE
 

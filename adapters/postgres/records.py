@@ -126,19 +126,19 @@ class PostgresRecords:
 
     @asynccontextmanager
     async def _clashing(self, model: EntityModel, ids: Sequence[UUID], values: Sequence[Values]) -> AsyncIterator[None]:
-        """Of one row the constraint's name tells the field; of several a savepoint, which ends with the transaction,
-        lets us look for the row too."""
-        if len(ids) == 1:
-            try:
-                yield
-            except asyncpg.UniqueViolationError as error:
-                raise clashes.of_one(model, error) from None
-            return
-        await self.connection.execute("SAVEPOINT batch")
+        """Of one row the constraint's name tells the field; of several we look for the row too. In a transaction a
+        savepoint, which ends with it, lets us; a statement that stands alone has left nothing behind.
+        """
+        several, within = len(ids) > 1, self.connection.is_in_transaction()
+        if several and within:
+            await self.connection.execute("SAVEPOINT batch")
         try:
             yield
         except asyncpg.UniqueViolationError as error:
-            await self.connection.execute("ROLLBACK TO SAVEPOINT batch")
+            if not several:
+                raise clashes.of_one(model, error) from None
+            if within:
+                await self.connection.execute("ROLLBACK TO SAVEPOINT batch")
             raise await clashes.of_many(self.connection, model, self._owner(model), (error, ids, values)) from None
 
 

@@ -42,18 +42,19 @@ def category(name: str) -> Values:
 
 
 class Writer:
-    """One call, one transaction."""
+    """One call, one transaction; or none, for adding and changing any number of rows is one statement."""
 
-    def __init__(self, database: WholeDatabase, registry: Registry) -> None:
+    def __init__(self, database: WholeDatabase, registry: Registry, *, is_alone: bool = False) -> None:
         self.database = database
         self.registry = registry
+        self._open = database.reading if is_alone else database.transaction
 
     async def add(self, plural: str, *rows: Values, scope: OneTenant = HERE) -> list[Stored]:
-        async with self.database.transaction(scope) as tx:
+        async with self._open(scope) as tx:
             return await tx.records.add(self.registry[plural], [NewRow(new_id(), row) for row in rows], ACT)
 
     async def change(self, plural: str, *changes: Change, scope: OneTenant = HERE) -> list[Stored]:
-        async with self.database.transaction(scope) as tx:
+        async with self._open(scope) as tx:
             return await tx.records.change(self.registry[plural], changes, LATER)
 
     async def remove(self, plural: str, *ids: UUID, version: int | None = None, scope: OneTenant = HERE) -> list[UUID]:
@@ -75,9 +76,9 @@ def fields_of(error: pytest.ExceptionInfo[Conflict] | pytest.ExceptionInfo[Valid
     return [one.field for one in error.value.fields]
 
 
-@pytest.fixture
-def writer(database: WholeDatabase, registry: Registry) -> Writer:
-    return Writer(database, registry)
+@pytest.fixture(params=["in a transaction", "alone"])
+def writer(database: WholeDatabase, registry: Registry, request: pytest.FixtureRequest) -> Writer:
+    return Writer(database, registry, is_alone=request.param == "alone")
 
 
 async def test_a_new_row_is_answered_as_it_will_be_read(writer: Writer) -> None:

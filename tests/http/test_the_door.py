@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.http import gate
+from adapters.http import gate, json_body
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.door import _send
 from adapters.http.endpoint import Answer, Call
@@ -122,9 +122,9 @@ async def test_a_parameter_that_nobody_takes_is_named(place: Place, path: str) -
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**40])
 async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -> None:
     with pytest.raises(BadRequest):
-        gate.read_json(json.dumps({"n": number}).encode(), decimals=False)
+        json_body.read_json(json.dumps({"n": number}).encode(), decimals=False)
     for kept in (2**63 - 1, -(2**63)):
-        assert gate.read_json(json.dumps(kept).encode(), decimals=False) == kept
+        assert json_body.read_json(json.dumps(kept).encode(), decimals=False) == kept
 
 
 async def test_metrics_are_this_machines_without_a_token(place: Place) -> None:
