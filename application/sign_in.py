@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from application.ports.identity import Proven
-from application.ports.sessions import Applications, Authentication, RefreshTokens, SignedIn, Tokens
+from application.ports.sessions import Applications, Authentication, Entry, RefreshTokens, SignedIn, Tokens
 from application.ports.world import Cache, Clock, Database, Ids, Mail, Revocations
 from domain.audit import Client, event
 from domain.errors import (
@@ -156,13 +156,11 @@ class SignIn:
         session = self._new_session(standing, choice.membership, app_id, client, now)
         claims = await self._admitted(standing, choice.membership, session, now)
         user, age = standing.user, self.policy.password_max_age_days
-        async with self.database.transaction(EveryTenant()) as tx:
-            if not await tx.users.signed_in(proven, now):
+        line = event("login.succeeded", user.id, user.id, client, now)
+        entry = Entry(proven, session, client.network if proven.by_password else None, line)
+        async with self.database.reading(EveryTenant()) as alone:
+            if not await alone.sessions.begin(entry):
                 raise InvalidCredentials
-            if proven.by_password:
-                await tx.attempts.forgive(user.email_key, client.network, now)
-            await tx.sessions.add(session)
-            await self._audit(tx, "login.succeeded", user.id, session.tenant_id, client)
         return LoginResult(
             **self._pair(claims, session, now),
             permissions=claims.permissions,

@@ -33,11 +33,7 @@ class MemoryAttempts:
 
     async def forgive(self, email_key: str, network: str, now: datetime) -> None:
         async with self.access.write() as store:
-            own = store.attempts.get((email_key, network), Failures())
-            _give_back(store, email_key, ALL_NETWORKS, own.count)
-            store.attempts[email_key, network] = Failures(
-                known_since=own.known_since or now, tried_at=own.tried_at or now
-            )
+            forgive(store, email_key, network, now)
 
     async def unlock(self, email_key: str) -> None:
         async with self.access.write() as store:
@@ -63,6 +59,12 @@ def _counted(failures: Failures, limit: int, lockout: Lockout, now: datetime) ->
     count = 1 if failures.locked_until or is_forgotten else failures.count + 1
     until = now + lockout.duration if count >= limit else None
     return replace(failures, count=count, limit=limit, locked_until=until, tried_at=now)
+
+
+def forgive(store: Store, email_key: str, network: str, now: datetime) -> None:
+    own = store.attempts.get((email_key, network), Failures())
+    _give_back(store, email_key, ALL_NETWORKS, own.count)
+    store.attempts[email_key, network] = Failures(known_since=own.known_since or now, tried_at=own.tried_at or now)
 
 
 def _give_back(store: Store, email_key: str, place: str | None, given: int) -> None:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
-from adapters.memory.store import Access
+from adapters.memory.store import Access, Store
 from application.ports.world import Ids
 from domain.audit import AuditEvent
 
@@ -18,7 +18,10 @@ class MemoryAuditTrail:
     ids: Ids
 
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None:
-        row_id = self.ids.new()
         async with self.access.write() as store:
-            rows = store.tables.setdefault(TABLE, {})
-            rows[row_id] = {"id": row_id, "tenant_id": tenant_id, **asdict(event)}
+            note(store, tenant_id, self.ids.new(), event)
+
+
+def note(store: Store, tenant_id: UUID, row_id: UUID, event: AuditEvent) -> None:
+    rows = store.tables.setdefault(TABLE, {})
+    rows[row_id] = {"id": row_id, "tenant_id": tenant_id, **asdict(event)}

@@ -6,15 +6,21 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from adapters.memory.attempts import forgive
+from adapters.memory.audit import note
 from adapters.memory.store import Access
 from adapters.memory.users import living_sessions, standing_in
+from application.ports.sessions import Entry
+from application.ports.world import Ids
 from domain.identity import Standing
+from domain.scope import SYSTEM_TENANT_ID
 from domain.sessions import Lifetimes, Session, is_expired
 
 
 @dataclass(frozen=True)
 class MemorySessions:
     access: Access
+    ids: Ids
 
     async def by_id(self, session_id: UUID) -> Session | None:
         return self.access.read().sessions.get(session_id)
@@ -25,9 +31,20 @@ class MemorySessions:
         standing = standing_in(store, session.user_id) if session else None
         return (session, standing) if session and standing else None
 
-    async def add(self, session: Session) -> None:
+    async def begin(self, entry: Entry) -> bool:
+        seen, renewed, session = entry.proven.standing.user, entry.proven.renewed, entry.session
         async with self.access.write() as store:
+            user = store.users.get(seen.id)
+            proof = "password_set_at" if entry.proven.by_password else "email_proved"
+            if user is None or getattr(user, proof) != getattr(seen, proof):
+                return False
+            stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
+            store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)
+            if entry.forgiven is not None:
+                forgive(store, user.email_key, entry.forgiven, session.created_at)
             store.sessions[session.id] = session
+            note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), entry.line)
+        return True
 
     async def rotate(self, session: Session, seen: int) -> bool:
         async with self.access.write() as store:

@@ -57,7 +57,7 @@ class MemoryTransaction:
 
     @property
     def sessions(self) -> MemorySessions:
-        return MemorySessions(self.access)
+        return MemorySessions(self.access, self.ids)
 
     @property
     def attempts(self) -> MemoryAttempts:

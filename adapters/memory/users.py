@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Joined, Store
-from application.ports.identity import ListedUser, Proven
+from application.ports.identity import ListedUser
 from application.ports.world import Listing
 from domain.errors import Conflict
 from domain.identity import Membership, Role, Standing, User
@@ -63,17 +63,6 @@ class MemoryUsers:
         async with self.access.write() as store:
             for session in living_sessions(store, user_id):
                 store.sessions[session.id] = replace(session, ended_at=at)
-
-    async def signed_in(self, proven: Proven, at: datetime) -> bool:
-        seen, renewed = proven.standing.user, proven.renewed
-        async with self.access.write() as store:
-            user = store.users.get(seen.id)
-            proof = "password_set_at" if proven.by_password else "email_proved"
-            if user is None or getattr(user, proof) != getattr(seen, proof):
-                return False
-            stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
-            store.users[user.id] = replace(user, last_login_at=at, password_hash=stored)
-            return True
 
 
 def _changes(before: User, user: User) -> dict[str, Any]:

@@ -46,14 +46,22 @@ WITH own AS (UPDATE login_attempts SET failures = greatest(0, failures - 1),
 UPDATE login_attempts SET failures = greatest(0, failures - 1),
     locked_until = CASE WHEN failures > locks_at THEN locked_until END
 WHERE email_key = $1 AND network = '' AND EXISTS (SELECT FROM own)"""
-_FORGIVE = """
-WITH before AS (SELECT failures FROM login_attempts WHERE email_key = $1 AND network = $2 FOR UPDATE),
+
+
+def forgiving(email_key: str, network: str, at: str, only_if: str = "true") -> str:
+    """Parts of a WITH, of the parameters' names; the row is locked after what the condition asks for."""
+    return f"""before AS (
+    SELECT failures FROM login_attempts WHERE email_key = {email_key} AND network = {network} AND {only_if} FOR UPDATE),
 own AS (
-    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, $3)
-    WHERE email_key = $1 AND network = $2 AND EXISTS (SELECT FROM before))
-UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),
-    locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END
-FROM before WHERE email_key = $1 AND network = ''"""
+    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, {at})
+    WHERE email_key = {email_key} AND network = {network} AND EXISTS (SELECT FROM before)),
+together AS (
+    UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),
+        locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END
+    FROM before WHERE email_key = {email_key} AND network = '')"""
+
+
+_FORGIVE = f"WITH {forgiving('$1', '$2', '$3')} SELECT FROM before"
 _UNLOCK = "UPDATE login_attempts SET failures = 0, locked_until = NULL WHERE email_key = $1"
 _LOCKED_UNTIL = "SELECT max(locked_until) FROM login_attempts WHERE email_key = $1 AND locked_until > $2"
 

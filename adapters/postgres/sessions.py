@@ -4,16 +4,38 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import msgspec
+from msgspec.structs import astuple
 
 from adapters.postgres import standings
+from adapters.postgres.attempts import forgiving
 from adapters.postgres.connections import ServiceConnection
+from application.ports.sessions import Entry
+from application.ports.world import Ids
+from domain.audit import AuditEvent
 from domain.identity import Standing
+from domain.scope import SYSTEM_TENANT_ID
 from domain.sessions import Lifetimes, Session
 
 COLUMNS = Session.__struct_fields__
 _LISTED = ", ".join(COLUMNS)
-_ADD = f"INSERT INTO sessions ({_LISTED}) VALUES ({', '.join(f'${n + 1}' for n in range(len(COLUMNS)))})"
+_LINE = ("tenant_id", "id", *AuditEvent.__struct_fields__)
+
+
+def _numbered(first: int, count: int) -> str:
+    return ", ".join(f"${n}" for n in range(first, first + count))
+
+
+_BEGIN = f"""
+WITH entered AS (
+    UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
+    WHERE id = $1 AND CASE WHEN $5 THEN password_set_at IS NOT DISTINCT FROM $6 ELSE email_proved = $7 END
+    RETURNING true),
+{forgiving("$8", "$9", "$2", "EXISTS (SELECT FROM entered)")},
+begun AS (
+    INSERT INTO sessions ({_LISTED}) SELECT {_numbered(10, len(COLUMNS))} FROM entered),
+noted AS (
+    INSERT INTO audit_events ({", ".join(_LINE)}) SELECT {_numbered(10 + len(COLUMNS), len(_LINE))} FROM entered)
+SELECT true FROM entered"""
 _ROTATE = """
 UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
@@ -28,6 +50,7 @@ AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC
 @dataclass(frozen=True, slots=True)
 class PostgresSessions:
     connection: ServiceConnection
+    ids: Ids
 
     async def by_id(self, session_id: UUID) -> Session | None:
         row = await self.connection.fetchrow(f"SELECT {_LISTED} FROM sessions WHERE id = $1", session_id)
@@ -40,8 +63,20 @@ class PostgresSessions:
         *columns, standing = row.values()
         return Session(**dict(zip(COLUMNS, columns, strict=True))), standings.decode(standing)
 
-    async def add(self, session: Session) -> None:
-        await self.connection.execute(_ADD, *msgspec.structs.astuple(session))
+    async def begin(self, entry: Entry) -> bool:
+        """In one statement. Rows are locked in the order of all that changes an account: it, attempts, sessions."""
+        proven, session = entry.proven, entry.session
+        user = proven.standing.user
+        hashes = astuple(proven.renewed) if proven.renewed else (None, None)
+        proof = (proven.by_password, user.password_set_at, user.email_proved)
+        return bool(
+            await self.connection.fetchval(
+                _BEGIN,
+                *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
+                *astuple(session),
+                *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
+            )
+        )
 
     async def rotate(self, session: Session, seen: int) -> bool:
         return bool(

@@ -53,7 +53,7 @@ class PostgresTransaction:
 
     @property
     def sessions(self) -> PostgresSessions:
-        return PostgresSessions(self.connection)
+        return PostgresSessions(self.connection, self.ids)
 
     @property
     def attempts(self) -> PostgresAttempts:

@@ -12,7 +12,7 @@ from adapters.postgres import standings
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.failures import taken
 from adapters.postgres.user_pages import COLUMNS, UserPage
-from application.ports.identity import ListedUser, Proven
+from application.ports.identity import ListedUser
 from application.ports.world import Listing
 from domain.identity import Standing, User
 
@@ -22,10 +22,6 @@ _ADD = f"""
 INSERT INTO users ({", ".join(COLUMNS)}) VALUES ({", ".join(f"${n + 1}" for n in range(len(COLUMNS)))})"""
 _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
-_SIGNED_IN = """
-UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
-WHERE id = $1 AND CASE WHEN $5 THEN password_set_at IS NOT DISTINCT FROM $6 ELSE email_proved = $7 END
-RETURNING true"""
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
 
 
@@ -61,12 +57,6 @@ class PostgresUsers:
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)
-
-    async def signed_in(self, proven: Proven, at: datetime) -> bool:
-        user = proven.standing.user
-        hashes = astuple(proven.renewed) if proven.renewed else (None, None)
-        values = (user.id, at, *hashes, proven.by_password, user.password_set_at, user.email_proved)
-        return bool(await self.connection.fetchval(_SIGNED_IN, *values))
 
     async def _standing(self, statement: str, key: UUID | str) -> Standing | None:
         standing = await self.connection.fetchval(statement, key)

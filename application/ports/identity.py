@@ -68,14 +68,6 @@ class Users(Protocol):
         """Ends all of the user's sessions."""
         ...
 
-    async def signed_in(self, proven: Proven, at: datetime) -> bool:
-        """Notes a login, and renews the password's hash unless another has been stored since it was seen.
-
-        False, and nothing is noted, when since it was proven the account is gone or was given another password, or,
-        for who came from a social provider, was taken over by its owner; until the transaction ends, none can happen.
-        """
-        ...
-
 
 class Memberships(Protocol):
     async def lock(self, user_id: UUID) -> None:

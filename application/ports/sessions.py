@@ -5,13 +5,22 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from msgspec import UnsetType
+from msgspec import Struct, UnsetType
 
 from application.ports.identity import Identity, Proven
-from domain.audit import Client
+from domain.audit import AuditEvent, Client
 from domain.identity import Standing
 from domain.sessions import Lifetimes, RefreshToken, Session
 from domain.tokens import Claims
+
+
+class Entry(Struct, frozen=True):
+    """A session that begins, and what is noted with it. Failed attempts of ``forgiven``, a network, are taken back."""
+
+    proven: Proven
+    session: Session
+    forgiven: str | None
+    line: AuditEvent
 
 
 class Sessions(Protocol):
@@ -21,7 +30,13 @@ class Sessions(Protocol):
         """The session and what its user may do, both of one snapshot; None when either is gone."""
         ...
 
-    async def add(self, session: Session) -> None: ...
+    async def begin(self, entry: Entry) -> bool:
+        """All of it, and the password's hash is renewed unless another has been stored since it was seen.
+
+        False, and nothing is noted, when since it was proven the account is gone or was given another password, or,
+        for who came from a social provider, was taken over by its owner; until it is noted, none can happen.
+        """
+        ...
 
     async def rotate(self, session: Session, seen: int) -> bool:
         """Stores the session's new counter, tenant and time if its counter is still ``seen`` and it has not ended."""

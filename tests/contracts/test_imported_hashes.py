@@ -4,7 +4,8 @@ from application.ports.database import WholeDatabase
 from application.ports.identity import Proven, RenewedHash
 from application.ports.imports import FOREIGN
 from domain.scope import EveryTenant
-from tests.builders import NOW, user
+from tests.builders import session, user
+from tests.contracts.logins import begin
 
 
 async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeDatabase) -> None:
@@ -18,5 +19,5 @@ async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeData
         standing = await tx.users.standing(cleo.id)
         assert standing is not None
         renewed = RenewedHash(f"{FOREIGN}old", "$argon2id$new")
-        assert await tx.users.signed_in(Proven(standing, by_password=True, renewed=renewed), NOW)
+        assert await begin(tx, session(cleo.id), Proven(standing, by_password=True, renewed=renewed))
         assert not await tx.imported.any_left()

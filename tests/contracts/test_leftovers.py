@@ -16,6 +16,7 @@ from domain.identity import Lockout
 from domain.leftovers import Leftover
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
+from tests.contracts.logins import begin
 
 TICK = timedelta.resolution
 LONG_AGO = NOW - timedelta(days=500)
@@ -30,14 +31,14 @@ async def end_session(tx: Transaction, at: datetime) -> None:
     owner = user()
     one = session(owner.id, created_at=NOW)
     await tx.users.add(owner)
-    await tx.sessions.add(one)
+    assert await begin(tx, one)
     await tx.sessions.end(one.id, at)
 
 
 async def begin_session(tx: Transaction, at: datetime) -> None:
     owner = user()
     await tx.users.add(owner)
-    await tx.sessions.add(session(owner.id, created_at=at))
+    assert await begin(tx, session(owner.id, created_at=at))
 
 
 async def fail(tx: Transaction, at: datetime) -> None:
@@ -135,7 +136,7 @@ async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> 
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(owner)
         for one in (begun, ended):
-            await tx.sessions.add(one)
+            assert await begin(tx, one)
         await tx.sessions.end(ended.id, NOW)
     assert await remove(database, Leftover.ENDED_SESSIONS) == 1
     assert await remove(database, Leftover.OLD_SESSIONS, NOW - TICK) == 0

@@ -15,6 +15,7 @@ from domain.identity import SUPER_ADMIN, User
 from domain.revocation import grants_subject, role_subject, tenant_subject, user_subject
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, role, session, tenant, user
+from tests.contracts.logins import begin
 
 
 async def join(tx: Transaction, one: User, tenant_id: UUID, role_ids: Sequence[UUID] = ()) -> None:
@@ -101,7 +102,9 @@ async def test_a_login_is_noted(database: WholeDatabase) -> None:
         for renewed, expected in cases:
             standing = await tx.users.standing(ada.id)
             assert standing is not None
-            assert await tx.users.signed_in(Proven(standing, by_password=True, renewed=renewed), later)
+            assert await begin(
+                tx, session(ada.id, created_at=later), Proven(standing, by_password=True, renewed=renewed)
+            )
             standing = await tx.users.standing(ada.id)
             assert standing is not None
             assert (standing.user.password_hash, standing.user.last_login_at) == (expected, later)
@@ -115,12 +118,12 @@ async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(
         assert standing is not None
         changed = replace(ada, password_hash="new", password_set_at=NOW + timedelta(seconds=1))
         await tx.users.save(changed, ada)
-        assert not await tx.users.signed_in(Proven(standing, by_password=True), NOW)
-        assert await tx.users.signed_in(Proven(standing, by_password=False), NOW)
+        assert not await begin(tx, session(ada.id), Proven(standing, by_password=True))
+        assert await begin(tx, session(ada.id), Proven(standing, by_password=False))
         await tx.users.save(replace(changed, email_proved=True), changed)
-        assert not await tx.users.signed_in(Proven(standing, by_password=False), NOW)
+        assert not await begin(tx, session(ada.id), Proven(standing, by_password=False))
         await tx.users.remove(ada.id)
-        assert not await tx.users.signed_in(Proven(standing, by_password=False), NOW)
+        assert not await begin(tx, session(ada.id), Proven(standing, by_password=False))
 
 
 async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDatabase) -> None:
@@ -131,7 +134,7 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
         await tx.tenants.add(here)
         await tx.roles.add(held)
         await join(tx, ada, here.id, [held.id])
-        await tx.sessions.add(own)
+        assert await begin(tx, own)
         await tx.users.remove(ada.id)
         assert await tx.users.standing(ada.id) is None
         assert await tx.sessions.by_id(own.id) is None
