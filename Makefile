@@ -24,7 +24,7 @@ run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no
 test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
 	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-stress: .venv/dev ## cut off 1,000 exports and imports at random moments: an hour or so
+stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
 check: .venv/dev ## formatting, lint, types and import contracts

@@ -68,7 +68,8 @@ def _name_mistakes(model: EntityModel) -> Iterable[str]:
 
 
 def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[str]:
-    seen = Counter([one.wire.lower() for one in model.fields] + [name.lower() for name in model.relations])
+    more = [f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many]
+    seen = Counter(name.lower() for name in (*(one.wire for one in model.fields), *model.relations, *more))
     yield from (f"the name {name!r} stands for two things" for name, count in seen.items() if count > 1)
     for one in model.declared:
         if one.name in owned:

@@ -24,10 +24,10 @@ GATHERED = 0.05
 PIECE = 4096
 """Bytes that a pipe takes whole: lines of several processes do not break into each other."""
 BEHIND = 64
-"""How many batches may wait for a reader that is slow; then the requests wait with them."""
+"""How many batches may wait for a reader that is slow; then the requests wait with them, but not for ever."""
 STANDARD_ERROR = 2
-PARTING = 5.0
-"""Seconds that the end of the service waits for a reader that takes nothing any more."""
+PATIENCE = 5.0
+"""Seconds that the service, or its end, waits for a reader that takes nothing; then lines are lost until it does."""
 
 
 class _Json(Struct):
@@ -56,10 +56,10 @@ class AccessWriter:
         self._is_closed = self._is_stuck = False
 
     def __call__(self, line: AccessLine) -> None:
-        if self._is_stuck:
-            return
         self._lines.append(self._encode(_json(line)))
-        if self._is_closed:
+        if self._is_closed and self._is_stuck:
+            self._lines.clear()
+        elif self._is_closed:
             _write(self._descriptor, self._taken())
         elif len(self._lines) == 1:
             self._loop().call_later(GATHERED, self._hand_over)
@@ -69,9 +69,9 @@ class AccessWriter:
         self._is_closed = True
         if self._thread is None:
             return
-        until = time.monotonic() + PARTING
+        until = time.monotonic() + PATIENCE
+        self._hand_over()
         with suppress(Full):
-            self._batches.put(self._taken(), timeout=PARTING)
             self._batches.put(None, timeout=max(0.0, until - time.monotonic()))
         self._thread.join(max(0.0, until - time.monotonic()))
         self._is_stuck = self._thread.is_alive()
@@ -85,8 +85,14 @@ class AccessWriter:
         return get_running_loop()
 
     def _hand_over(self) -> None:
-        if self._lines:
-            self._batches.put(self._taken())
+        """Waits once where too much is behind; after that, only to see whether anything was taken meanwhile."""
+        if not self._lines:
+            return
+        try:
+            self._batches.put(self._taken(), timeout=0.0 if self._is_stuck else PATIENCE)
+            self._is_stuck = False
+        except Full:
+            self._is_stuck = True
 
     def _taken(self) -> list[bytes]:
         lines, self._lines = self._lines, []

@@ -32,5 +32,5 @@ def _value(one: FieldModel, value: object) -> object:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, Decimal) and one.money is not None:
-        return value.quantize(Decimal(1).scaleb(-one.money.scale), context=_WIDE)
+        return Raw(f"{value.quantize(Decimal(1).scaleb(-one.money.scale), context=_WIDE):f}".encode())
     return value

@@ -12,6 +12,7 @@ from adapters.postgres.sql import is_soft, sql_type, unique_name, without_case
 from domain.entity import EntityModel, Kind, Unique
 from domain.errors import Conflict, FieldError
 
+_PLACE = '"row number"'
 TAKEN = "is taken already"
 """Never by which row: it may be one that the caller must not see."""
 
@@ -64,14 +65,14 @@ def _clashing(model: EntityModel, unique: Unique) -> str:
     first = 3 if model.tenant_owned else 2
     arrays = [f"${first + n}::{sql_type(model.by_name[name])}[]" for n, name in enumerate(unique.fields)]
     names = ", ".join(quoted(name) for name in unique.fields)
-    given = f"given AS (SELECT * FROM unnest({', '.join([_ids(model), *arrays])}) WITH ORDINALITY g (id, {names}, n))"
+    rows = f"unnest({', '.join([_ids(model), *arrays])}) WITH ORDINALITY g (id, {names}, {_PLACE})"
     living = "NOT t.is_deleted AND " if is_soft(model) else ""
     return f"""
-    WITH {given} SELECT g.n FROM given g
+    WITH given AS (SELECT * FROM {rows}) SELECT g.{_PLACE} AS n FROM given g
     WHERE EXISTS (SELECT FROM {quoted(model.table)} t
                   WHERE {_own(model, "t")}{living}t.id <> g.id AND {_same(model, unique, "t")})
-       OR EXISTS (SELECT FROM given t WHERE t.n <> g.n AND {_same(model, unique, "t")})
-    ORDER BY g.n"""
+       OR EXISTS (SELECT FROM given t WHERE t.{_PLACE} <> g.{_PLACE} AND {_same(model, unique, "t")})
+    ORDER BY n"""
 
 
 def _same(model: EntityModel, unique: Unique, alias: str) -> str:

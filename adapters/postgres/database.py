@@ -57,7 +57,7 @@ class PostgresDatabase:
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
-        async with self.lent(scope_text(scope)) as connection:
+        async with self.lent(scope_text(scope), stays=False) as connection:
             await connection.begin(scope)
             try:
                 yield PostgresTransaction(connection, self.registry, self.ids, scope)
@@ -78,10 +78,11 @@ class PostgresDatabase:
             return False
         return self._is_current
 
-    def lent(self, shown: str) -> "_Lent":
+    def lent(self, shown: str, *, stays: bool = True) -> "_Lent":
+        """``stays``: what it is made to show stays set; a transaction's own ends with it."""
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
-        return _Lent(self._pool, shown)
+        return _Lent(self._pool, shown, stays=stays)
 
     async def _connect(self) -> ServiceConnection:
         connection = await asyncpg.connect(
@@ -113,14 +114,14 @@ class PostgresDatabase:
 class _Lent:
     """A connection while it is entered; what it fails with leaves in the words of the domain."""
 
-    __slots__ = ("_connection", "_pool", "_shown")
+    __slots__ = ("_connection", "_pool", "_shown", "_stays")
 
-    def __init__(self, pool: Pool, shown: str) -> None:
-        self._pool, self._shown = pool, shown
+    def __init__(self, pool: Pool, shown: str, *, stays: bool) -> None:
+        self._pool, self._shown, self._stays = pool, shown, stays
 
     async def __aenter__(self) -> ServiceConnection:
         try:
-            self._connection = await self._pool.take(self._shown)
+            self._connection = await self._pool.take(self._shown, stays=self._stays)
         except Exception:
             with translated():
                 raise

@@ -11,7 +11,8 @@ Column = tuple[str, str]
 """A JSON name and the SQL expression of its value."""
 
 PLAIN_SCALE = 6
-"""Python writes decimals of more digits behind the point with an exponent, once they are small."""
+"""Python writes decimals of more digits behind the point with an exponent, once they are small; and of none, which the
+driver hands over so, once they end in zeros."""
 
 _PICTURE = '\'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\''
 
@@ -41,9 +42,8 @@ def json_value(one: FieldModel, alias: str) -> str:
         return moment(column)
     if one.kind is Kind.DATE:
         return f"{column}::text"
-    if one.money is not None and one.money.scale > PLAIN_SCALE:
-        return f"to_json({column})"
-    return column
+    is_plain = one.money is None or 0 < one.money.scale <= PLAIN_SCALE
+    return column if is_plain and one.kind is not Kind.FLOAT else f"to_json({column})"
 
 
 def moment(column: str) -> str:

@@ -29,6 +29,7 @@ class _Waiter:
     """It is given a connection, or None with a place to make one."""
 
     shown: str
+    stays: bool
     since: float
     given: "asyncio.Future[ServiceConnection | None]"
     passed_over: int = 0
@@ -42,8 +43,8 @@ class _Waiter:
 class Pool:
     """At most ``size`` connections, made as they are needed; ``patience`` is in seconds, for one and for making one.
 
-    ``_made`` counts all that are open, being made or being mended; ``_lent`` those in use, by what they were taken
-    for, and ``_lent_at`` says when the last of them was. What is idle stands in the order of its return.
+    ``_made`` counts all that are open, being made or being mended; ``_lent`` those in use that will show what they were
+    taken for, and ``_lent_at`` says when the last of them was. What is idle stands in the order of its return.
     """
 
     connect: Connect
@@ -59,16 +60,19 @@ class Pool:
     _hurrying: asyncio.TimerHandle | None = None
     _emptied: "asyncio.Future[None] | None" = None
 
-    async def take(self, shown: str) -> ServiceConnection:
-        """Raises TimeoutError, or what the attempt to connect raised."""
+    async def take(self, shown: str, *, stays: bool) -> ServiceConnection:
+        """Raises TimeoutError, or what the attempt to connect raised.
+
+        ``stays`` is false for a transaction: it says what it shows as it begins, and that ends with it.
+        """
         if self._emptied is not None:
             raise ServiceUnavailable("The database is being closed.")
         connection = self._showing(shown)
-        if connection is None and not self._comes_soon(shown):
+        if connection is None and not (stays and self._comes_soon(shown)):
             connection = self._rested()
         if connection is None:
-            return await self._made_or_awaited(shown)
-        return self._lend(connection, shown)
+            return await self._made_or_awaited(shown, stays=stays)
+        return self._lend(connection, shown, stays=stays)
 
     def give(self, connection: ServiceConnection, *, is_certain: bool = True) -> None:
         """Back. What was cut off in the middle proves first that it still answers."""
@@ -83,7 +87,7 @@ class Pool:
             connection.terminate()
             self._forget()
         elif (waiter := self._next(connection.shown)) is not None:
-            waiter.given.set_result(self._lend(connection, waiter.shown))
+            waiter.given.set_result(self._lend(connection, waiter.shown, stays=waiter.stays))
         else:
             self._rest(connection)
 
@@ -103,10 +107,11 @@ class Pool:
         if self._made:
             await self._emptied
 
-    def _lend(self, connection: ServiceConnection, shown: str) -> ServiceConnection:
-        connection.lent_for = shown
-        self._lent[shown] += 1
-        self._lent_at[shown] = asyncio.get_running_loop().time()
+    def _lend(self, connection: ServiceConnection, shown: str, *, stays: bool) -> ServiceConnection:
+        if stays:
+            connection.lent_for = shown
+            self._lent[shown] += 1
+            self._lent_at[shown] = asyncio.get_running_loop().time()
         return connection
 
     def _comes_soon(self, shown: str) -> bool:
@@ -150,13 +155,13 @@ class Pool:
             self._idle.remove(one)
             self._forget()
 
-    async def _made_or_awaited(self, shown: str) -> ServiceConnection:
+    async def _made_or_awaited(self, shown: str, *, stays: bool) -> ServiceConnection:
         if self._made < self.size and not self._idle:
             self._made += 1
-        elif (connection := await self._awaited(shown)) is not None:
+        elif (connection := await self._awaited(shown, stays=stays)) is not None:
             return connection
         async with asyncio.timeout(self.patience):
-            return self._lend(await self._new(), shown)
+            return self._lend(await self._new(), shown, stays=stays)
 
     async def _new(self) -> ServiceConnection:
         """Where its place is counted already."""
@@ -166,9 +171,9 @@ class Pool:
             self._forget()
             raise
 
-    async def _awaited(self, shown: str) -> ServiceConnection | None:
+    async def _awaited(self, shown: str, *, stays: bool) -> ServiceConnection | None:
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(shown, loop.time(), loop.create_future())
+        waiter = _Waiter(shown, stays, loop.time(), loop.create_future())
         patience = loop.call_later(self.patience, waiter.give_up)
         self._waiting.append(waiter)
         self._hurry_soon()
@@ -208,28 +213,32 @@ class Pool:
                 waiting[0].passed_over += at > 0
                 del waiting[at]
                 return waiter
-        hopeless = next((one for _, one in looked_at if not self._comes_soon(one.shown)), None)
+        hopeless = next((one for _, one in looked_at if not (one.stays and self._comes_soon(one.shown))), None)
         if hopeless is not None:
             waiting.remove(hopeless)
         return hopeless
 
     def _hurry_soon(self) -> None:
         if self._hurrying is None and self._idle and self._waiting:
-            self._hurrying = asyncio.get_running_loop().call_later(SOON, self._hurry)
+            self._hurrying = asyncio.get_running_loop().call_at(self._waiting[0].since + SOON, self._hurry)
 
     def _hurry(self) -> None:
-        """Who has waited long enough takes one that rests."""
+        """Who has waited long enough takes one that rests; or, where others took all that did, may make another."""
         self._hurrying = None
-        waiting, begun = self._waiting, asyncio.get_running_loop().time() - SOON
-        while waiting and (waiting[0].given.done() or waiting[0].since <= begun):
+        waiting, now = self._waiting, asyncio.get_running_loop().time()
+        while waiting and (waiting[0].given.done() or waiting[0].since + SOON <= now):
             waiter = waiting.popleft()
             if waiter.given.done():
                 continue
             connection = self._showing(waiter.shown) or self._rested()
-            if connection is None:
+            if connection is not None:
+                waiter.given.set_result(self._lend(connection, waiter.shown, stays=waiter.stays))
+            elif self._made < self.size:
+                self._made += 1
+                waiter.given.set_result(None)
+            else:
                 waiting.appendleft(waiter)
                 return
-            waiter.given.set_result(self._lend(connection, waiter.shown))
         self._hurry_soon()
 
     def _forget(self) -> None:

@@ -64,7 +64,7 @@ class PostgresSessions:
         return Session(**dict(zip(COLUMNS, columns, strict=True))), standings.decode(standing)
 
     async def begin(self, entry: Entry) -> bool:
-        """In one statement. Rows are locked in the order of all that changes an account: it, attempts, sessions."""
+        """In one statement. The account is locked first, as by all that changes one."""
         proven, session = entry.proven, entry.session
         user = proven.standing.user
         hashes = astuple(proven.renewed) if proven.renewed else (None, None)

@@ -36,7 +36,7 @@ class Shown:
         columns = list(_columns(parts))
         self.text = ", ".join(f"{value} AS {quoted(name)}" for name, value in columns)
         self.size = len(columns)
-        self._make = _maker(parts)
+        self._make = _maker(_names(parts))
 
     def one(self, row: asyncpg.Record) -> Raw:
         return Raw(_ENCODER.encode(self._make(row[: self.size])))
@@ -55,17 +55,30 @@ def _columns(parts: Iterable[Part], prefix: str = "") -> Iterator[Column]:
             yield f"{prefix}{part[0]}", part[1]
 
 
-def _maker(parts: Sequence[Part]) -> Make:
-    """From a row's values to what is encoded: a struct, for no other object is made and written faster."""
-    names = [part.name if isinstance(part, Included) else part[0] for part in parts]
-    fields = {f"field_{number}": name for number, name in enumerate(names)}
+Names = tuple["str | tuple[str, Names]", ...]
+"""Of an object's members, in order; an included one with those of its own."""
+
+
+def _names(parts: Iterable[Part]) -> Names:
+    return tuple((part.name, _names(part.parts)) if isinstance(part, Included) else part[0] for part in parts)
+
+
+@lru_cache(maxsize=1024)
+def _maker(names: Names) -> Make:
+    """From a row's values to what is encoded: a struct, for no other object is made and written faster.
+
+    Shared by all statements that show the same, whatever else they ask.
+    """
+    members = [name if isinstance(name, str) else name[0] for name in names]
+    fields = {f"field_{number}": name for number, name in enumerate(members)}
     row = defstruct("Row", [(name, Any) for name in fields], rename=fields, gc=False)
-    if not any(isinstance(part, Included) for part in parts):
+    if all(isinstance(name, str) for name in names):
         return lambda values: row(*values)
-    places, begin = [], 0
-    for part in parts:
-        end = begin + len(list(_columns([part])))
-        places.append((begin, end, _maker(part.parts) if isinstance(part, Included) else None))
+    places: list[tuple[int, int, Make | None]] = []
+    begin = 0
+    for name in names:
+        end = begin + _width(name)
+        places.append((begin, end, None if isinstance(name, str) else _maker(name[1])))
         begin = end
 
     def make(values: tuple[Any, ...]) -> Struct:
@@ -77,6 +90,10 @@ def _maker(parts: Sequence[Part]) -> Make:
         )
 
     return make
+
+
+def _width(name: "str | tuple[str, Names]") -> int:
+    return 1 if isinstance(name, str) else sum(map(_width, name[1]))
 
 
 class Statement(Struct, frozen=True):

@@ -18,6 +18,9 @@ from domain.entity import EntityModel, FieldModel, Kind
 REMEMBERED = 1024
 """How many statements are kept; an entity has as many as its callers send different columns."""
 
+_PLACE = '"row number"'
+"""No field has a blank in its name."""
+
 LISTS = {Kind.UUIDS: "uuid", Kind.TEXTS: "text"}
 """They travel as JSON, for an array of arrays cannot be ragged."""
 
@@ -61,8 +64,8 @@ class _Given:
         return self.take(one.name, "text", f"CASE WHEN {quoted(one.name)} IS NOT NULL THEN {items} END")
 
     def __str__(self) -> str:
-        rows = f"unnest({', '.join(self._arrays)}) WITH ORDINALITY AS g ({', '.join(self._names)}, n)"
-        return f"given AS MATERIALIZED (SELECT n, {', '.join(self._shown)} FROM {rows})"
+        rows = f"unnest({', '.join(self._arrays)}) WITH ORDINALITY AS g ({', '.join(self._names)}, {_PLACE})"
+        return f"given AS MATERIALIZED (SELECT {_PLACE}, {', '.join(self._shown)} FROM {rows})"
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -79,7 +82,7 @@ def adding(model: EntityModel, targets: Targets) -> str:
 WITH {", ".join([str(given), *_held(model, referring, targets), _problems(_missing(referring))])},
 written AS (
     INSERT INTO {quoted(model.table)} AS t ({", ".join(values)})
-    SELECT {", ".join(values.values())} FROM given WHERE NOT EXISTS (SELECT FROM problems) ORDER BY given.n
+    SELECT {", ".join(values.values())} FROM given WHERE NOT EXISTS (SELECT FROM problems) ORDER BY given.{_PLACE}
     RETURNING t.*){_told(model, "created", given)}
 {_answer(model)}"""
 
@@ -118,8 +121,8 @@ written AS (
 {_answer(model)}"""
 
 
-_UNSEEN = """
-SELECT given.n, CASE WHEN before.id IS NULL THEN 'id' ELSE 'version' END AS wrong
+_UNSEEN = f"""
+SELECT given.{_PLACE} AS n, CASE WHEN before.id IS NULL THEN 'id' ELSE 'version' END AS wrong
 FROM given LEFT JOIN before USING (id) WHERE before.id IS NULL OR given.version <> before.version"""
 
 
@@ -151,7 +154,8 @@ def _held(model: EntityModel, referring: Sequence[FieldModel], targets: Targets)
 def _missing(referring: Iterable[FieldModel]) -> Iterator[str]:
     for one in referring:
         name, held = quoted(one.name), f"SELECT id FROM {quoted('held ' + one.name)}"
-        yield f"SELECT n, '{one.name}' AS wrong FROM given WHERE {name} IS NOT NULL AND {name} NOT IN ({held})"
+        absent = f"{name} IS NOT NULL AND {name} NOT IN ({held})"
+        yield f"SELECT {_PLACE} AS n, '{one.name}' AS wrong FROM given WHERE {absent}"
 
 
 def _problems(parts: Iterable[str]) -> str:
@@ -162,8 +166,8 @@ def _problems(parts: Iterable[str]) -> str:
 def _answer(model: EntityModel) -> str:
     shown = whole(model)
     nothing = ", ".join(["NULL"] * (shown.size + 2))
-    return f"""SELECT {shown.text}, t.id, t.version, NULL::bigint AS "row number", NULL AS wrong FROM written t
-UNION ALL SELECT {nothing}, n, wrong FROM problems ORDER BY "row number\""""
+    return f"""SELECT {shown.text}, t.id, t.version, NULL::bigint AS {_PLACE}, NULL AS wrong FROM written t
+UNION ALL SELECT {nothing}, n, wrong FROM problems ORDER BY {_PLACE}"""
 
 
 @lru_cache(maxsize=REMEMBERED)

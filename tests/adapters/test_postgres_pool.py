@@ -45,9 +45,10 @@ async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: Post
 
 
 async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE), pair.reading(OTHER):
+        pass
     of_one = await backend(pair, ONE)
     async with pair.reading(ONE):
-        await shown(pair, OTHER)  # a second one is made, and rests
         waiting = asyncio.create_task(backend(pair, ONE))
         await asyncio.sleep(0)
     assert await waiting == of_one
@@ -57,6 +58,21 @@ async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDataba
     async with pair.reading(ONE):
         of_other = await backend(pair, OTHER)
         assert await backend(pair, ONE) == of_other
+
+
+async def test_who_waits_while_others_take_what_rested_may_make_one(pair: PostgresDatabase) -> None:
+    """Of two places one is free; nobody comes back."""
+    async with pair.reading(OTHER):
+        pass
+    pool = pair._pool
+    assert pool is not None
+    async with pair.reading(ONE):
+        pool.size = 3
+        await shown(pair, OTHER)  # the second rests
+        waiting = asyncio.create_task(backend(pair, ONE))
+        await asyncio.sleep(0)
+        async with pair.reading(OTHER), asyncio.timeout(4):
+            assert await waiting
 
 
 async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others_have_two(

@@ -12,7 +12,7 @@ import pytest
 
 from adapters.http.access import AccessLine, log_access
 from entrypoints import access_log
-from entrypoints.access_log import AccessWriter, kept
+from entrypoints.access_log import BEHIND, AccessWriter, kept
 from entrypoints.logs import JsonLines
 from tests.entrypoints.processes import Serve
 
@@ -76,12 +76,17 @@ async def test_nobody_reading_is_no_failure() -> None:
 async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Neither while the pipe is full, nor with as much behind it as may wait."""
-    monkeypatch.setattr(access_log, "PARTING", 0.05)
+    """Nor from answering, with as much behind it as may wait and more."""
+    monkeypatch.setattr(access_log, "PATIENCE", 0.05)
+    monkeypatch.setattr(access_log, "GATHERED", 0)
     read, write = os.pipe()
     log = AccessWriter(write)
-    for _ in range(1000):
-        log(LINE)
+    for _ in range(2 * BEHIND):
+        for _ in range(500):
+            log(LINE)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert log._batches.full()
     log.close()
     log(LINE)
     os.set_blocking(read, False)

@@ -61,7 +61,9 @@ class Service:
         return found
 
     async def forget(self) -> None:
+        """Vacuumed, for a thousand times 5,000 dead rows make every look at the table slow."""
         await self.owner.execute("DELETE FROM products WHERE sku LIKE 'CUT-%'")
+        await self.owner.execute("VACUUM products")
 
 
 @pytest.fixture

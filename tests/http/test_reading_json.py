@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from adapters.http import json_body
 from adapters.http.json_body import DEPTH, read_json, read_strictly
 from domain.errors import BadRequest
 
@@ -82,6 +83,10 @@ def test_both_refuse_the_same(text: str, place: int, put: str) -> None:
 )
 def test_a_name_that_stands_twice_is_refused(text: str) -> None:
     assert read(text) == "A name stands twice in one JSON object."
+
+
+def test_the_quick_one_takes_the_usual() -> None:
+    assert json_body._read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
 
 
 def test_numbers_stay_what_they_are() -> None:

@@ -39,7 +39,7 @@ _MOMENTS = (
 _VALUES: Mapping[Kind, Sequence[Any]] = {
     Kind.INTEGER: (-(2**31), -1, 0, 1, 2, 2**31 - 1),
     Kind.BIG_INTEGER: (-(2**63), -1, 0, 2, 2**63 - 1),
-    Kind.DECIMAL: (Decimal("-1.5"), Decimal(0), Decimal("1.50"), Decimal("9999999999.99")),
+    Kind.DECIMAL: (Decimal("-1.5"), Decimal(0), Decimal("1.50"), Decimal(100_000_000), Decimal("9999999999.99")),
     Kind.FLOAT: (-1e300, -0.5, 0.0, 0.1, 5e-324, 2.0),
     Kind.BOOLEAN: (False, True),
     Kind.TIMESTAMP: _MOMENTS,
@@ -94,6 +94,8 @@ def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, dr
 
 
 def _values(one: FieldModel, texts: Texts) -> Sequence[Any]:
+    if one.money is not None:
+        return [value.quantize(Decimal(1).scaleb(-one.money.scale)) for value in _VALUES[one.kind]]
     return texts if one.kind is Kind.TEXT else one.choices or _VALUES[one.kind]
 
 

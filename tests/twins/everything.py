@@ -36,6 +36,9 @@ class Thing(Struct, rename="camel", kw_only=True):
     amount: int | None = None
     total: Annotated[int | None, big] = None
     price: Annotated[Decimal | None, money(12, 2)] = None
+    round: Annotated[Decimal | None, money(12, 0)] = None
+    fine: Annotated[Decimal | None, money(20, 8)] = None
+    n: int | None = None
     ratio: float | None = None
     is_open: bool | None = None
     seen_at: datetime | None = None

@@ -26,7 +26,7 @@ from adapters.sheets.reader import read
 from adapters.sheets.writer import write
 from application.ports.files import Loading
 from application.ports.records import Act
-from domain.entity import FieldModel, Kind
+from domain.entity import FieldModel, Kind, Money
 from domain.read_query import read_export
 from domain.registry import build_registry
 from domain.scope import OneTenant
@@ -82,7 +82,6 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
     Kind.TEXT: TEXTS,
     Kind.INTEGER: st.integers(-(2**31), 2**31 - 1),
     Kind.BIG_INTEGER: st.integers(-(2**63), 2**63 - 1),
-    Kind.DECIMAL: st.decimals(Decimal("-9999999999.99"), Decimal("9999999999.99"), places=2),
     Kind.FLOAT: st.floats(allow_nan=False, allow_infinity=False),
     Kind.BOOLEAN: st.booleans(),
     Kind.TIMESTAMP: MOMENTS,
@@ -100,7 +99,13 @@ def values_of(one: FieldModel) -> st.SearchStrategy[object]:
         return st.none()
     if one.choices:
         return st.sampled_from(one.choices).map(lambda text: msgspec.convert(text, one.type))
-    return VALUES[one.kind] | st.none() if one.nullable else VALUES[one.kind]
+    values = VALUES[one.kind] if one.money is None else amounts(one.money)
+    return values | st.none() if one.nullable else values
+
+
+def amounts(money: Money) -> st.SearchStrategy[Decimal]:
+    most = Decimal(10 ** (money.precision - money.scale)) - 1
+    return st.decimals(-most, most, places=money.scale)
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -25,6 +26,7 @@ from domain.read_query import read_query
 from domain.registry import build_registry
 from domain.scope import EveryTenant, OneTenant, Scope
 from domain.visibility import hidden_from
+from tests.builders import NOW
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
 from tests.twins.everything import EVERYTHING
@@ -122,6 +124,26 @@ def test_pages_partition_the_whole(registry: Registry, twins_database: TwinsData
             assert [row async for row in by_cursor(records, registry, question)] == everything
 
     twins_database.run(asked_of_both(twins_database, case, ask))
+
+
+def test_decimals_are_written_alike(twins_database: TwinsDatabase) -> None:
+    """Python knows exponents, and none of the two uses them."""
+    thing = ALL_KINDS["things"]
+    pairs = [("100000000", "0.00000010"), ("0", "0.00000000"), ("-20", "-1.50000000"), ("999999999999", "0.00000001")]
+    blank: dict[str, Any] = dict.fromkeys(thing.by_name)
+    blank |= {"tenant_id": TENANTS[0], "created_at": NOW, "updated_at": NOW, "is_deleted": False, "version": 1}
+    stored = [
+        {**blank, "id": UUID(int=n), "title": f"{n}", "size": "m", "round": Decimal(whole), "fine": Decimal(fine)}
+        for n, (whole, fine) in enumerate(pairs)
+    ]
+    query = read_query(thing, ALL_KINDS, frozenset(), [("sort", "title"), ("fields", "round,fine")])
+
+    async def ask(records: Reads) -> list[tuple[str, ...]]:
+        page = await records.page(thing, query)
+        return [found.groups() for found in re.finditer(r'"round":([^,]*),"fine":([^,}]*)', bytes(page.items).decode())]
+
+    case = Case(ALL_KINDS, {"units": [], "things": stored, "links": []}, OneTenant(TENANTS[0]), [])
+    assert twins_database.run(asked_of_both(twins_database, case, ask)) == (pairs, pairs)
 
 
 async def asked_of_both(database: TwinsDatabase, case: Case, ask: Callable[[Reads], Awaitable[A]]) -> tuple[A, A]:
