@@ -1,4 +1,5 @@
-"""Rows that are written: any number of them, all or none, in one transaction with their rules and the kept answer."""
+"""Rows that are written: any number of them, all or none; in one transaction with the rules on rows as they stand, and
+with the kept answer, or in one statement where there is neither."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
