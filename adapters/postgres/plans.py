@@ -55,7 +55,7 @@ async def _plans(connection: Connection, registry: Registry, model: EntityModel)
     await connection.execute(f"SET tenantry.scope = '{scope.id}'")
     for asked, needed in _usual(model):
         query = read_query(model, registry, frozenset(), (*asked.items(), ("count", "none")))
-        text = texts_of(registry, model).page(page_shape(scope, query))
+        text = texts_of(registry, model).page(page_shape(scope, query)).text
         values = [*values_of(scope, model, query), *window_of(query)]
         plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *values)
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))

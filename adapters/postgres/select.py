@@ -3,6 +3,7 @@
 Its text is made once for each shape of query and remembered; what callers send only ever travels as parameters.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -14,6 +15,7 @@ from adapters.postgres.conditions import parameter, pattern
 from adapters.postgres.connections import ServiceConnection
 from adapters.postgres.rows import Reach
 from adapters.postgres.select_text import Shape, count_text, get_statement, page_statement
+from adapters.postgres.shown import Statement
 from application.ports.records import RowPage, Stored
 from domain.entity import EntityModel, Registry
 from domain.query import Count, Operator, Query, View
@@ -30,8 +32,8 @@ class Texts:
     """The statements of one entity."""
 
     def __init__(self, registry: Registry, model: EntityModel) -> None:
-        self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
-        self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
+        self.get: Callable[[Shape], Statement] = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
+        self.page: Callable[[Shape], Statement] = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_text, registry, model))
 
 

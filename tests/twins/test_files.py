@@ -104,7 +104,8 @@ def values_of(one: FieldModel) -> st.SearchStrategy[object]:
 
 
 def amounts(money: Money) -> st.SearchStrategy[Decimal]:
-    most = Decimal(10 ** (money.precision - money.scale)) - 1
+    """As many digits as a cell of a spreadsheet keeps."""
+    most = Decimal(10 ** (min(money.precision, 15) - money.scale)) - 1
     return st.decimals(-most, most, places=money.scale)
 
 
