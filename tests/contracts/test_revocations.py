@@ -1,6 +1,7 @@
 """Revocation counts: never lower than the truth when they are certain, whatever happens in between."""
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -294,6 +295,17 @@ async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared,
         await enabled[step % len(enabled)]()
         await model.check()
     await model.end()
+
+
+async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> None:
+    """Longer than what is drawn above is on the whole; faults that need several changes and a loss show here."""
+    for seed in range(500):
+        chance, model = random.Random(seed), Model(shared)
+        for _ in range(chance.randint(5, 25)):
+            enabled = model.enabled()
+            await enabled[chance.randrange(60) % len(enabled)]()
+            await model.check()
+        await model.end()
 
 
 async def test_a_certain_count_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
