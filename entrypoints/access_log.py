@@ -47,8 +47,11 @@ class _Json(Struct):
 class AccessWriter:
     """Lines are gathered on the loop and written by a thread. Whatever comes after ``close`` is written at once."""
 
-    def __init__(self, descriptor: int = STANDARD_ERROR) -> None:
+    def __init__(
+        self, descriptor: int = STANDARD_ERROR, *, gathered: float = GATHERED, patience: float = PATIENCE
+    ) -> None:
         self._descriptor = descriptor
+        self._gathered, self._patience = gathered, patience
         self._encode = msgspec.json.Encoder().encode
         self._lines: list[bytes] = []
         self._batches: Queue[list[bytes] | None] = Queue(BEHIND)
@@ -62,14 +65,14 @@ class AccessWriter:
         elif self._is_closed:
             _write(self._descriptor, self._taken())
         elif len(self._lines) == 1:
-            self._loop().call_later(GATHERED, self._hand_over)
+            self._loop().call_later(self._gathered, self._hand_over)
 
     def close(self) -> None:
         """Returns when all that came is written; or after a while, when nobody reads it. Then the rest is lost."""
         self._is_closed = True
         if self._thread is None:
             return
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self._patience
         self._hand_over()
         with suppress(Full):
             self._batches.put(None, timeout=max(0.0, until - time.monotonic()))
@@ -89,7 +92,7 @@ class AccessWriter:
         if not self._lines:
             return
         try:
-            self._batches.put(self._taken(), timeout=0.0 if self._is_stuck else PATIENCE)
+            self._batches.put(self._taken(), timeout=0.0 if self._is_stuck else self._patience)
             self._is_stuck = False
         except Full:
             self._is_stuck = True

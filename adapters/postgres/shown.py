@@ -104,9 +104,9 @@ class Statement(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def whole(model: EntityModel, alias: str = "t") -> Shown:
-    """All fields of a row, which is what writes answer."""
-    return Shown(json_columns(model, alias))
+def whole(model: EntityModel) -> Shown:
+    """All fields of a row, called ``t``, which is what writes answer."""
+    return Shown(json_columns(model, "t"))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:

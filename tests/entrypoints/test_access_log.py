@@ -11,7 +11,6 @@ from uuid import UUID
 import pytest
 
 from adapters.http.access import AccessLine, log_access
-from entrypoints import access_log
 from entrypoints.access_log import BEHIND, AccessWriter, kept
 from entrypoints.logs import JsonLines
 from tests.entrypoints.processes import Serve
@@ -73,14 +72,10 @@ async def test_nobody_reading_is_no_failure() -> None:
     os.close(write)
 
 
-async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending() -> None:
     """Nor from answering, with as much behind it as may wait and more."""
-    monkeypatch.setattr(access_log, "PATIENCE", 0.05)
-    monkeypatch.setattr(access_log, "GATHERED", 0)
     read, write = os.pipe()
-    log = AccessWriter(write)
+    log = AccessWriter(write, gathered=0, patience=0.05)
     for _ in range(2 * BEHIND):
         for _ in range(500):
             log(LINE)
