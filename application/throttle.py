@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from application.ports.admissions import Admission, Admissions, Shown
-from application.ports.identity import Identity
-from application.ports.world import Database
+from application.ports.database import Database
+from application.ports.identity.users import Identity
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
+from domain.identity.token_versions import ensure_alive
 from domain.limits import Hit, Verdict, tightest
-from domain.revocation import ensure_alive
 from domain.scope import Caller, EveryTenant
 
 

@@ -27,7 +27,7 @@ SERVER_CORES = cores()[0]
 GRANIAN = "--interface asgi --loop uvloop --no-ws --workers 1 --backpressure 1024 --backlog 2048 --log-level warning"
 """As the service is run."""
 
-SERVICE = [sys.executable, "-m", "entrypoints.cli"]
+SERVICE = [sys.executable, "-m", "entrypoints.cli.main"]
 ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "a password for benchmarks only"
 SECRET_KEY = "a secret for benchmarks only, which guards nothing"
@@ -102,7 +102,7 @@ def service(database_url: str, redis_url: str, more_entities: int = 0) -> Iterat
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:
         if more_entities:
             module = write_entities(more_entities, Path(folder))
-            settings["TENANTRY_ENTITIES"] = f"domain.catalogue,{module}"
+            settings["TENANTRY_ENTITIES"] = f"domain.entities.catalogue,{module}"
             _migrate(settings)
         with _running("service", [*SERVICE, "serve"], settings) as server:
             server.await_ready("/health/ready")

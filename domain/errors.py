@@ -1,4 +1,4 @@
-"""What can go wrong, one class per code of the specification; HTTP numbers stand in adapters/http/errors.py alone."""
+"""What can go wrong, one class per code of the specification; HTTP numbers stand in ``adapters/http`` alone."""
 
 import difflib
 from collections.abc import Callable, Coroutine, Iterable

@@ -5,7 +5,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from domain.errors import Forbidden
-from domain.permissions import allows
+from domain.identity.permissions import allows
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 """The tenant that the first start makes, home of the super-admins; the same id wherever it runs."""

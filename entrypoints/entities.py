@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from domain.entity import Registry
-from domain.own_entities import OWN_ENTITIES
-from domain.registry import DeclarationError, build_registry
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.declaration import Registry
+from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
     from adapters.http.app import OwnEndpoints, Services  # most commands serve nothing, and do without it
@@ -66,7 +66,7 @@ def broken_endpoints(names: Sequence[str], services: "Services") -> Iterator[str
 
 
 def _strangers(name: str, made: Sequence[object]) -> Iterator[str]:
-    from adapters.http.endpoint import Endpoint  # noqa: PLC0415  # most commands serve nothing, and do without it
+    from adapters.http.request.endpoint import Endpoint  # noqa: PLC0415  # most commands serve nothing, and do without it
 
     for one in made:
         if not isinstance(one, Endpoint):

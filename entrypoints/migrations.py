@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.postgres.migrations.pending import VERSIONS, pending
-from domain.entity import Registry
+from domain.entities.declaration import Registry
+from entrypoints.cli.errors import MIGRATIONS, Refusal
 from entrypoints.entities import load_registry, migration_folders
-from entrypoints.refusals import MIGRATIONS, Refusal
-from entrypoints.settings import Settings
+from entrypoints.settings.settings import Settings
 
 WRITE = 'tenantry migrate --write "what has changed"'
 

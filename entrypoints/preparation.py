@@ -1,10 +1,10 @@
 """What happens before anybody is served: migrations, the signing keys, the first start."""
 
+from entrypoints.composition import open_world
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_migrated
-from entrypoints.settings import Settings
-from entrypoints.wiring import assemble, ensure_endpoints
-from entrypoints.worlds import open_world
+from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import assemble, ensure_endpoints
 
 
 async def prepare(settings: Settings) -> str | None:

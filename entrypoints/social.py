@@ -1,8 +1,8 @@
 """The social providers that the settings turn on."""
 
 from adapters.social import HttpSocialProviders, Registered
-from application.ports.world import Clock
-from entrypoints.settings import Settings
+from application.ports.clock import Clock
+from entrypoints.settings.settings import Settings
 
 
 def social_providers(settings: Settings, clock: Clock) -> HttpSocialProviders:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
-from adapters.http.timing import on
-from application.ports.database import Transaction, WholeDatabase
+from adapters.http.operations.server_timing import on
+from application.ports.whole_database import Transaction, WholeDatabase
 from domain.scope import Scope
 
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
 
-from domain.identity import Role, User
-from domain.sessions import Lifetimes, Session
-from domain.tenants import Tenant
+from domain.identity.sessions import Lifetimes, Session
+from domain.identity.tenants import Tenant
+from domain.identity.users import Role, User
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 

@@ -10,16 +10,16 @@ import asyncpg
 import pytest
 
 from adapters.embedded import EmbeddedServices, start_embedded
+from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.database import MemoryDatabase
-from adapters.memory.world import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.schema import metadata_for
-from application.ports.database import WholeDatabase
-from domain.catalogue import ENTITIES
-from domain.entity import Registry
-from domain.own_entities import OWN_ENTITIES
-from domain.registry import build_registry
+from adapters.postgres.schema.schema import metadata_for
+from application.ports.whole_database import WholeDatabase
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Registry
+from domain.entities.registry import build_registry
 from tests.databases import create_database, drop_database, named
 
 NewDatabase = Callable[[], Awaitable[str]]

@@ -1,8 +1,8 @@
 """The service's keys, made once for all worlds of a test run: an RSA key takes a tenth of a second."""
 
-from domain.keys import SigningKey
+from domain.identity.signing_keys import SigningKey
 from domain.scope import EveryTenant
-from entrypoints.wiring import Services
+from entrypoints.use_cases import Services
 
 _made: list[SigningKey] = []
 

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entity import entity, guarded, money, ref, unique
+from domain.entities.declaration import entity, guarded, money, ref, unique
+from domain.entities.query.query import Operator
+from domain.entities.rules import OtherRows, where
 from domain.errors import FieldError
-from domain.query import Operator
-from domain.rules import OtherRows, where
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import parse_qsl
 
-from application.ports.post import Message
+from application.ports.mail_delivery import Message
 
 LINK = re.compile(r"https?://\S+#\S+")
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adapters.memory.admissions import MemoryAdmissions
-from adapters.memory.world import MovableClock
+from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Batch
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from application.ports.admissions import Admissions, Shown
-from application.ports.world import Revocations
+from application.ports.revocation import Revocations
 
 
 def naming(*subjects: str) -> Shown:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adapters.http.app import HttpSettings, endpoints
-from adapters.http.errors import STATUS
-from tests.http.place import open_place
+from adapters.http.request.errors import STATUS
+from tests.http.app import open_place
 
 HOUSE = Path(__file__).resolve().parent.parent
 TABLES = sorted((HOUSE / "docs" / "coverage").glob("*.md"))

@@ -14,7 +14,7 @@ from adapters.argon2.schemes import (
     pbkdf2_scheme,
     scrypt_scheme,
 )
-from application.ports.imports import FOREIGN
+from application.ports.identity.imported_hashes import FOREIGN
 
 LONGEST_SECONDS = 0.5
 MOST_MEMORY = 256 * MEBIBYTE

@@ -14,9 +14,9 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from msgspec import Struct
 
 from adapters.argon2.foreign import scheme_of
-from application.ports.imports import FOREIGN
+from application.ports.identity.imported_hashes import FOREIGN
 from domain.errors import TooBusy
-from domain.identity import normal_password
+from domain.identity.users import normal_password
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,19 +6,35 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any, Protocol
 
-from adapters.http.access import AccessLine, AccessLog, log_access
-from adapters.http.account_pages import page_endpoints
-from adapters.http.accounts import Holding, account_endpoints
-from adapters.http.auth import SigningIn, auth_endpoints
-from adapters.http.batches import KeepingBatches, batches_endpoints
-from adapters.http.clients import Network
-from adapters.http.docs import About, docs_endpoints
-from adapters.http.door import Door, area_of
-from adapters.http.encrypted_passwords import encrypted_passwords_endpoints
-from adapters.http.endpoint import Endpoint
-from adapters.http.entities import KeepingRows, entities_endpoints
-from adapters.http.errors import error_answer
-from adapters.http.framework import (
+from adapters.http.docs.account_pages import page_endpoints
+from adapters.http.docs.encrypted_passwords import encrypted_passwords_endpoints
+from adapters.http.docs.openapi import description
+from adapters.http.docs.page import About, docs_endpoints
+from adapters.http.entities.batches import KeepingBatches, batches_endpoints
+from adapters.http.entities.histories import KeepingHistories, histories_endpoints
+from adapters.http.entities.rows import KeepingRows, entities_endpoints
+from adapters.http.entities.transfers import Transferring, transfers_endpoints
+from adapters.http.identity.accounts import Holding, account_endpoints
+from adapters.http.identity.auth import SigningIn, auth_endpoints
+from adapters.http.identity.keys import Publishing, key_endpoints
+from adapters.http.identity.me import Knowing, me_endpoints
+from adapters.http.identity.memberships import KeepingMemberships, membership_endpoints
+from adapters.http.identity.registration import Registering, registration_endpoints
+from adapters.http.identity.roles import KeepingRoles, role_endpoints
+from adapters.http.identity.sessions import KeepingSessions, session_endpoints
+from adapters.http.identity.social import SigningInElsewhere, social_endpoints
+from adapters.http.identity.tenants import KeepingTenants, tenant_endpoints
+from adapters.http.identity.users import KeepingUsers, user_endpoints
+from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
+from adapters.http.operations.health import Standing, health_endpoints
+from adapters.http.operations.metrics import Counted, Metrics, metrics_endpoints
+from adapters.http.operations.server_timing import TimedDoor, timed, timed_pipeline
+from adapters.http.request.bearer import Security, Verifying
+from adapters.http.request.client_address import Network
+from adapters.http.request.door import Door, area_of
+from adapters.http.request.endpoint import Endpoint
+from adapters.http.request.errors import error_answer
+from adapters.http.request.framework import (
     HTTPException,
     Lifespan,
     Litestar,
@@ -30,24 +46,8 @@ from adapters.http.framework import (
     asgi,
     framework,
 )
-from adapters.http.health import Standing, health_endpoints
-from adapters.http.histories import KeepingHistories, histories_endpoints
-from adapters.http.keys import Publishing, key_endpoints
-from adapters.http.me import Knowing, me_endpoints
-from adapters.http.memberships import KeepingMemberships, membership_endpoints
-from adapters.http.metrics import Counted, Metrics, metrics_endpoints
-from adapters.http.openapi import description
-from adapters.http.pipeline import Guarding, Pipeline
-from adapters.http.registration import Registering, registration_endpoints
-from adapters.http.roles import KeepingRoles, role_endpoints
-from adapters.http.routes import Routes
-from adapters.http.security import Security, Verifying
-from adapters.http.sessions import KeepingSessions, session_endpoints
-from adapters.http.social import SigningInElsewhere, social_endpoints
-from adapters.http.tenants import KeepingTenants, tenant_endpoints
-from adapters.http.timing import TimedDoor, timed, timed_pipeline
-from adapters.http.transfers import Transferring, transfers_endpoints
-from adapters.http.users import KeepingUsers, user_endpoints
+from adapters.http.request.pipeline import Guarding, Pipeline
+from adapters.http.request.routes import Routes
 from domain.errors import BadRequest, Error, NotFound
 
 _PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\-]*")

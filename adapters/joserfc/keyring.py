@@ -8,7 +8,7 @@ import msgspec
 
 from adapters.joserfc.passwords import JoserfcSealedPasswords
 from adapters.joserfc.tokens import JoserfcTokens
-from domain.keys import SIGNS, Purpose, SigningKey
+from domain.identity.signing_keys import SIGNS, Purpose, SigningKey
 
 
 @dataclass(frozen=True)

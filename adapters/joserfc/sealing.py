@@ -10,7 +10,7 @@ from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
-from domain.keys import SigningKey
+from domain.identity.signing_keys import SigningKey
 
 Jwk = dict[str, str | list[str]]
 

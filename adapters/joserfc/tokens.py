@@ -12,10 +12,10 @@ from joserfc.jwk import OKPKey
 from msgspec import UNSET, Raw, Struct
 
 from adapters.joserfc.sealing import Sealing, decoded, encoded, public_text
+from domain.bounded_cache import Remembered
 from domain.errors import TokenExpired, TokenInvalid
-from domain.keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
-from domain.remembered import Remembered
-from domain.tokens import SELECTOR_SCOPE, Claims
+from domain.identity.signing_keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
+from domain.identity.tokens import SELECTOR_SCOPE, Claims
 
 LONGEST_TOKEN = 16 * 1024
 MOST_REMEMBERED = 16 * 1024 * 1024

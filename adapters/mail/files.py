@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.mail.mime import mime_of
-from application.ports.post import Message, PostClosed
+from application.ports.mail_delivery import Message, PostClosed
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 
-from application.ports.post import Message, Undeliverable
-from domain.identity import email_key
+from application.ports.mail_delivery import Message, Undeliverable
+from domain.identity.users import email_key
 
 
 def mime_of(message: Message, sender: str) -> EmailMessage:

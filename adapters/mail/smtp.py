@@ -9,7 +9,7 @@ from aiosmtplib import SMTPException, SMTPRecipientRefused, SMTPRecipientsRefuse
 
 from adapters.mail.mime import mime_of, recipient_of
 from adapters.mail.smtp_url import SmtpServer
-from application.ports.post import Message, PostClosed, Undeliverable
+from application.ports.mail_delivery import Message, PostClosed, Undeliverable
 
 SECONDS = 60.0
 """For a whole conversation: less than the time for which a mail is held."""

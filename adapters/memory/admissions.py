@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from application.ports.admissions import Admission, Shown
-from application.ports.world import Clock
+from application.ports.clock import Clock
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import MICROSECOND, Counted, Hit, Limit, Verdict, verdict_of
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from application.ports.world import TOMBSTONE, Clock
+from application.ports.cache import TOMBSTONE
+from application.ports.clock import Clock
 
 SWEEP_AT = 1_000
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from adapters.memory.store import Store
 from adapters.memory.transaction import MemoryTransaction
-from application.ports.world import Ids
-from domain.entity import Registry
+from application.ports.clock import Ids
+from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import Scope
 

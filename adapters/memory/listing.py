@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from application.ports.world import Listing
+from application.ports.identity.listing import Listing
 
 T = TypeVar("T")
 

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.accounts import OneTimeToken, Purpose
-from application.ports.world import Mail
-from domain.identity import Role, User
-from domain.keys import SigningKey
-from domain.permissions import Permission
-from domain.sessions import Session
-from domain.tenants import Tenant
+from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.outbox import Mail
+from domain.identity.permissions import Permission
+from domain.identity.sessions import Session
+from domain.identity.signing_keys import SigningKey
+from domain.identity.tenants import Tenant
+from domain.identity.users import Role, User
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]

@@ -4,31 +4,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from adapters.memory.accounts import MemoryCredentials, MemoryOneTimeTokens
-from adapters.memory.attempts import MemoryAttempts
 from adapters.memory.audit import MemoryAuditTrail
-from adapters.memory.copying import MemoryTransfers
-from adapters.memory.history import MemoryHistory
-from adapters.memory.imported import MemoryImportedHashes
-from adapters.memory.kept_answers import MemoryKeptAnswers
-from adapters.memory.keys import MemorySigningKeys
-from adapters.memory.leftovers import MemoryLeftovers
-from adapters.memory.mails import MemoryOutbox
-from adapters.memory.memberships import MemoryMemberships
-from adapters.memory.permissions import MemoryPermissions
-from adapters.memory.records import MemoryRecords
-from adapters.memory.revocation import MemoryRevocationCounts
-from adapters.memory.roles import MemoryRoles
-from adapters.memory.sessions import MemorySessions
-from adapters.memory.social import MemorySocialIdentities
-from adapters.memory.spent_ids import MemorySpentIds
+from adapters.memory.entities.files import MemoryTransfers
+from adapters.memory.entities.history import MemoryHistory
+from adapters.memory.entities.idempotency import MemoryKeptAnswers
+from adapters.memory.entities.records import MemoryRecords
+from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTokens
+from adapters.memory.identity.attempts import MemoryAttempts
+from adapters.memory.identity.imported_hashes import MemoryImportedHashes
+from adapters.memory.identity.memberships import MemoryMemberships
+from adapters.memory.identity.permissions import MemoryPermissions
+from adapters.memory.identity.roles import MemoryRoles
+from adapters.memory.identity.sessions import MemorySessions
+from adapters.memory.identity.signing_keys import MemorySigningKeys
+from adapters.memory.identity.social import MemorySocialIdentities
+from adapters.memory.identity.tenants import MemoryTenants
+from adapters.memory.identity.token_versions import MemoryRevocationCounts
+from adapters.memory.identity.used_nonces import MemorySpentIds
+from adapters.memory.identity.users import MemoryUsers
+from adapters.memory.mail import MemoryOutbox
+from adapters.memory.retention import MemoryLeftovers
 from adapters.memory.store import Access, Store
-from adapters.memory.tenants import MemoryTenants
-from adapters.memory.users import MemoryUsers
-from application.ports.records import Act, Change, Current, NewRow, RowPage, Stored
-from application.ports.world import Ids
-from domain.entity import EntityModel, Registry
-from domain.query import Query, View
+from application.ports.clock import Ids
+from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import Query, View
 from domain.scope import Scope
 
 

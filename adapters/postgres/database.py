@@ -8,15 +8,15 @@ from pathlib import Path
 
 import asyncpg
 
-from adapters.postgres.codecs import set_codecs
-from adapters.postgres.connections import SESSION, ServiceConnection, scope_text
-from adapters.postgres.failures import translated
+from adapters.postgres.connection.codecs import set_codecs
+from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.pool import Pool
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
-from adapters.postgres.pool import Pool
-from adapters.postgres.row_security import EVERY, ROLE
+from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
-from application.ports.world import Ids
-from domain.entity import Registry
+from application.ports.clock import Ids
+from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import Scope
 

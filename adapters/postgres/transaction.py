@@ -2,29 +2,29 @@
 
 from dataclasses import dataclass
 
-from adapters.postgres.accounts import PostgresCredentials, PostgresOneTimeTokens
-from adapters.postgres.attempts import PostgresAttempts
-from adapters.postgres.audit import PostgresAuditTrail
-from adapters.postgres.connections import ServiceConnection
-from adapters.postgres.copying import PostgresTransfers
-from adapters.postgres.history import PostgresHistory
-from adapters.postgres.imported import PostgresImportedHashes
-from adapters.postgres.kept_answers import PostgresKeptAnswers
-from adapters.postgres.keys import PostgresSigningKeys
-from adapters.postgres.leftovers import PostgresLeftovers
-from adapters.postgres.mails import PostgresOutbox
-from adapters.postgres.memberships import PostgresMemberships
-from adapters.postgres.permissions import PostgresPermissions
-from adapters.postgres.records import PostgresRecords
-from adapters.postgres.revocation import PostgresRevocationCounts
-from adapters.postgres.roles import PostgresRoles
-from adapters.postgres.sessions import PostgresSessions
-from adapters.postgres.social import PostgresSocialIdentities
-from adapters.postgres.spent_ids import PostgresSpentIds
-from adapters.postgres.tenants import PostgresTenants
-from adapters.postgres.users import PostgresUsers
-from application.ports.world import Ids
-from domain.entity import Registry
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.files.copying import PostgresTransfers
+from adapters.postgres.entities.history import PostgresHistory
+from adapters.postgres.entities.idempotency import PostgresKeptAnswers
+from adapters.postgres.entities.records import PostgresRecords
+from adapters.postgres.identity.accounts import PostgresCredentials, PostgresOneTimeTokens
+from adapters.postgres.identity.attempts import PostgresAttempts
+from adapters.postgres.identity.imported_hashes import PostgresImportedHashes
+from adapters.postgres.identity.memberships import PostgresMemberships
+from adapters.postgres.identity.permissions import PostgresPermissions
+from adapters.postgres.identity.roles import PostgresRoles
+from adapters.postgres.identity.sessions import PostgresSessions
+from adapters.postgres.identity.signing_keys import PostgresSigningKeys
+from adapters.postgres.identity.social import PostgresSocialIdentities
+from adapters.postgres.identity.tenants import PostgresTenants
+from adapters.postgres.identity.used_nonces import PostgresSpentIds
+from adapters.postgres.identity.users import PostgresUsers
+from adapters.postgres.operations.audit import PostgresAuditTrail
+from adapters.postgres.operations.outbox import PostgresOutbox
+from adapters.postgres.operations.retention import PostgresLeftovers
+from adapters.postgres.operations.token_versions import PostgresRevocationCounts
+from application.ports.clock import Ids
+from domain.entities.declaration import Registry
 from domain.scope import Scope
 
 

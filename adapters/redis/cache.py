@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from adapters.redis.batch import Away, Batch
-from application.ports.world import TOMBSTONE
+from application.ports.cache import TOMBSTONE
 
 VALUE = b"="
 """What every kept value begins with; a tombstone is empty."""

@@ -6,10 +6,10 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import BinaryIO
 
-from domain.csv_rows import BrokenCsv, Cells, read_rows
-from domain.entity import EntityModel
+from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
+from domain.entities.declaration import EntityModel
+from domain.entities.sheets import ImportOptions
 from domain.errors import BadRequest, ValidationError
-from domain.sheet import ImportOptions
 
 LONGEST_LINE = 1024 * 1024
 _MARKS = (

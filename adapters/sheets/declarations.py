@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from adapters.sheets.frames import Entity
-from domain.entity import EntityModel
-from domain.registry import read_entity
+from domain.entities.declaration import EntityModel
+from domain.entities.registry import read_entity
 
 
 def model_of(entity: Entity) -> EntityModel:

@@ -6,9 +6,9 @@ from typing import BinaryIO
 import msgspec
 from msgspec import Struct
 
+from domain.entities.bodies import Sendable
+from domain.entities.sheets import ImportOptions, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
-from domain.sending import Sendable
-from domain.sheet import ImportOptions, RowError
 
 HEAD = struct.Struct("<cI")
 LARGEST = 256 * 1024 * 1024
@@ -33,7 +33,7 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):
-    """``kinds`` are the columns' by name of domain.entity.Kind."""
+    """``kinds`` are the columns' by name of domain.entities.declaration.Kind."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]

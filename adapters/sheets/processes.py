@@ -29,10 +29,10 @@ from adapters.sheets.frames import (
     receive,
 )
 from adapters.sheets.reader import read as read_sheet
-from application.ports.files import Reading, ReadSheet
-from domain.entity import EntityModel
+from application.ports.entities.files import Reading, ReadSheet
+from domain.entities.declaration import EntityModel
+from domain.entities.sheets import Column, RowError
 from domain.errors import BadRequest
-from domain.sheet import Column, RowError
 
 PIECE = 128 * 1024
 SMALL, FEW = 256 * 1024, 5_000

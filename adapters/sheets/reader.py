@@ -16,10 +16,10 @@ from adapters.sheets.csv_text import read_csv
 from adapters.sheets.declarations import model_of
 from adapters.sheets.frames import DONE, ERRORS, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
 from adapters.sheets.row_text import RowText
-from domain.csv_rows import Cells
-from domain.entity import EntityModel
+from domain.entities.csv_rows import Cells
+from domain.entities.declaration import EntityModel
+from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header
 from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
-from domain.sheet import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header
 
 AT_A_TIME = 500
 NICENESS = 5

@@ -9,11 +9,11 @@ import msgspec
 from uuid_utils import uuid7
 
 from adapters.sheets.frames import ReadJob
-from domain.csv_rows import Cells, quoted
-from domain.entity import EntityModel, FieldModel, Kind
+from domain.entities.csv_rows import Cells, quoted
+from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.forms import read_changes, read_new
+from domain.entities.sheets import READERS, RowError, sentence, unescaped
 from domain.errors import BadRequest, FieldError, ValidationError
-from domain.forms import read_changes, read_new
-from domain.sheet import READERS, RowError, sentence, unescaped
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 NOT_THEIRS = "cannot be made with your permissions"

@@ -20,10 +20,10 @@ from xlsxwriter.utility import xl_col_to_name
 from xlsxwriter.worksheet import Worksheet
 
 from adapters.sheets.frames import DONE, REFUSED, WriteJob, receive, refusal_of, send
-from domain.csv_rows import read_rows
-from domain.entity import Kind
+from domain.entities.csv_rows import read_rows
+from domain.entities.declaration import Kind
+from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 from domain.errors import BadRequest, Error
-from domain.sheet import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 
 NICENESS = 5
 MOST_DIGITS = 15

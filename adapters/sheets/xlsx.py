@@ -7,10 +7,10 @@ import fastexcel
 from msgspec import Struct
 
 from adapters.sheets.xlsx_gate import ensure_harmless
-from domain.csv_rows import Cells
-from domain.entity import EntityModel, Kind
+from domain.entities.csv_rows import Cells
+from domain.entities.declaration import EntityModel, Kind
+from domain.entities.sheets import ImportOptions
 from domain.errors import BadRequest, ValidationError, unknown_name
-from domain.sheet import ImportOptions
 
 AT_A_TIME = 2_000
 

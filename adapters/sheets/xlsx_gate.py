@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from domain.entities.sheets import LARGEST_INFLATED, MOST_COLUMNS
 from domain.errors import BadRequest
-from domain.sheet import LARGEST_INFLATED, MOST_COLUMNS
 
 MOST_PARTS = 1_000
 _PIECE = 64 * 1024

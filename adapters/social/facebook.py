@@ -6,7 +6,7 @@ import hmac
 from msgspec import Struct
 
 from adapters.social.asking import Asking, Question
-from application.ports.social import SocialIdentity
+from application.ports.identity.social import SocialIdentity
 
 HOST = "https://graph.facebook.com"
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from adapters.social.asking import Asking, Question
-from application.ports.social import SocialIdentity
+from application.ports.identity.social import SocialIdentity
 
 HOST = "https://api.github.com"
 

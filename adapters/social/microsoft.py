@@ -10,7 +10,7 @@ from joserfc.jwk import RSAKey
 from msgspec import Struct
 
 from adapters.social.asking import Asking, Question, away
-from application.ports.social import SocialIdentity
+from application.ports.identity.social import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
 LEEWAY = 60

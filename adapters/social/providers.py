@@ -12,7 +12,7 @@ from adapters.social.facebook import Facebook
 from adapters.social.github import GitHub
 from adapters.social.google import Google
 from adapters.social.microsoft import Microsoft
-from application.ports.social import SocialIdentity
+from application.ports.identity.social import SocialIdentity
 
 SECONDS = 3.0
 """For all that one login asks of its provider."""

@@ -1,27 +1,21 @@
-"""All rooms of the database together: what its adapters offer, and what only the entrypoints need whole."""
+"""The database as one use case sees it: transactions, each with a scope."""
 
-from typing import Protocol
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeVar
 
-from application.ports.files import Transferring
-from application.ports.history import Remembering
-from application.ports.imports import Imports
-from application.ports.keys import Keys
-from application.ports.leftovers import Cleaning
-from application.ports.post import Posting
-from application.ports.records import Rows
-from application.ports.sent_passwords import Spending
-from application.ports.sessions import SignedIn
-from application.ports.tenants import Tenancy
-from application.ports.world import Database
+from domain.scope import Scope
+
+Rooms_co = TypeVar("Rooms_co", covariant=True)
+"""The rooms of the database that a use case works in; each file of ports names its own."""
 
 
-class Transaction(
-    SignedIn, Posting, Tenancy, Keys, Spending, Imports, Rows, Remembering, Transferring, Cleaning, Protocol
-):
-    """Everything the database keeps, by room."""
+class Database(Protocol[Rooms_co]):
+    """The one store of truth. Raises ServiceUnavailable while it is away, and recovers by itself when it is back."""
 
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Rooms_co]:
+        """Leaving it commits, an exception rolls all of it back; inside, nothing else is awaited."""
+        ...
 
-class WholeDatabase(Database[Transaction], Protocol):
-    async def is_ready(self) -> bool:
-        """Whether it answers and its migrations are current."""
+    def reading(self, scope: Scope) -> AbstractAsyncContextManager[Rooms_co]:
+        """A connection without a transaction around it: each statement stands, and commits, alone."""
         ...

@@ -4,16 +4,16 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from adapters.memory.clock import CountingIds
 from adapters.memory.database import MemoryDatabase
-from adapters.memory.world import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
-from application.ports.database import WholeDatabase
-from domain.catalogue import ENTITIES
-from domain.entity import Registry
-from domain.own_entities import OWN_ENTITIES
-from domain.registry import build_registry
+from application.ports.whole_database import WholeDatabase
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Registry
+from domain.entities.registry import build_registry
 from domain.scope import EveryTenant
 from tests.conftest import NewDatabase
 from tests.library import LIBRARY

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HOUSE = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-m", "entrypoints.cli"]
+COMMAND = [sys.executable, "-m", "entrypoints.cli.main"]
 PASSWORD = "correct horse battery"
 
 

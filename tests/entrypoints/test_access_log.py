@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from adapters.http.access import AccessLine, log_access
-from entrypoints.access_log import BEHIND, AccessWriter, kept
-from entrypoints.logs import JsonLines
+from adapters.http.operations.access_log import AccessLine, log_access
+from entrypoints.server.access_log import BEHIND, AccessWriter, kept
+from entrypoints.server.logs import JsonLines
 from tests.entrypoints.processes import Serve
 
 LINE = AccessLine("GET", "/api/products/é\n", 200, 0.0123456, "the-one", "203.0.113.9", UUID(int=7))
@@ -29,7 +29,7 @@ def without_time(line: str) -> str:
 
 @pytest.mark.parametrize("line", [LINE, AccessLine("HEAD", "/", 404, 1.0, "x", "::1", None)])
 async def test_a_line_is_what_the_log_would_make_of_it(caplog: pytest.LogCaptureFixture, line: AccessLine) -> None:
-    with caplog.at_level(logging.INFO, "adapters.http.access"):
+    with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
         log_access(line)
     read, write = os.pipe()
     with kept(log := AccessWriter(write)):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.entrypoints.processes import HOUSE, Serve, Tenantry
 
-MODULES = "domain.catalogue,books.py"
+MODULES = "domain.entities.catalogue,books.py"
 BOOK = {"title": "Emma", "isbn": "9780141439587", "pages": 474}
 
 

@@ -76,7 +76,7 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
 
 
 def workers_of(served: Served) -> list[int]:
-    return [pid for pid in descendants(served.process.pid) if "entrypoints.cli" in command_line(pid)]
+    return [pid for pid in descendants(served.process.pid) if "entrypoints.cli.main" in command_line(pid)]
 
 
 def command_line(pid: int) -> str:
@@ -140,7 +140,7 @@ def can_connect(url: str) -> bool:
 def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
     """What is checked before workers start must not load what decides, when it is loaded, where they count."""
     (tmp_path / "none.py").write_text("ENTITIES = ()\nENDPOINTS = (lambda services: [],)\n")
-    served = serve(**shared, WORKERS="2", ENTITIES="domain.catalogue,none.py")
+    served = serve(**shared, WORKERS="2", ENTITIES="domain.entities.catalogue,none.py")
     for _ in range(40):
         assert served.call("GET", "/api/nothing").status == 404
 

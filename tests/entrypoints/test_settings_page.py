@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from entrypoints.settings import PROVIDERS, VARIABLES
+from entrypoints.settings.settings import PROVIDERS, VARIABLES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 

@@ -29,9 +29,9 @@ IDLE_MIB = 140
 
 PREPARED_AND_SERVED = """
 import os, sys
-import entrypoints.cli, entrypoints.serve, entrypoints.preparation
-from entrypoints.server import served
-from entrypoints.settings import read_settings
+import entrypoints.cli.main, entrypoints.server.serve, entrypoints.preparation
+from entrypoints.server.worker import served
+from entrypoints.settings.settings import read_settings
 served(read_settings(os.environ))
 print(*{name.partition(".")[0] for name, module in sys.modules.items() if module is not None})
 """
@@ -62,7 +62,7 @@ def test_the_framework_is_imported_from_one_place() -> None:
         for path in (HOUSE / room).rglob("*.py")
         if "litestar import" in path.read_text()
     ]
-    assert importing == ["adapters/http/framework.py"]
+    assert importing == ["adapters/http/request/framework.py"]
 
 
 async def test_an_idle_process_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:

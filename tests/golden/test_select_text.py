@@ -9,12 +9,12 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 from uuid import UUID
 
-from adapters.postgres.select import page_shape
-from adapters.postgres.select_text import Shape, count_text, get_statement, page_statement
-from domain.cursors import write_cursor
-from domain.entity import Registry
-from domain.query import Query, View
-from domain.read_query import read_query
+from adapters.postgres.entities.reading.select import page_shape
+from adapters.postgres.entities.reading.select_text import Shape, count_text, get_statement, page_statement
+from domain.entities.declaration import Registry
+from domain.entities.query.cursors import write_cursor
+from domain.entities.query.query import Query, View
+from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
 
 GOLDEN = Path(__file__).with_name("select.sql")

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.http.place import ADMIN, Place, open_place
-from tests.http.town import Town, open_town
+from tests.http.app import ADMIN, Place, open_place
+from tests.http.two_tenants import Town, open_town
 from tests.library import LIBRARY
 
 

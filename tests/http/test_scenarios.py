@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from adapters.http.app import HttpSettings, endpoints
-from adapters.http.endpoint import ANY_TOKEN, Endpoint
-from tests.http.place import ADMIN, PASSWORD, Json, Place
+from adapters.http.request.endpoint import ANY_TOKEN, Endpoint
+from tests.http.app import ADMIN, PASSWORD, Json, Place
 
 NOBODY = None
 UNKNOWN = "01900000-0000-7000-8000-000000000000"

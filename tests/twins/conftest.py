@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from domain.catalogue import ENTITIES
-from domain.own_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
 from tests.databases import create_database, drop_database
 from tests.twins.database import TwinsDatabase, connect
 from tests.twins.everything import EVERYTHING

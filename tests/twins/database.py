@@ -10,11 +10,11 @@ import asyncpg
 from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
-from adapters.postgres.codecs import set_codecs
-from adapters.postgres.connections import SESSION, ServiceConnection
-from adapters.postgres.schema import metadata_for
-from domain.entity import EntityModel, Registry
-from domain.registry import build_registry
+from adapters.postgres.connection.codecs import set_codecs
+from adapters.postgres.connection.connections import SESSION, ServiceConnection
+from adapters.postgres.schema.schema import metadata_for
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.registry import build_registry
 from tests.twins.drawing import Row
 
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from uuid import UUID
 import msgspec
 from hypothesis import strategies as st
 
-from adapters.memory.matching import without_case
-from domain.entity import EntityModel, FieldModel, Kind, Registry
-from domain.operators import BOUNDS, OPERATORS, is_sortable
-from domain.query import Operator
+from adapters.memory.entities.matching import without_case
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.query.operators import BOUNDS, OPERATORS, is_sortable
+from domain.entities.query.query import Operator
 
 Row = dict[str, object]
 TENANTS = (UUID(int=1), UUID(int=2))

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from domain.entity import big, entity, guarded, many, money, ref, unique
+from domain.entities.declaration import big, entity, guarded, many, money, ref, unique
 
 
 class Colour(Enum):

@@ -18,20 +18,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.memory.copying import MemoryTransfers
+from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.store import Store
-from adapters.postgres.copying import PostgresTransfers
+from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.sheets.frames import DONE, ERRORS, HEAD, ROWS, Entity, Errors, ReadJob, WriteJob
 from adapters.sheets.reader import read
 from adapters.sheets.writer import write
-from application.ports.files import Loading
-from application.ports.records import Act
-from domain.entity import FieldModel, Kind, Money
-from domain.read_query import read_export
-from domain.registry import build_registry
+from application.ports.entities.files import Loading
+from application.ports.entities.records import Act
+from domain.entities.bodies import EVERYTHING as EVERY_FIELD
+from domain.entities.declaration import FieldModel, Kind, Money
+from domain.entities.query.read_query import read_export
+from domain.entities.registry import build_registry
+from domain.entities.sheets import Form, ImportOptions, exported_columns
 from domain.scope import OneTenant
-from domain.sending import EVERYTHING as EVERY_FIELD
-from domain.sheet import Form, ImportOptions, exported_columns
 from tests.builders import NOW
 from tests.twins.database import TwinsDatabase
 from tests.twins.everything import EVERYTHING

@@ -14,18 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw, structs
 
-from adapters.memory.records import MemoryRecords
-from adapters.postgres.select import PostgresSelect
-from application.ports.records import RowPage
-from domain.catalogue import ENTITIES
-from domain.cursors import read_cursor, write_cursor
-from domain.entity import EntityModel, Registry
-from domain.own_entities import OWN_ENTITIES
-from domain.query import Query
-from domain.read_query import read_query
-from domain.registry import build_registry
+from adapters.memory.entities.records import MemoryRecords
+from adapters.postgres.entities.reading.select import PostgresSelect
+from application.ports.entities.records import RowPage
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.cursors import read_cursor, write_cursor
+from domain.entities.query.query import Query
+from domain.entities.query.read_query import read_query
+from domain.entities.registry import build_registry
+from domain.entities.visibility import hidden_from
 from domain.scope import EveryTenant, OneTenant, Scope
-from domain.visibility import hidden_from
 from tests.builders import NOW
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts

@@ -15,10 +15,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
-from adapters.postgres.failures import translated
+from adapters.postgres.connection.failures import translated
 from adapters.postgres.migrations.pending import VERSIONS, ensure_consistent, heads_of, pending
-from adapters.postgres.schema import metadata_for
-from domain.entity import Registry
+from adapters.postgres.schema.schema import metadata_for
+from domain.entities.declaration import Registry
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import MigrateOperation
 
-from adapters.postgres import row_security
+from adapters.postgres.schema import row_security
 
 TRIGRAMS = """
 DO $$

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import asyncpg
 
-from adapters.postgres.failures import translated
-from domain.entity import EntityModel, Registry
+from adapters.postgres.connection.failures import translated
+from domain.entities.declaration import EntityModel, Registry
 
 VERSIONS = Path(__file__).parent / "versions"
 

@@ -1,0 +1,132 @@
+"""The service's own pages that the links in mails lead to, for whoever has no pages of their own yet."""
+
+import html
+from dataclasses import dataclass
+from functools import lru_cache
+
+from adapters.http.docs.page import ASSETS, TYPES, File, file_of
+from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from domain.errors import NotFound
+from domain.identity.users import PASSWORD_LENGTH
+
+SERVED = ("account.js", "account.css")
+
+POLICY = b"; ".join(
+    (
+        b"default-src 'none'",
+        b"script-src 'self'",
+        b"style-src 'self'",
+        b"img-src data:",
+        b"connect-src 'self'",
+        b"base-uri 'none'",
+        b"form-action 'none'",
+        b"frame-ancestors 'none'",
+    )
+)
+"""Nothing inline, nobody else's, in nobody's frame."""
+
+HEADERS = ((b"content-security-policy", POLICY), (b"referrer-policy", b"no-referrer"))
+
+CONFIRM = """<form id="act" data-post="confirm-email" data-done="Your address is confirmed: you can log in now." hidden>
+<p>Please confirm that <strong id="whose"></strong> is your address.</p>
+<button>Confirm</button>
+</form>"""
+RESET = """<form id="act" data-post="reset-password" data-done="Your password is set: you can log in now." hidden>
+<label for="username">E-mail address</label>
+<input id="username" type="email" autocomplete="username" readonly>
+<label for="password">New password</label>
+<input id="password" type="password" autocomplete="new-password" required minlength="{shortest}" maxlength="{longest}"
+ aria-describedby="rules">
+<p id="rules">{shortest} to {longest} characters, whichever you like.</p>
+<label for="repeated">The same again</label>
+<input id="repeated" type="password" autocomplete="new-password" required>
+<button>Set the password</button>
+</form>"""
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{heading}: {service}</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="assets/account.css">
+</head>
+<body>
+<main>
+<p class="name">{service}</p>
+<h1>{heading}</h1>
+<p id="told" role="status" tabindex="-1"></p>
+{form}
+<form id="again" data-post="{again}" data-done="If the address is known here, a mail is on its way." hidden>
+<p>A link works once, and only for a while. A new one can be sent to you.</p>
+<label for="email">E-mail address</label>
+<input id="email" type="email" autocomplete="email" required>
+<button>Send me a new mail</button>
+</form>
+<noscript><p>This page needs JavaScript.</p></noscript>
+</main>
+<script src="assets/account.js"></script>
+</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class AccountPages:
+    confirm_page: File
+    reset_page: File
+
+    async def confirm(self, call: Call) -> Answer:
+        return self.confirm_page.answer(call)
+
+    async def reset(self, call: Call) -> Answer:
+        return self.reset_page.answer(call)
+
+    async def asset(self, call: Call) -> Answer:
+        return _asset(call.path_params["name"]).answer(call)
+
+
+@lru_cache
+def _asset(name: str) -> File:
+    if name not in SERVED:
+        raise NotFound
+    path = ASSETS / name
+    return file_of(path.read_bytes(), TYPES[path.suffix])
+
+
+def _page(service: str, heading: str, form: str, again: str) -> File:
+    shortest, longest = PASSWORD_LENGTH
+    text = PAGE.format(
+        service=html.escape(service),
+        heading=heading,
+        form=form.format(shortest=shortest, longest=longest),
+        again=again,
+    )
+    return file_of(text.encode(), b"text/html; charset=utf-8", HEADERS)
+
+
+def page_endpoints(service: str) -> list[Endpoint]:
+    pages = AccountPages(
+        _page(service, "Confirm your e-mail address", CONFIRM, "resend-confirmation"),
+        _page(service, "Set a new password", RESET, "request-password-reset"),
+    )
+    served = (
+        ("/account/confirm", "account.confirm", pages.confirm, "The page that confirms an address"),
+        ("/account/reset", "account.reset", pages.reset, "The page that sets a password"),
+        ("/account/assets/{name}", "account.asset", pages.asset, "What the pages are made of"),
+    )
+    return [
+        Endpoint(
+            method="GET",
+            path=path,
+            run=run,
+            policy=PUBLIC,
+            limit=UNLIMITED,
+            area="B",
+            operation=operation,
+            tag="account",
+            summary=summary,
+            shown=(Shown(200, "other"),),
+        )
+        for path, operation, run, summary in served
+    ]

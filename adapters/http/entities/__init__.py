@@ -1,0 +1,1 @@
+"""Endpoints of area B, made for every entity of the registry."""

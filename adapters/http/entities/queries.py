@@ -1,0 +1,98 @@
+"""What a list or a read of one entity may be asked for, by whom, and how the description tells of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from adapters.http.request.endpoint import Parameter
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.cursors import write_cursor
+from domain.entities.query.parameters import Parameter as Taken
+from domain.entities.query.parameters import (
+    export_parameters_of,
+    history_parameters_of,
+    parameters_of,
+    view_parameters_of,
+)
+from domain.entities.query.query import Hidden, Parameters, Query, View, entities_read
+from domain.entities.query.read_query import read_export, read_history, read_query, read_view
+from domain.entities.visibility import hidden_from
+from domain.scope import Caller
+
+NOTHING: Hidden = frozenset()
+REMEMBERED = 2_048
+LONGEST_REMEMBERED = 500
+
+
+@dataclass(frozen=True)
+class Asking:
+    model: EntityModel
+    registry: Registry
+
+    def query(self, caller: Caller, parameters: Parameters) -> Query:
+        query = _query(self.model, self.registry, self._hidden_from(caller), parameters)
+        self._ensure_may_see(caller, query, query.view)
+        return query
+
+    def view(self, caller: Caller, parameters: Parameters) -> View:
+        view = read_view(self.model, self.registry, self._hidden_from(caller), parameters)
+        self._ensure_may_see(caller, view, view)
+        return view
+
+    def export(self, caller: Caller, parameters: Parameters) -> Query:
+        query = read_export(self.model, self.registry, self._hidden_from(caller), parameters)
+        self._ensure_may_see(caller, query, query.view)
+        return query
+
+    def history(self, caller: Caller, parameters: Parameters) -> Query:
+        query = read_history(self.model, self.registry, self._hidden_from(caller), parameters)
+        self._ensure_may_see(caller, query, query.view)
+        return query
+
+    @cached_property
+    def _has_guards(self) -> bool:
+        return any(one.guard.read is not None for model in self.registry for one in model.fields)
+
+    def _hidden_from(self, caller: Caller) -> Hidden:
+        return hidden_from(self.registry, caller.permissions) if self._has_guards else NOTHING
+
+    def _ensure_may_see(self, caller: Caller, asked: Query | View, view: View) -> None:
+        """Related rows need read on their own entity; deleted ones need what deleting them needs."""
+        for plural in entities_read(self.model, self.registry, asked):
+            caller.ensure_may(self.registry[plural].permission("read"))
+        if view.include_deleted:
+            caller.ensure_may(self.model.permission("delete"))
+
+    def view_parameters(self) -> tuple[Parameter, ...]:
+        return self._described(view_parameters_of(self.model, self.registry, NOTHING))
+
+    def page_parameters(self) -> tuple[Parameter, ...]:
+        return self._described(parameters_of(self.model, self.registry, NOTHING))
+
+    def export_parameters(self) -> tuple[Parameter, ...]:
+        return self._described(export_parameters_of(self.model, self.registry, NOTHING))
+
+    def history_parameters(self) -> tuple[Parameter, ...]:
+        return self._described(history_parameters_of(self.model, self.registry, NOTHING))
+
+    def _described(self, taken: Iterable[Taken]) -> tuple[Parameter, ...]:
+        return tuple(Parameter(one.name, one.schema, self._with_permission(one)) for one in taken)
+
+    def _with_permission(self, one: Taken) -> str:
+        needed = f" Needs `{self.model.permission('delete')}`." if one.name == "includeDeleted" else ""
+        return one.description + needed
+
+
+def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
+    """Short ones are remembered, as the same few are asked for all day; mistakes never are."""
+    pairs = tuple(parameters)
+    if sum(len(name) + len(text) for name, text in pairs) > LONGEST_REMEMBERED:
+        return read_query(model, registry, hidden, pairs)
+    return _remembered(model, registry, hidden, pairs)
+
+
+_remembered = lru_cache(REMEMBERED)(read_query)
+
+
+def cursor_after(query: Query, last: tuple[object, ...]) -> str:
+    return write_cursor(query.sort, last)

@@ -1,0 +1,1 @@
+"""Endpoints of area A, one file for each resource."""

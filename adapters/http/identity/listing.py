@@ -1,0 +1,16 @@
+"""The query parameters that area A's lists share, as they are described."""
+
+from adapters.http.request.endpoint import Parameter
+
+LIST_PARAMETERS = (
+    Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
+    Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
+    Parameter("search", {"type": "string"}, "Every word must occur."),
+    Parameter("sortBy", {"type": "string", "default": "createdAt"}, "A property's name."),
+    Parameter("sortDirection", {"type": "string", "enum": ["asc", "desc"], "default": "desc"}),
+)
+USER_PARAMETERS = (
+    *LIST_PARAMETERS,
+    Parameter("role", {"type": "string"}, "Only holders of the role of this name."),
+    Parameter("isActive", {"type": "boolean"}),
+)

@@ -1,0 +1,1 @@
+"""Endpoints and records for operators: health, metrics, access log, ``Server-Timing``."""

@@ -1,0 +1,130 @@
+"""``Server-Timing``: how long each stage of a request took. Put around the others only where a setting asks for it."""
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import datetime
+from time import perf_counter_ns
+from typing import Any
+
+from adapters.http.request.bearer import Security
+from adapters.http.request.door import Door
+from adapters.http.request.endpoint import Answer, Call, Endpoint
+from adapters.http.request.pipeline import Pipeline
+from application.throttle import Admitted, Throttle
+from domain.limits import Hit
+from domain.scope import Caller
+
+STAGES = ("door", "token", "limits", "body", "work", "database")
+"""In the order that they are named in. What belongs to no other is the door's."""
+
+NEVER = "/api/auth/"
+"""Where times would tell a stranger, or a guest of one tenant, what the answers keep to themselves."""
+
+
+class Watch:
+    """All of a request's time, each moment on one stage: entering a stage stops the one around it."""
+
+    __slots__ = ("_since", "_spent", "_stage", "is_shown")
+
+    def __init__(self) -> None:
+        self.is_shown = False
+        self._stage, self._since = STAGES[0], perf_counter_ns()
+        self._spent: dict[str, int] = {}
+
+    def turn(self, stage: str) -> str:
+        """The stage before."""
+        before, now = self._stage, perf_counter_ns()
+        self._spent[before] = self._spent.get(before, 0) + now - self._since
+        self._stage, self._since = stage, now
+        return before
+
+    def text(self) -> str:
+        """Milliseconds until now, cut to microseconds, so that the stages never add up to more than the total."""
+        self.turn(self._stage)
+        spent = [(stage, self._spent[stage]) for stage in STAGES if stage in self._spent]
+        return ", ".join(f"{name};dur={_milliseconds(took)}" for name, took in [*spent, ("total", _sum(spent))])
+
+
+def _sum(spent: list[tuple[str, int]]) -> int:
+    return sum(took for _, took in spent)
+
+
+def _milliseconds(nanoseconds: int) -> str:
+    microseconds = nanoseconds // 1_000
+    return f"{microseconds // 1_000}.{microseconds % 1_000:03}"
+
+
+_WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def on(stage: str) -> Iterator[None]:
+    """Outside a request, such as in the background, nothing is timed."""
+    watch = _WATCH.get()
+    if watch is None:
+        yield
+        return
+    before = watch.turn(stage)
+    try:
+        yield
+    finally:
+        watch.turn(before)
+
+
+class TimedDoor(Door):
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        watch = Watch()
+
+        async def timed_receive() -> Any:
+            with on("body"):
+                return await receive()
+
+        async def timed_send(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and watch.is_shown:
+                message["headers"] = [*message["headers"], (b"server-timing", watch.text().encode())]
+            await send(message)
+
+        before = _WATCH.set(watch)
+        try:
+            await super().__call__(scope, timed_receive, timed_send)
+        finally:
+            _WATCH.reset(before)
+
+
+class TimedSecurity(Security):
+    def caller(self, authorization: bytes | None, now: datetime) -> Caller:
+        with on("token"):
+            return super().caller(authorization, now)
+
+
+class TimedThrottle(Throttle):
+    async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
+        with on("limits"):
+            return await super().admit(hits, caller, instead)
+
+
+def timed_pipeline(pipeline: Pipeline) -> Pipeline:
+    throttle = pipeline.throttle
+    return replace(
+        pipeline,
+        security=TimedSecurity(pipeline.security.tokens),
+        throttle=TimedThrottle(throttle.admissions, throttle.database, throttle.enforced),
+    )
+
+
+def timed(endpoint: Endpoint) -> Endpoint:
+    """Its times are shown to those alone whom it let in: they have a token, and all that it asks for."""
+    if endpoint.policy.asks is None or endpoint.path.startswith(NEVER):
+        return endpoint
+    run = endpoint.run
+
+    async def timed_run(call: Call) -> Answer:
+        watch = _WATCH.get()
+        if watch is not None:
+            watch.is_shown = True
+        with on("work"):
+            return await run(call)
+
+    return replace(endpoint, run=timed_run)

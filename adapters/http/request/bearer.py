@@ -1,0 +1,57 @@
+"""Who is asking, read from the Authorization header."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from application.ports.identity.sessions import Tokens
+from domain.bounded_cache import Remembered
+from domain.errors import TokenInvalid, Unauthorized
+from domain.identity.tokens import Claims, caller_of
+from domain.scope import Caller
+
+REMEMBERED = 16 * 1024 * 1024
+"""Bytes of tokens; their callers take a few times as much."""
+
+
+class Verifying(Protocol):
+    @property
+    def tokens(self) -> Tokens: ...
+
+
+@dataclass(frozen=True)
+class Security:
+    """Remembers what verified claims came to, so that a token's next request does not build its caller again."""
+
+    tokens: Tokens
+    _callers: Remembered[str, tuple[Claims, Caller]] = field(default_factory=lambda: Remembered(REMEMBERED), repr=False)
+
+    def caller(self, authorization: bytes | None, now: datetime) -> Caller:
+        """Raises Unauthorized without a token, TokenInvalid or TokenExpired with a wrong one."""
+        token = bearer_token(authorization)
+        claims = self.tokens.read(token, now)
+        known = self._callers.get(token)
+        if known is not None and known[0] is claims:
+            return known[1]
+        return self._remember(token, claims, now)
+
+    def _remember(self, token: str, claims: Claims, now: datetime) -> Caller:
+        caller = caller_of(claims)
+        self._callers.drop_ended(now.timestamp())
+        self._callers.put(token, (claims, caller), len(token), claims.exp)
+        return caller
+
+
+def bearer_token(authorization: bytes | None) -> str:
+    if not authorization:
+        raise Unauthorized
+    scheme, _, token = authorization.partition(b" ")
+    if scheme.lower() != b"bearer":
+        raise Unauthorized("Send the access token as a Bearer token.")
+    try:
+        text = token.strip().decode("ascii")
+    except UnicodeDecodeError:
+        raise TokenInvalid from None
+    if not text:
+        raise TokenInvalid
+    return text

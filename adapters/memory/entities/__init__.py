@@ -1,0 +1,1 @@
+"""Ports of entities in dictionaries of one process."""

@@ -1,0 +1,199 @@
+"""Rows in bulk out of dictionaries and into them, held to the same contract as COPY."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import Enum
+from io import StringIO
+from uuid import UUID
+
+import msgspec
+
+from adapters.memory.entities.matching import without_case
+from adapters.memory.entities.reading import Reading
+from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
+from adapters.memory.entities.rows import Rows
+from adapters.memory.store import Access, Row
+from application.ports.entities.files import Loaded, Loading
+from application.ports.entities.records import Change, NewRow
+from domain.entities.csv_rows import Cells, quoted, read_rows
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.query.query import Path, Query
+from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, sentence
+from domain.errors import BadRequest, Conflict, FieldError
+from domain.scope import EveryTenant, OneTenant, Scope
+
+_TEXTS = (Kind.TEXT, Kind.CHOICE)
+
+
+@dataclass(frozen=True)
+class MemoryTransfers:
+    access: Access
+    registry: Registry
+    scope: Scope
+
+    async def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
+        reading = Reading(Rows(self.access.read().tables, self.registry, self.scope))
+        if form == "json":
+            rows = [bytes(reading.item(model, row, query.view)) for row in reading.all(model, query)]
+            yield b"[" + b",\n".join(rows) + (b"\n]\n" if rows else b"]\n")
+            return
+        is_every = isinstance(self.scope, EveryTenant)
+        columns = exported_columns(self.registry, model, query.view, shows_tenant=is_every)
+        if form == "csv":
+            yield (",".join(_named(one.name) for one in columns) + "\r\n").encode()
+        for row in reading.all(model, query):
+            cells = [_cell(one, reading.value(model, row, Path(one.steps, one.field.name)), form) for one in columns]
+            yield (",".join(cells) + ("\r\n" if form == "csv" else "\n")).encode()
+
+    async def count(self, model: EntityModel, query: Query, most: int) -> int:
+        reading = Reading(Rows(self.access.read().tables, self.registry, self.scope))
+        return min(most, len(reading.all(model, query)))
+
+    async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
+        if model.tenant_owned and not isinstance(self.scope, OneTenant):
+            raise BadRequest("Rows of tenants are written in one tenant at a time.")
+        text = b"".join([piece async for piece in rows]).decode()
+        async with self.access.write() as store:
+            records = MemoryRecords(store.tables, self.registry, self.scope)
+            return await _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
+
+
+def _named(name: str) -> str:
+    return quoted(name) if any(sign in name for sign in ',"\r\n') else name
+
+
+def _cell(one: Column, value: object, form: Form) -> str:
+    if value is None:
+        return ""
+    text = _text(one.field, value)
+    if form == "csv" and one.field.kind in _TEXTS:
+        text = escaped(text)
+    return quoted(text) if not text or any(sign in text for sign in ',"\r\n') else text
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """A row of a sheet, its values as the entity's struct holds them."""
+
+    number: int
+    id: UUID
+    given: str | None
+    refused: str | None
+    values: Mapping[str, object]
+
+
+@dataclass
+class _Load:
+    records: MemoryRecords
+    model: EntityModel
+    loading: Loading
+
+    async def run(self, rows: Iterator[Cells]) -> Loaded:
+        incoming = [self._incoming(cells) for cells in rows]
+        errors = list(self._errors(incoming))
+        wrong = {error.row for error in errors}
+        imported = 0
+        seen: set[object] = set()
+        for one in incoming:
+            if one.number not in wrong and self._is_first(one, seen):
+                imported += await self._store(one)
+        return Loaded(imported, len(incoming) - len(errors) - imported, errors)
+
+    def _incoming(self, cells: Cells) -> Incoming:
+        number, row_id, *rest = cells
+        upserted = self.loading.key is not None
+        given, refused = (rest[0], rest[1]) if upserted else (None, None)
+        fields = rest[2:] if upserted else rest
+        values = {one.name: _value(one, cell) for one, cell in zip(self.model.declared, fields, strict=True)}
+        return Incoming(int(number or 0), UUID(row_id or ""), given, refused, values)
+
+    def _errors(self, incoming: Sequence[Incoming]) -> Iterator[RowError]:
+        for one in incoming:
+            before = self._there(one)
+            if one.refused is not None and before is None:
+                yield RowError(one.number, one.refused)
+            elif missing := list(self._missing(one)):
+                yield RowError(one.number, sentence(missing))
+            elif before is not None and (broken := self._broken(one, before)):
+                yield RowError(one.number, sentence(broken))
+
+    def _missing(self, one: Incoming) -> Iterator[FieldError]:
+        for field in self.model.declared:
+            if field.reference is not None and not self._is_stored(field.reference.target, one.values[field.name]):
+                yield FieldError(field.wire, NO_SUCH_ROW)
+
+    def _is_stored(self, plural: str, row_id: object) -> bool:
+        return not isinstance(row_id, UUID) or self._rows.get(self.records.registry[plural], row_id) is not None
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.records.tables, self.records.registry, self.records.scope)
+
+    def _broken(self, one: Incoming, before: Row) -> list[FieldError]:
+        return self.model.broken_rules({**before, **self._changes(one)}, before)
+
+    def _there(self, one: Incoming) -> Row | None:
+        key = self._key(one.values)
+        if key is None:
+            return None
+        return next((row for row in self._rows.of(self.model) if self._key(row) == key), None)
+
+    def _key(self, values: Mapping[str, object]) -> object:
+        field = self.loading.key
+        if field is None or values[field.name] is None:
+            return None
+        folds = field.kind is Kind.TEXT and any(u.ignore_case and field.name in u.fields for u in self.model.unique)
+        return without_case(values[field.name]) if folds else values[field.name]
+
+    def _is_first(self, one: Incoming, seen: set[object]) -> bool:
+        key = self._key(one.values)
+        if key is None:
+            return True
+        is_first = key not in seen
+        seen.add(key)
+        return is_first
+
+    def _changes(self, one: Incoming) -> dict[str, object]:
+        given = one.given or ""
+        return {f.name: one.values[f.name] for n, f in enumerate(self.model.declared) if given[n : n + 1] == "1"}
+
+    async def _store(self, one: Incoming) -> bool:
+        before = self._there(one)
+        try:
+            if before is None:
+                await self.records.add(self.model, [NewRow(one.id, one.values)], self.loading.act)
+            else:
+                await self.records.change(self.model, [self._change(one, before)], self.loading.act)
+        except Conflict:
+            return False
+        return True
+
+    def _change(self, one: Incoming, before: Row) -> Change:
+        row_id = before["id"]
+        assert isinstance(row_id, UUID)
+        return Change(row_id, self._changes(one))
+
+
+def _value(one: FieldModel, cell: str | None) -> object:
+    if cell is None:
+        return None
+    value = Decimal(cell) if one.kind is Kind.DECIMAL else cell_value(one, cell)
+    if one.kind is Kind.TIMESTAMP:
+        return datetime.fromisoformat(cell)
+    return msgspec.convert(value, one.type)
+
+
+def _text(one: FieldModel, value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if isinstance(value, Decimal) and one.money is not None:
+        return f"{value:.{one.money.scale}f}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return repr(value).removesuffix(".0")
+    if isinstance(value, list):
+        return msgspec.json.encode(value).decode()
+    return str(value.value if isinstance(value, Enum) else value)

@@ -1,0 +1,23 @@
+"""First answers, kept in the transaction of what they tell of."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.memory.store import Access, KeptAnswer
+from application.ports.entities.idempotency import KEPT_FOR, Claim, Kept
+
+
+@dataclass(frozen=True)
+class MemoryKeptAnswers:
+    """Transactions are serial here: whoever claims second comes after the first."""
+
+    access: Access
+
+    async def claim(self, claim: Claim, now: datetime) -> Kept | None:
+        found = self.access.read().answers.get((claim.tenant_id, claim.user_id, claim.key))
+        return None if found is None or found.at <= now - KEPT_FOR else Kept(found.fingerprint, found.answer)
+
+    async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
+        async with self.access.write() as store:
+            kept = KeptAnswer(fingerprint=claim.fingerprint, answer=answer, at=now)
+            store.answers[claim.tenant_id, claim.user_id, claim.key] = kept

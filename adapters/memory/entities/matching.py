@@ -1,0 +1,67 @@
+"""What operators, words and orders mean, done to values: as PostgreSQL does it, so that both answer alike."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Any
+
+from domain.entities.declaration import EntityModel
+from domain.entities.query.operators import PARTS, ignores_case
+from domain.entities.query.query import Condition, Operator
+
+_HOLDS: Mapping[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: lambda held, value: bool(held == value),
+    Operator.NE: lambda held, value: bool(held != value),
+    Operator.GT: lambda held, value: bool(held > value),
+    Operator.GTE: lambda held, value: bool(held >= value),
+    Operator.LT: lambda held, value: bool(held < value),
+    Operator.LTE: lambda held, value: bool(held <= value),
+    Operator.IN: lambda held, values: held in values,
+    Operator.CONTAINS: lambda held, part: part in held,
+    Operator.STARTS_WITH: lambda held, part: bool(held.startswith(part)),
+    Operator.ENDS_WITH: lambda held, part: bool(held.endswith(part)),
+}
+_WITHOUT_CASE = PARTS | {Operator.EQ, Operator.NE, Operator.IN}
+
+
+def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -> bool:
+    """Of a null nothing holds but that it is one."""
+    one = model.by_name[condition.path.field]
+    held, value = plain(row[one.name]), condition.value
+    if condition.operator is Operator.IS_NULL:
+        return (held is None) == value
+    if held is None:
+        return False
+    if condition.operator in PARTS or (condition.operator in _WITHOUT_CASE and ignores_case(model, one)):
+        held, value = without_case(held), without_case(value)
+    return _HOLDS[condition.operator](held, value)
+
+
+def plain(value: object) -> object:
+    """A choice is its text."""
+    return value.value if isinstance(value, Enum) else value
+
+
+def without_case(value: Any) -> Any:
+    """Letter by letter, as the server does it: no letter becomes two, none looks at its neighbours."""
+    if isinstance(value, tuple):
+        return tuple(without_case(one) for one in value)
+    return value.lower() if value.isascii() else "".join(letter.lower()[0] for letter in value)
+
+
+def has_words(words: Iterable[str], texts: Iterable[object]) -> bool:
+    """Whether each word occurs in one of the texts."""
+    lowered = [without_case(text) for text in texts if text is not None]
+    return all(any(without_case(word) in text for text in lowered) for word in words)
+
+
+def place(value: object) -> tuple[bool, Any]:
+    """What values sort by: nulls are the largest."""
+    return (value is None, 0 if value is None else plain(value))
+
+
+def is_behind(values: Sequence[object], cursor: Sequence[object], descending: Sequence[bool]) -> bool:
+    """Whether a row with these sort values comes after the one that the cursor names."""
+    for value, start, is_descending in zip(values, cursor, descending, strict=True):
+        if place(value) != place(start):
+            return (place(value) > place(start)) is not is_descending
+    return False

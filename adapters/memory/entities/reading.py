@@ -1,0 +1,141 @@
+"""Reading rows of entities: what ``select`` asks of a server, done to dictionaries."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec import Raw
+
+from adapters.memory.entities.matching import has_words, holds, is_behind, place
+from adapters.memory.entities.row_json import Object, encoded, json_object
+from adapters.memory.entities.rows import Rows
+from adapters.memory.store import Row
+from application.ports.entities.records import RowPage, Stored
+from domain.entities.declaration import EntityModel
+from domain.entities.query.query import (
+    Condition,
+    Count,
+    Path,
+    Query,
+    SortKey,
+    View,
+    default_sort,
+    included,
+    parted,
+    searched,
+    shown,
+)
+from domain.scope import EveryTenant
+
+MANY = 100
+"""How many rows of a to-many relation an answer holds."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    rows: Rows
+
+    def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
+        row = self.rows.get(model, row_id, include_deleted=view.include_deleted)
+        if row is None:
+            return None
+        return Stored(row_id, _version(row), encoded(self._shown(model, row, view, ())))
+
+    def page(self, model: EntityModel, query: Query) -> RowPage:
+        found = self._ordered(model, self._found(model, query), query.sort)
+        rest = found[query.offset :]
+        if query.cursor is not None:
+            rest = [row for row in found if self._is_behind(model, row, query)]
+        page, has_next = rest[: query.page_size], len(rest) > query.page_size
+        is_told = query.cursor is None and not has_next and (bool(page) or not query.offset)
+        return RowPage(
+            items=encoded([self._shown(model, row, query.view, ()) for row in page]),
+            length=len(page),
+            total=None if query.count is Count.NONE else len(found),
+            has_next=has_next,
+            total_is_estimate=query.count is Count.ESTIMATED and not is_told,
+            last=self._values(model, page[-1], query.sort) if has_next else None,
+        )
+
+    def all(self, model: EntityModel, query: Query) -> list[Row]:
+        """Every row of the query in its order, whatever the size of a page."""
+        return self._ordered(model, self._found(model, query), query.sort)
+
+    def item(self, model: EntityModel, row: Row, view: View) -> Raw:
+        return encoded(self._shown(model, row, view, ()))
+
+    def value(self, model: EntityModel, row: Row, path: Path) -> object:
+        """None, too, where a relation on the way is missing."""
+        return self._value(model, row, path)
+
+    def _found(self, model: EntityModel, query: Query) -> list[Row]:
+        fields = searched(model, query.view.hidden)
+        rows = self.rows.of(model, include_deleted=query.view.include_deleted)
+        return [
+            row
+            for row in rows
+            if self._holds(model, row, query.where, 0) and has_words(query.search, [row[name] for name in fields])
+        ]
+
+    def _holds(self, model: EntityModel, row: Row, conditions: Iterable[Condition], depth: int) -> bool:
+        """All conditions by way of one relation are about one row at its end."""
+        here, beyond = parted(conditions, depth)
+        return all(holds(model, row, one) for one in here) and all(
+            any(
+                self._holds(self._target(model, step), far, further, depth + 1)
+                for far in self._related(model, row, step)
+            )
+            for step, further in beyond.items()
+        )
+
+    def _ordered(self, model: EntityModel, rows: Iterable[Row], sort: Sequence[SortKey]) -> list[Row]:
+        """Sorting keeps the order of what is equal: the last key goes first."""
+        ordered = list(rows)
+        for key in reversed(sort):
+            ordered.sort(key=lambda row: place(self._value(model, row, key.path)), reverse=key.descending)
+        return ordered
+
+    def _is_behind(self, model: EntityModel, row: Row, query: Query) -> bool:
+        assert query.cursor is not None
+        return is_behind(self._values(model, row, query.sort), query.cursor, [key.descending for key in query.sort])
+
+    def _values(self, model: EntityModel, row: Row, sort: Sequence[SortKey]) -> tuple[object, ...]:
+        return tuple(self._value(model, row, key.path) for key in sort)
+
+    def _value(self, model: EntityModel, row: Row, path: Path) -> object:
+        """None, too, where a relation on the way is missing."""
+        for step in path.steps:
+            related = self._related(model, row, step)
+            if not related:
+                return None
+            row, model = related[0], self._target(model, step)
+        return row[path.field]
+
+    def _shown(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
+        """A row's own fields, then what is included in it."""
+        is_every = isinstance(self.rows.scope, EveryTenant)
+        body = json_object(model, row, shown(model, view, steps), shows_tenant=is_every)
+        for step in included(view, steps):
+            body |= self._included(model, row, view, (*steps, step))
+        return body
+
+    def _included(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
+        name = steps[-1]
+        target, related = self._target(model, name), self._related(model, row, name)
+        if not model.relations[name].is_many:
+            return {name: self._shown(target, related[0], view, steps) if related else None}
+        ordered = self._ordered(target, related, default_sort(target, view.hidden))
+        items = [self._shown(target, one, view, steps) for one in ordered[:MANY]]
+        return {name: items, f"{name}HasMore": len(ordered) > MANY}
+
+    def _related(self, model: EntityModel, row: Row, step: str) -> list[Row]:
+        return self.rows.related(row, model.relations[step])
+
+    def _target(self, model: EntityModel, step: str) -> EntityModel:
+        return self.rows.registry.target(model.relations[step])
+
+
+def _version(row: Row) -> int:
+    version = row.get("version", 0)
+    assert isinstance(version, int)
+    return version

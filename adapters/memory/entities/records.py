@@ -1,0 +1,172 @@
+"""The rows of entities in dictionaries, held to the same contract as those of PostgreSQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from adapters.memory.entities.history import record
+from adapters.memory.entities.reading import Reading
+from adapters.memory.entities.removing import Removal
+from adapters.memory.entities.restoring import Restoring
+from adapters.memory.entities.rows import Rows
+from adapters.memory.entities.uniques import TAKEN, taken_rows
+from adapters.memory.store import Row, Tables
+from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import WHOLE, Query, View
+from domain.errors import BadRequest, Conflict, FieldError, NotFound, PreconditionFailed, ValidationError
+from domain.scope import OneTenant, Scope
+
+NO_SUCH_ROW = "refers to nothing that exists"
+
+
+@dataclass(frozen=True)
+class MemoryRecords:
+    """``tables`` are changed only when nothing of a call can fail any more."""
+
+    tables: Tables
+    registry: Registry
+    scope: Scope
+
+    async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
+        return Reading(self._rows).get(model, row_id, view)
+
+    async def page(self, model: EntityModel, query: Query) -> RowPage:
+        return Reading(self._rows).page(model, query)
+
+    async def current(
+        self,
+        model: EntityModel,
+        ids: Sequence[UUID],
+        *,
+        locked: bool = True,  # noqa: ARG002  # nobody else is here
+    ) -> dict[UUID, Current]:
+        self._ensure_one_tenant(model)
+        rows = {row_id: self._rows.get(model, row_id) for row_id in sorted(set(ids))}
+        return {row_id: _current(model, row) for row_id, row in rows.items() if row is not None}
+
+    async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
+        self._ensure_one_tenant(model)
+        made = [self._made(model, row, act) for row in rows]
+        self._ensure_references(model, made)
+        self._ensure_unique(model, made)
+        return self._put(model, made, [None] * len(made), act)
+
+    async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
+        self._ensure_one_tenant(model)
+        found = [self._rows.get(model, change.id) for change in changes]
+        sent = [dict(change.values) for change in changes]
+        owners = [{"tenant_id": self._tenant(model), **values} for values in sent]
+        self._ensure_references(model, owners)
+        _ensure_found(found)
+        before = [row for row in found if row is not None]
+        if any(change.version not in (None, row["version"]) for change, row in zip(changes, before, strict=True)):
+            raise PreconditionFailed
+        changed = [_changed(row, values, act) if values else row for row, values in zip(before, sent, strict=True)]
+        self._ensure_unique(model, changed)
+        return self._put(model, changed, before, act)
+
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+        self._ensure_one_tenant(model)
+        living = [row_id for row_id in dict.fromkeys(ids) if self._rows.get(model, row_id) is not None]
+        found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
+        if version is not None and any(row["version"] != version for row in found):
+            raise PreconditionFailed
+        Removal(self.tables, self.registry, act).remove(model, found, is_final=False)
+        return living
+
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+        self._ensure_one_tenant(model)
+        rows = {row_id: self._rows.get(model, row_id, include_deleted=True) for row_id in dict.fromkeys(ids)}
+        found = {row_id: row for row_id, row in rows.items() if row is not None}
+        if version is not None and any(row["version"] != version for row in found.values()):
+            raise PreconditionFailed
+        Removal(self.tables, self.registry, act).remove(model, list(found.values()), is_final=True)
+        return list(found)
+
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+        self._ensure_one_tenant(model)
+        row = self._rows.get(model, row_id, include_deleted=True)
+        if row is None:
+            raise NotFound
+        Restoring(self.tables, self.registry, act).restore(model, row)
+        stored = Reading(self._rows).get(model, row_id, WHOLE)
+        assert stored is not None
+        return stored
+
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.tables, self.registry, self.scope)
+
+    def _tenant(self, model: EntityModel) -> UUID | None:
+        return self.scope.id if model.tenant_owned and isinstance(self.scope, OneTenant) else None
+
+    def _ensure_one_tenant(self, model: EntityModel) -> None:
+        if model.tenant_owned and not isinstance(self.scope, OneTenant):
+            raise BadRequest("Rows of tenants are written in one tenant at a time.")
+
+    def _made(self, model: EntityModel, row: NewRow, act: Act) -> Row:
+        acted = {"created_at": act.at, "updated_at": act.at, "created_by": act.by, "updated_by": act.by}
+        own = {**acted, "is_deleted": False, "deleted_at": None, "deleted_by": None, "version": 1}
+        server = {one.name: own[one.name] for one in model.fields if one.name in own and one.server_owned}
+        declared = {one.name: row.values[one.name] for one in model.declared}
+        return {"id": row.id, "tenant_id": self._tenant(model), **declared, **server}
+
+    def _put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
+        table = self.tables.setdefault(model.table, {})
+        for old, row in zip(before, rows, strict=True):
+            if old is None or old["version"] != row["version"]:
+                record(self.tables, model, act, "created" if old is None else "changed", (old, row))
+        stored = [row["id"] for row in rows]
+        table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
+        answers = (Reading(self._rows).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID))
+        return [answer for answer in answers if answer is not None]
+
+    def _ensure_references(self, model: EntityModel, rows: Sequence[Row]) -> None:
+        """Of the fields that these rows have; a null refers to nothing."""
+        wrong = [
+            FieldError(named(one.wire, number, len(rows)), NO_SUCH_ROW)
+            for number, row in enumerate(rows)
+            for one in model.declared
+            if one.reference is not None and not self._is_there(one.reference.target, row.get(one.name))
+        ]
+        if wrong:
+            raise ValidationError(fields=wrong)
+
+    def _is_there(self, plural: str, row_id: object) -> bool:
+        return not isinstance(row_id, UUID) or self._rows.get(self.registry[plural], row_id) is not None
+
+    def _ensure_unique(self, model: EntityModel, rows: Sequence[Row]) -> None:
+        """Among the living rows as they are going to be."""
+        ids = {row["id"] for row in rows}
+        others = [row for row in self._rows.of(model) if row["id"] not in ids]
+        for unique in model.unique:
+            taken = list(taken_rows(model, unique, rows, others))
+            if taken:
+                wires = [model.by_name[name].wire for name in unique.fields]
+                fields = [FieldError(named(wire, number, len(rows)), TAKEN) for number in taken for wire in wires]
+                raise Conflict(f"{' and '.join(wires)}: {TAKEN}.", fields)
+
+
+def named(wire: str, number: int, count: int) -> str:
+    """A field of the n-th of so many rows; of one alone the field itself."""
+    return wire if count == 1 else f"items[{number}].{wire}"
+
+
+def _current(model: EntityModel, row: Row) -> Current:
+    version = row["version"]
+    assert isinstance(version, int)
+    return Current(version, {one.name: row[one.name] for one in model.declared})
+
+
+def _changed(row: Row, values: Row, act: Act) -> Row:
+    version = row["version"]
+    assert isinstance(version, int)
+    return {**row, **values, "updated_at": act.at, "updated_by": act.by, "version": version + 1}
+
+
+def _ensure_found(found: Sequence[Row | None]) -> None:
+    missing = [number for number, row in enumerate(found) if row is None]
+    if missing:
+        fields = [FieldError(named("id", number, len(found)), NotFound.sentence) for number in missing]
+        raise NotFound(fields=fields if len(found) > 1 else ())

@@ -1,0 +1,1 @@
+"""Ports of identity in dictionaries of one process."""

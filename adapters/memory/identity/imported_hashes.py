@@ -1,0 +1,14 @@
+"""Whether accounts are left whose imported hash has not been renewed."""
+
+from dataclasses import dataclass
+
+from adapters.memory.store import Access
+from application.ports.identity.imported_hashes import FOREIGN
+
+
+@dataclass(frozen=True)
+class MemoryImportedHashes:
+    access: Access
+
+    async def any_left(self) -> bool:
+        return any((user.password_hash or "").startswith(FOREIGN) for user in self.access.read().users.values())

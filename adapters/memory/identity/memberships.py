@@ -1,0 +1,71 @@
+"""Who is in which tenant, and the roles held there or as such."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from adapters.memory.store import Access, Joined, Store
+from domain.identity.users import Membership
+
+
+@dataclass(frozen=True)
+class MemoryMemberships:
+    access: Access
+
+    async def lock(self, user_id: UUID) -> None:
+        """Transactions are serial here."""
+
+    async def save(
+        self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
+    ) -> bool:
+        async with self.access.write() as store:
+            assert user_id in store.users
+            assert tenant_id in store.tenants
+            known = store.memberships.get((user_id, tenant_id))
+            store.memberships[user_id, tenant_id] = Joined(
+                user_id=user_id,
+                tenant_id=tenant_id,
+                is_default=known is not None and known.is_default,
+                joined_at=known.joined_at if known else at,
+                role_ids=tuple(dict.fromkeys(role_ids)),
+            )
+            if is_default or not any(one.is_default for one in _of(store, user_id)):
+                _move_default(store, user_id, tenant_id)
+            return known is None
+
+    async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
+        store = self.access.read()
+        tenant = store.tenants.get(tenant_id)
+        if tenant is None or tenant_id in store.deleted_tenants:
+            return None
+        return Membership(
+            tenant_id=tenant_id,
+            tenant_name=tenant.name,
+            tenant_is_active=tenant.is_active,
+            is_default=False,
+            joined_at=at,
+        )
+
+    async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
+        async with self.access.write() as store:
+            store.system_roles[user_id] = tuple(dict.fromkeys(role_ids))
+
+    async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
+        async with self.access.write() as store:
+            removed = store.memberships.pop((user_id, tenant_id), None)
+            left = sorted(_of(store, user_id), key=lambda one: (one.joined_at, one.tenant_id))
+            if removed is not None and removed.is_default and left:
+                _move_default(store, user_id, left[0].tenant_id)
+            return removed is not None
+
+
+def _of(store: Store, user_id: UUID) -> list[Joined]:
+    return [one for one in store.memberships.values() if one.user_id == user_id]
+
+
+def _move_default(store: Store, user_id: UUID, tenant_id: UUID) -> None:
+    for one in _of(store, user_id):
+        store.memberships[user_id, one.tenant_id] = replace(one, is_default=one.tenant_id == tenant_id)

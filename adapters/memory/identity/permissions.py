@@ -1,0 +1,21 @@
+"""The permissions that can be given beside those of served entities."""
+
+from dataclasses import dataclass
+
+from adapters.memory.store import Access
+from domain.errors import Conflict
+from domain.identity.permissions import Permission
+
+
+@dataclass(frozen=True)
+class MemoryPermissions:
+    access: Access
+
+    async def all(self) -> list[Permission]:
+        return sorted(self.access.read().permissions.values(), key=lambda one: one.name)
+
+    async def add(self, permission: Permission) -> None:
+        async with self.access.write() as store:
+            if any(one.name == permission.name for one in store.permissions.values()):
+                raise Conflict.on("name", "There is a permission of this name already.")
+            store.permissions[permission.id] = permission

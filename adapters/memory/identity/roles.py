@@ -1,0 +1,78 @@
+"""Roles of tenants and of the system."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from adapters.memory.store import Access, Store
+from application.ports.identity.users import ListedRole
+from domain.errors import Conflict
+from domain.identity.users import SUPER_ADMIN, Role
+from domain.scope import SYSTEM_TENANT_ID
+
+
+@dataclass(frozen=True)
+class MemoryRoles:
+    access: Access
+
+    async def visible(self, tenant_id: UUID) -> list[ListedRole]:
+        store = self.access.read()
+        roles = [role for role in store.roles.values() if role.tenant_id in (None, tenant_id)]
+        roles.sort(key=lambda role: (role.name, role.is_system))
+        return [ListedRole(role, _user_count(store, role.id, tenant_id)) for role in roles]
+
+    async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
+        roles = self.access.read().roles.values()
+        found = [role for role in roles if role.name in names and role.tenant_id in (None, tenant_id)]
+        return sorted(found, key=lambda role: (role.is_system, role.name))
+
+    async def by_id(self, role_id: UUID) -> Role | None:
+        return self.access.read().roles.get(role_id)
+
+    async def add(self, role: Role) -> None:
+        async with self.access.write() as store:
+            _ensure_name_is_free(store, role)
+            store.roles[role.id] = role
+
+    async def save(self, role: Role) -> None:
+        async with self.access.write() as store:
+            _ensure_name_is_free(store, role)
+            if role.id in store.roles:
+                store.roles[role.id] = role
+
+    async def remove(self, role_id: UUID) -> None:
+        async with self.access.write() as store:
+            in_tenants = any(role_id in one.role_ids for one in store.memberships.values())
+            if in_tenants or any(role_id in held for held in store.system_roles.values()):
+                raise Conflict("Somebody holds this role.")
+            store.roles.pop(role_id, None)
+
+    async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
+        store = self.access.read()
+        places = [(one.user_id, one.role_ids) for one in store.memberships.values()]
+        places += [(user_id, ()) for user_id in store.system_roles]
+        held = [frozenset((*here, *store.system_roles.get(user_id, ()))) for user_id, here in places]
+        sets: set[frozenset[UUID]] = {frozenset(), *(one - {role_id} for one in held if role_id in one)}
+        return [tuple(store.roles[other] for other in sorted(one)) for one in sorted(sets, key=sorted)]
+
+    async def lock_super_admins(self) -> list[UUID]:
+        """Transactions are serial here: there is nobody to lock out."""
+        store = self.access.read()
+        shipped = {role.id for role in store.roles.values() if role.is_system and role.name == SUPER_ADMIN}
+        holders = [user_id for user_id, held in store.system_roles.items() if shipped.intersection(held)]
+        return sorted(user_id for user_id in holders if store.users[user_id].is_active)
+
+
+def _user_count(store: Store, role_id: UUID, tenant_id: UUID) -> int:
+    """Each user once; what is held as such counts in ``system``."""
+    here = [one for one in store.memberships.values() if one.tenant_id == tenant_id]
+    holders = {one.user_id for one in here if role_id in one.role_ids}
+    if tenant_id == SYSTEM_TENANT_ID:
+        holders |= {user_id for user_id, held in store.system_roles.items() if role_id in held}
+    return len(holders)
+
+
+def _ensure_name_is_free(store: Store, role: Role) -> None:
+    rivals = [one for one in store.roles.values() if one.tenant_id in (None, role.tenant_id)]
+    if any(one.id != role.id and one.name.lower() == role.name.lower() for one in rivals):
+        raise Conflict.on("name", "There is a role of this name already.")

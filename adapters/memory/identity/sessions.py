@@ -1,0 +1,70 @@
+"""Sessions, one row each whatever their age."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from adapters.memory.audit import note
+from adapters.memory.identity.attempts import forgive
+from adapters.memory.identity.users import living_sessions, standing_in
+from adapters.memory.store import Access
+from application.ports.clock import Ids
+from application.ports.identity.sessions import Entry
+from domain.identity.sessions import Lifetimes, Session, is_expired
+from domain.identity.users import Standing
+from domain.scope import SYSTEM_TENANT_ID
+
+
+@dataclass(frozen=True)
+class MemorySessions:
+    access: Access
+    ids: Ids
+
+    async def by_id(self, session_id: UUID) -> Session | None:
+        return self.access.read().sessions.get(session_id)
+
+    async def with_standing(self, session_id: UUID) -> tuple[Session, Standing] | None:
+        store = self.access.read()
+        session = store.sessions.get(session_id)
+        standing = standing_in(store, session.user_id) if session else None
+        return (session, standing) if session and standing else None
+
+    async def begin(self, entry: Entry) -> bool:
+        seen, renewed, session = entry.proven.standing.user, entry.proven.renewed, entry.session
+        async with self.access.write() as store:
+            user = store.users.get(seen.id)
+            proof = "password_set_at" if entry.proven.by_password else "email_proved"
+            if user is None or getattr(user, proof) != getattr(seen, proof):
+                return False
+            stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
+            store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)
+            if entry.forgiven is not None:
+                forgive(store, user.email_key, entry.forgiven, session.created_at)
+            store.sessions[session.id] = session
+            note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), entry.line)
+        return True
+
+    async def rotate(self, session: Session, seen: int) -> bool:
+        async with self.access.write() as store:
+            stored = store.sessions.get(session.id)
+            if stored is None or stored.ended_at is not None or stored.counter != seen:
+                return False
+            store.sessions[session.id] = replace(
+                stored, counter=session.counter, tenant_id=session.tenant_id, rotated_at=session.rotated_at
+            )
+            return True
+
+    async def end(self, session_id: UUID, at: datetime) -> bool:
+        async with self.access.write() as store:
+            session = store.sessions.get(session_id)
+            if session is None or session.ended_at is not None:
+                return False
+            store.sessions[session_id] = replace(session, ended_at=at)
+            return True
+
+    async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
+        open_ones = living_sessions(self.access.read(), user_id)
+        living = [one for one in open_ones if not is_expired(one, now, lifetimes)]
+        return sorted(living, key=lambda one: (one.rotated_at, one.id), reverse=True)

@@ -1,0 +1,45 @@
+"""Which identity at a social provider belongs to which user; and providers that know the tokens they are told."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from adapters.memory.store import Access, Linked
+from application.ports.identity.social import SocialIdentity
+from domain.errors import ServiceUnavailable
+
+
+@dataclass(frozen=True)
+class MemorySocialIdentities:
+    access: Access
+
+    async def user_of(self, provider: str, subject: str) -> UUID | None:
+        linked = self.access.read().social.get((provider, subject))
+        return linked.user_id if linked else None
+
+    async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
+        async with self.access.write() as store:
+            if (provider, subject) in store.social:
+                return False
+            store.social[provider, subject] = Linked(user_id, at)
+            return True
+
+    async def unlink_all(self, user_id: UUID) -> None:
+        async with self.access.write() as store:
+            store.social = {key: one for key, one in store.social.items() if one.user_id != user_id}
+
+
+@dataclass(frozen=True)
+class MemorySocialProviders:
+    """``tokens`` says whose each is; a provider among ``away`` answers nobody."""
+
+    names: Collection[str]
+    tokens: Mapping[str, SocialIdentity] = field(default_factory=dict)
+    away: Collection[str] = ()
+
+    async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
+        if provider in self.away:
+            raise ServiceUnavailable
+        found = self.tokens.get(access_token)
+        return found if found is not None and found.provider == provider else None

@@ -1,0 +1,57 @@
+"""Tenants; a deleted one is kept for what refers to it, and found by nothing."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from adapters.memory.listing import has_words, page_of
+from adapters.memory.store import Access, Store
+from application.ports.identity.listing import Listing
+from domain.errors import Conflict
+from domain.identity.tenants import Tenant
+
+
+@dataclass(frozen=True)
+class MemoryTenants:
+    access: Access
+
+    async def by_id(self, tenant_id: UUID) -> Tenant | None:
+        store = self.access.read()
+        return None if tenant_id in store.deleted_tenants else store.tenants.get(tenant_id)
+
+    async def by_identifier(self, identifier: str) -> Tenant | None:
+        return next((one for one in _living(self.access.read()) if one.identifier == identifier), None)
+
+    async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
+        found = [one for one in _living(self.access.read()) if _is_listed(one, listing)]
+        return page_of(found, listing, lambda one: one), len(found)
+
+    async def add(self, tenant: Tenant) -> None:
+        async with self.access.write() as store:
+            _ensure_identifier_is_free(store, tenant)
+            store.tenants[tenant.id] = tenant
+
+    async def save(self, tenant: Tenant) -> None:
+        async with self.access.write() as store:
+            if tenant.id in store.tenants and tenant.id not in store.deleted_tenants:
+                _ensure_identifier_is_free(store, tenant)
+                store.tenants[tenant.id] = tenant
+
+    async def remove(self, tenant_id: UUID, at: datetime) -> None:
+        async with self.access.write() as store:
+            if tenant_id in store.tenants:
+                store.deleted_tenants.setdefault(tenant_id, at)
+
+
+def _living(store: Store) -> list[Tenant]:
+    return [one for one in store.tenants.values() if one.id not in store.deleted_tenants]
+
+
+def _is_listed(tenant: Tenant, listing: Listing) -> bool:
+    is_wanted = listing.is_active is None or tenant.is_active == listing.is_active
+    return is_wanted and has_words(listing.search, (tenant.name, tenant.identifier, tenant.domain))
+
+
+def _ensure_identifier_is_free(store: Store, tenant: Tenant) -> None:
+    if any(one.identifier == tenant.identifier and one.id != tenant.id for one in _living(store)):
+        raise Conflict.on("identifier", "There is a tenant with this identifier already.")

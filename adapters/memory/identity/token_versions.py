@@ -1,0 +1,26 @@
+"""Counts that only rise."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.memory.store import Access
+from domain.identity.token_versions import at_issue
+
+
+@dataclass(frozen=True)
+class MemoryRevocationCounts:
+    access: Access
+
+    async def of(self, subjects: Sequence[str]) -> dict[str, int]:
+        return at_issue(subjects, self.access.read().counts)
+
+    async def raise_all(self, subjects: Sequence[str]) -> Mapping[str, int]:
+        async with self.access.write() as store:
+            raised = {subject: store.counts.get(subject, 0) + 1 for subject in subjects}
+            store.counts.update(raised)
+            return raised
+
+    async def end(self, subjects: Sequence[str], at: datetime) -> None:
+        async with self.access.write() as store:
+            store.ended_counts.update(dict.fromkeys(subjects, at))

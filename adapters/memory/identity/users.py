@@ -1,0 +1,144 @@
+"""Accounts, and what each of them may do."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import asdict, replace
+
+from adapters.memory.listing import has_words, page_of
+from adapters.memory.store import Access, Joined, Store
+from application.ports.identity.listing import Listing
+from application.ports.identity.users import ListedUser
+from domain.errors import Conflict
+from domain.identity.sessions import Session
+from domain.identity.token_versions import grants_subject, role_subject, tenant_subject, user_subject
+from domain.identity.users import Membership, Role, Standing, User
+
+
+@dataclass(frozen=True)
+class MemoryUsers:
+    access: Access
+
+    async def standing(self, user_id: UUID) -> Standing | None:
+        return standing_in(self.access.read(), user_id)
+
+    async def standing_by_email(self, email_key: str) -> Standing | None:
+        store = self.access.read()
+        user = _by_email(store, email_key)
+        return standing_in(store, user.id) if user else None
+
+    async def add(self, user: User) -> None:
+        async with self.access.write() as store:
+            _ensure_email_is_free(store, user)
+            store.users[user.id] = user
+
+    async def save(self, user: User, before: User) -> None:
+        async with self.access.write() as store:
+            _ensure_email_is_free(store, user)
+            stored = store.users.get(user.id)
+            if stored is not None:
+                store.users[user.id] = replace(stored, **_changes(before, user))
+                _end_tokens(store, user)
+
+    async def remove(self, user_id: UUID) -> None:
+        async with self.access.write() as store:
+            store.users.pop(user_id, None)
+            store.system_roles.pop(user_id, None)
+            store.memberships = {key: one for key, one in store.memberships.items() if one.user_id != user_id}
+            store.sessions = {key: one for key, one in store.sessions.items() if one.user_id != user_id}
+            tokens = store.one_time_tokens.items()
+            store.one_time_tokens = {key: one for key, one in tokens if key[0] != user_id}
+            store.social = {key: one for key, one in store.social.items() if one.user_id != user_id}
+
+    async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
+        store = self.access.read()
+        tenant_id = listing.tenant_id
+        listed = [ListedUser(user, _role_names(store, user.id, tenant_id)) for user in store.users.values()]
+        found = [one for one in listed if _is_listed(store, one, listing)]
+        return page_of(found, listing, lambda one: one.user), len(found)
+
+    async def end_sessions(self, user_id: UUID, at: datetime) -> None:
+        async with self.access.write() as store:
+            for session in living_sessions(store, user_id):
+                store.sessions[session.id] = replace(session, ended_at=at)
+
+
+def _changes(before: User, user: User) -> dict[str, Any]:
+    return {name: value for name, value in asdict(user).items() if value != getattr(before, name)}
+
+
+def _end_tokens(store: Store, user: User) -> None:
+    for key, one in store.one_time_tokens.items():
+        if key[0] == user.id and one.token.email_key != user.email_key:
+            store.one_time_tokens[key] = replace(one, used_at=user.updated_at)
+
+
+def standing_in(store: Store, user_id: UUID) -> Standing | None:
+    user = store.users.get(user_id)
+    if user is None:
+        return None
+    joined = [one for one in store.memberships.values() if one.user_id == user_id]
+    memberships = [_membership(store, one) for one in joined if one.tenant_id not in store.deleted_tenants]
+    memberships.sort(key=lambda one: (one.joined_at, one.tenant_id))
+    roles = _roles(store, store.system_roles.get(user_id, ()))
+    held = [*roles, *(role for membership in memberships for role in membership.roles)]
+    subjects = [
+        user_subject(user_id),
+        grants_subject(user_id),
+        *(tenant_subject(membership.tenant_id) for membership in memberships),
+        *(role_subject(role.id) for role in held),
+    ]
+    counts = {subject: store.counts[subject] for subject in subjects if subject in store.counts}
+    return Standing(user=user, memberships=tuple(memberships), roles=roles, counts=counts)
+
+
+def living_sessions(store: Store, user_id: UUID) -> list[Session]:
+    return [one for one in store.sessions.values() if one.user_id == user_id and one.ended_at is None]
+
+
+def _membership(store: Store, joined: Joined) -> Membership:
+    tenant = store.tenants[joined.tenant_id]
+    return Membership(
+        tenant_id=tenant.id,
+        tenant_name=tenant.name,
+        tenant_is_active=tenant.is_active,
+        is_default=joined.is_default,
+        joined_at=joined.joined_at,
+        roles=_roles(store, joined.role_ids),
+    )
+
+
+def _roles(store: Store, role_ids: tuple[UUID, ...]) -> tuple[Role, ...]:
+    roles = [store.roles[role_id] for role_id in role_ids]
+    return tuple(sorted(roles, key=lambda role: (role.name, role.id)))
+
+
+def _by_email(store: Store, email_key: str) -> User | None:
+    return next((user for user in store.users.values() if user.email_key == email_key), None)
+
+
+def _ensure_email_is_free(store: Store, user: User) -> None:
+    other = _by_email(store, user.email_key)
+    if other is not None and other.id != user.id:
+        raise Conflict.on("email", "There is an account with this address already.")
+
+
+def _role_names(store: Store, user_id: UUID, tenant_id: UUID | None) -> tuple[str, ...]:
+    if tenant_id is None:
+        held = store.system_roles.get(user_id, ())
+    else:
+        joined = store.memberships.get((user_id, tenant_id))
+        held = joined.role_ids if joined else ()
+    return tuple(role.name for role in _roles(store, held))
+
+
+def _is_listed(store: Store, one: ListedUser, listing: Listing) -> bool:
+    user = one.user
+    return (
+        (listing.tenant_id is None or (user.id, listing.tenant_id) in store.memberships)
+        and (listing.role is None or listing.role in one.roles)
+        and (listing.is_active is None or user.is_active == listing.is_active)
+        and has_words(listing.search, (user.full_name, user.email))
+    )

@@ -1,0 +1,1 @@
+"""COPY of rows out to files and in from them."""

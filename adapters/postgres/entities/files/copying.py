@@ -1,0 +1,164 @@
+"""Rows of entities in bulk: out by COPY, and in by COPY to a temporary table and one write from there."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.files import copy_text
+from adapters.postgres.entities.files.loading import Load
+from adapters.postgres.entities.reading.select import page_shape, values_of
+from application.ports.entities.files import Loaded, Loading
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import Query
+from domain.entities.sheets import Form
+from domain.errors import BadRequest
+from domain.scope import OneTenant, Scope
+
+PLACES = 4
+"""Pieces that wait for a client; when they are taken the database waits too."""
+
+ENOUGH = 128 * 1024
+
+LONGEST = 6 * 3600.0
+"""Seconds for a whole file, however slowly the client reads: longer than a client is waited for."""
+
+Put = Callable[[bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTransfers:
+    connection: ServiceConnection
+    registry: Registry
+    scope: Scope
+
+    async def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
+        waiting: asyncio.Queue[bytes | None] = asyncio.Queue(PLACES)
+        copying = asyncio.create_task(self._copy(model, query, form, waiting))
+        try:
+            while (piece := await waiting.get()) is not None:
+                yield piece
+            await copying
+        finally:
+            if not copying.done():
+                await self._break_off(copying)
+
+    async def _break_off(self, copying: "asyncio.Task[None]") -> None:
+        """Tells the server to stop. In the middle of a copy a connection cannot be trusted with another statement."""
+        copying.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await copying
+        self.connection.terminate()
+
+    async def count(self, model: EntityModel, query: Query, most: int) -> int:
+        text = copy_text.counting_text(self.registry, model, page_shape(self.scope, query))
+        return int(await self.connection.fetchval(text, *values_of(self.scope, model, query), most, timeout=LONGEST))
+
+    async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
+        if model.tenant_owned and not isinstance(self.scope, OneTenant):
+            raise BadRequest("Rows of tenants are written in one tenant at a time.")
+        tenant = self.scope.id if isinstance(self.scope, OneTenant) and model.tenant_owned else None
+        return await Load(self.connection, self.registry, model, tenant, loading).run(rows)
+
+    async def _copy(self, model: EntityModel, query: Query, form: Form, waiting: "asyncio.Queue[bytes | None]") -> None:
+        """What has no end has failed: the reader of the queue awaits this task when it sees the None."""
+        text, options = _statement(self.registry, model, query, (self.scope, form))
+        pieces = _FRAMES[form](waiting.put)
+        values = values_of(self.scope, model, query)
+        try:
+            await self.connection.execute(_planning(query))
+            await self.connection.copy_from_query(
+                text, *values, output=pieces.take, timeout=LONGEST, format="csv", **options
+            )
+            await pieces.end()
+        except Exception:
+            await waiting.put(None)
+            raise
+        await waiting.put(None)
+
+
+def _planning(query: Query) -> str:
+    """For the transaction: one process for one file, and its rows in the order of an index where all are asked for,
+    so that the first one leaves at once."""
+    in_order = "" if query.where or query.search else "; SET LOCAL enable_sort = off"
+    return f"SET LOCAL max_parallel_workers_per_gather = 0{in_order}"
+
+
+def _statement(
+    registry: Registry, model: EntityModel, query: Query, how: tuple[Scope, Form]
+) -> tuple[str, dict[str, Any]]:
+    """JSON travels as CSV whose signs never stand in it, so that the server leaves it as it is."""
+    scope, form = how
+    shape = page_shape(scope, query)
+    if form == "json":
+        return copy_text.json_text(registry, model, shape), {"delimiter": "\x01", "quote": "\x02"}
+    return copy_text.cells_text(registry, model, shape, is_escaped=form == "csv"), {"header": form == "csv"}
+
+
+class _Plain:
+    """The first piece goes on at once, further ones when they are worth the way."""
+
+    def __init__(self, put: Put) -> None:
+        self._put = put
+        self._held: list[bytes] = []
+        self._size = self._enough = 0
+
+    async def take(self, piece: bytes) -> None:
+        self._held.append(piece)
+        self._size += len(piece)
+        if self._size > self._enough:
+            await self._go()
+            self._enough = ENOUGH
+
+    async def end(self) -> None:
+        await self._go()
+        if rest := self._last():
+            await self._put(rest)
+
+    async def _go(self) -> None:
+        held, self._held, self._size = self._held, [], 0
+        if held:
+            await self._put(self._made(b"".join(held)))
+
+    def _made(self, piece: bytes) -> bytes:
+        return piece
+
+    def _last(self) -> bytes:
+        return b""
+
+
+class _Csv(_Plain):
+    """The server ends lines with a line feed, RFC 4180 with two signs: outside of quotes."""
+
+    def __init__(self, put: Put) -> None:
+        super().__init__(put)
+        self._is_quoted = False
+
+    def _made(self, piece: bytes) -> bytes:
+        parts = piece.split(b'"')
+        for number in range(self._is_quoted, len(parts), 2):
+            parts[number] = parts[number].replace(b"\n", b"\r\n")
+        self._is_quoted ^= len(parts) % 2 == 0
+        return b'"'.join(parts)
+
+
+class _Json(_Plain):
+    """An array of the lines; none of them holds a line feed, so each one ends a row."""
+
+    def __init__(self, put: Put) -> None:
+        super().__init__(put)
+        self._before = b"["
+
+    def _made(self, piece: bytes) -> bytes:
+        ends = piece.endswith(b"\n")
+        rows = (piece[:-1] if ends else piece).replace(b"\n", b",\n")
+        before, self._before = self._before, b",\n" if ends else b""
+        return before + rows
+
+    def _last(self) -> bytes:
+        return b"[]\n" if self._before == b"[" else b"]\n"
+
+
+_FRAMES: dict[Form, Callable[[Put], _Plain]] = {"csv": _Csv, "json": _Json, "cells": _Plain}

@@ -1,0 +1,1 @@
+"""SELECT statements over entities, and the JSON made of their rows."""

@@ -1,0 +1,108 @@
+"""How the server would answer the usual queries of an entity, and which of their conditions no index serves."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from adapters.postgres.connection.codecs import set_codecs
+from adapters.postgres.entities.reading.json import quoted
+from adapters.postgres.entities.reading.select import page_shape, texts_of, values_of, window_of
+from adapters.postgres.schema.row_security import ROLE
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.read_query import read_query
+from domain.scope import OneTenant
+
+if TYPE_CHECKING:
+    Connection = asyncpg.Connection[asyncpg.Record]
+else:  # generic in its stubs alone
+    Connection = asyncpg.Connection
+
+SOMEBODY = OneTenant(UUID(int=0))
+SCANS = "rows in their order until the page is full: no index finds them"
+_ANY_VALUE = str(UUID(int=0))
+
+_KEYS = """
+SELECT ARRAY(SELECT pg_get_indexdef(indexrelid, n, true) FROM generate_series(1, indnkeyatts) n) AS keys
+FROM pg_index WHERE indrelid = to_regclass(quote_ident($1))
+"""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """``steps`` is the plan in words; ``scans`` says what is read where no index finds it, else None."""
+
+    asked: str
+    steps: tuple[str, ...]
+    scans: str | None
+
+
+async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
+    """By plural. As the service's role, which row-level security is part of, and for a tenant that has such rows."""
+    connection = await asyncpg.connect(url, server_settings={"role": ROLE, "jit": "off"})
+    try:
+        await set_codecs(connection)
+        return {model.plural: [one async for one in _plans(connection, registry, model)] for model in registry}
+    finally:
+        await connection.close()
+
+
+async def _plans(connection: Connection, registry: Registry, model: EntityModel) -> AsyncIterator[Planned]:
+    scope, keys = await _somebody(connection, model), await connection.fetch(_KEYS, model.table)
+    await connection.execute(f"SET tenantry.scope = '{scope.id}'")
+    for asked, needed in _usual(model):
+        query = read_query(model, registry, frozenset(), (*asked.items(), ("count", "none")))
+        text = texts_of(registry, model).page(page_shape(scope, query)).text
+        values = [*values_of(scope, model, query), *window_of(query)]
+        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *values)
+        steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
+        indexed = needed is None or any(_begins(row["keys"], [*_owner(model), needed.name]) for row in keys)
+        yield Planned(_name(asked), steps, None if indexed else SCANS)
+
+
+async def _somebody(connection: Connection, model: EntityModel) -> OneTenant:
+    await connection.execute("SET tenantry.scope = 'every'")
+    if not model.tenant_owned:
+        return SOMEBODY
+    found = await connection.fetchval(f"SELECT tenant_id FROM {quoted(model.table)} LIMIT 1")
+    return SOMEBODY if found is None else OneTenant(found)
+
+
+def _begins(keys: Sequence[str], wanted: Sequence[str]) -> bool:
+    """An expression, such as of a unique without case, is no column: row-level security keeps the index from it."""
+    return list(keys[: len(wanted)]) == list(wanted)
+
+
+def _owner(model: EntityModel) -> list[str]:
+    return ["tenant_id"] if model.tenant_owned else []
+
+
+def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], FieldModel | None]]:
+    """Parameters, and the field that an index should find."""
+    yield {}, None
+    if model.relations:
+        yield {"include": ",".join(model.relations)}, None
+    for one in model.fields:
+        if one.reference is not None:
+            yield {one.wire: _ANY_VALUE}, one
+    for unique in model.unique:
+        first = model.by_name[unique.fields[0]]
+        if len(unique.fields) == 1:
+            yield {f"{first.wire}.eq": _ANY_VALUE}, first
+    if model.declaration.search:
+        yield {"search": "word"}, model.by_name[model.declaration.search[0]]
+
+
+def _name(asked: Mapping[str, str]) -> str:
+    return "&".join(f"{name}={'…' if value == _ANY_VALUE else value}" for name, value in asked.items()) or "page 1"
+
+
+def _steps(plan: Mapping[str, Any]) -> Iterator[str]:
+    if "Relation Name" in plan or plan["Node Type"] == "Sort":
+        by = plan.get("Index Name") or plan.get("Relation Name") or ", ".join(plan.get("Sort Key", ()))
+        yield f"{plan['Node Type']} {by}"
+    for further in plan.get("Plans", ()):
+        yield from _steps(further)

@@ -1,0 +1,1 @@
+"""Ports of identity on PostgreSQL, one file for each group of tables."""

@@ -1,0 +1,68 @@
+"""Who belongs to which tenant, with which roles there, and which tenant is whose default."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from adapters.postgres.connection.connections import ServiceConnection
+from domain.identity.users import Membership
+
+_VISIT = """
+SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default
+FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
+_SET_SYSTEM_ROLES = """
+WITH gone AS (DELETE FROM user_roles WHERE user_id = $1 AND role_id <> ALL ($2))
+INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[]) given
+ON CONFLICT DO NOTHING"""
+_LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
+_ADD = """
+INSERT INTO memberships (tenant_id, user_id, is_default, joined_at)
+SELECT $1, $2, NOT EXISTS (SELECT FROM memberships WHERE user_id = $2 AND is_default), $3
+ON CONFLICT DO NOTHING RETURNING true"""
+_SET_ROLES = """
+WITH gone AS (DELETE FROM membership_roles WHERE tenant_id = $1 AND user_id = $2 AND role_id <> ALL ($3))
+INSERT INTO membership_roles (tenant_id, user_id, role_id) SELECT $1, $2, given FROM unnest($3::uuid[]) given
+ON CONFLICT DO NOTHING"""
+_UNMARK = "UPDATE memberships SET is_default = false WHERE user_id = $1 AND is_default AND tenant_id <> $2"
+_MARK = "UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = $2 AND NOT is_default"
+_REMOVE = "DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNING is_default"
+_MARK_OLDEST = """
+UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
+    (SELECT tenant_id FROM memberships WHERE user_id = $1 ORDER BY joined_at, tenant_id LIMIT 1)"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresMemberships:
+    """The user's row is locked first: one default at any time, whoever else changes memberships."""
+
+    connection: ServiceConnection
+
+    async def lock(self, user_id: UUID) -> None:
+        await self.connection.execute(_LOCK_USER, user_id)
+
+    async def save(
+        self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
+    ) -> bool:
+        await self.connection.execute(_LOCK_USER, user_id)
+        made = await self.connection.fetchval(_ADD, tenant_id, user_id, at)
+        await self.connection.execute(_SET_ROLES, tenant_id, user_id, list(role_ids))
+        if is_default:
+            await self.connection.execute(_UNMARK, user_id, tenant_id)
+            await self.connection.execute(_MARK, user_id, tenant_id)
+        return made is not None
+
+    async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
+        row = await self.connection.fetchrow(_VISIT, tenant_id)
+        return None if row is None else Membership(**row, joined_at=at)
+
+    async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
+        await self.connection.execute(_LOCK_USER, user_id)
+        await self.connection.execute(_SET_SYSTEM_ROLES, user_id, list(role_ids))
+
+    async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
+        await self.connection.execute(_LOCK_USER, user_id)
+        was_default = await self.connection.fetchval(_REMOVE, tenant_id, user_id)
+        if was_default:
+            await self.connection.execute(_MARK_OLDEST, user_id)
+        return was_default is not None

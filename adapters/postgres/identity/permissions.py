@@ -1,0 +1,25 @@
+"""The permissions that somebody listed; those of served entities list themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.failures import taken
+from domain.identity.permissions import Permission
+
+TAKEN: Mapping[str, tuple[str, str]] = {"uq_permissions_name": ("name", "This permission exists already.")}
+_ALL = "SELECT id, name, description, category FROM permissions ORDER BY name"
+_ADD = "INSERT INTO permissions (id, name, description, category) VALUES ($1, $2, $3, $4)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPermissions:
+    connection: ServiceConnection
+
+    async def all(self) -> list[Permission]:
+        return [Permission(**row) for row in await self.connection.fetch(_ALL)]
+
+    async def add(self, permission: Permission) -> None:
+        one = permission
+        with taken(TAKEN):
+            await self.connection.execute(_ADD, one.id, one.name, one.description, one.category)

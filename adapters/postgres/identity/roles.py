@@ -1,0 +1,114 @@
+"""Roles of tenants and of the system."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.failures import taken
+from adapters.postgres.schema.sql import without_case
+from application.ports.identity.users import ListedRole
+from domain.errors import Conflict
+from domain.identity.users import SUPER_ADMIN, Role
+from domain.scope import SYSTEM_TENANT_ID
+
+COLUMNS = "id, tenant_id, name, description, permissions"
+NAME_TAKEN = ("name", "There is a role of this name already.")
+TAKEN: Mapping[str, tuple[str, str]] = {"uq_roles_name": NAME_TAKEN}
+
+_VISIBLE = f"""
+SELECT {COLUMNS},
+    (SELECT count(*) FROM (
+        SELECT user_id FROM membership_roles h WHERE h.role_id = roles.id AND h.tenant_id = $1
+        UNION SELECT user_id FROM user_roles h WHERE h.role_id = roles.id AND $2) AS held) AS user_count
+FROM roles WHERE tenant_id = $1 OR tenant_id IS NULL ORDER BY name, tenant_id"""
+_BY_NAMES = f"""
+SELECT {COLUMNS} FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = ANY ($2)
+ORDER BY tenant_id IS NULL, name FOR KEY SHARE"""
+_BY_ID = f"SELECT {COLUMNS} FROM roles WHERE id = $1"
+_LOCK_NAME = f"SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || {without_case('$1::text')}, 0))"
+_SYSTEM_HAS = f"""
+SELECT EXISTS (SELECT FROM roles WHERE tenant_id IS NULL AND id <> $2
+               AND {without_case("name")} = {without_case("$1::text")})"""
+_ADD = f"INSERT INTO roles ({COLUMNS}) VALUES ($1, $2, $3, $4, $5)"
+_SAVE = "UPDATE roles SET name = $2, description = $3, permissions = $4 WHERE id = $1"
+_HELD_BESIDE = """
+WITH places AS (
+    SELECT tenant_id, user_id FROM membership_roles WHERE role_id = $1
+    UNION SELECT m.tenant_id, h.user_id FROM user_roles h JOIN memberships m ON m.user_id = h.user_id
+          WHERE h.role_id = $1
+    UNION SELECT NULL, user_id FROM user_roles WHERE role_id = $1)
+SELECT DISTINCT ARRAY(
+    SELECT role_id FROM membership_roles h WHERE h.tenant_id = p.tenant_id AND h.user_id = p.user_id
+    UNION SELECT role_id FROM user_roles h WHERE h.user_id = p.user_id
+    EXCEPT SELECT $1
+    ORDER BY 1) AS role_ids
+FROM places p ORDER BY role_ids"""
+_BY_IDS = f"SELECT {COLUMNS} FROM roles WHERE id = ANY ($1)"
+_LOCK_SUPER_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.super_admins', 0))"
+_SUPER_ADMINS = """
+SELECT u.id FROM users u JOIN user_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
+WHERE u.is_active AND r.tenant_id IS NULL AND r.name = $1 ORDER BY u.id"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRoles:
+    connection: ServiceConnection
+
+    async def visible(self, tenant_id: UUID) -> list[ListedRole]:
+        rows = await self.connection.fetch(_VISIBLE, tenant_id, tenant_id == SYSTEM_TENANT_ID)
+        return [ListedRole(_role(row), row["user_count"]) for row in rows]
+
+    async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
+        return [_role(row) for row in await self.connection.fetch(_BY_NAMES, tenant_id, list(names))]
+
+    async def by_id(self, role_id: UUID) -> Role | None:
+        row = await self.connection.fetchrow(_BY_ID, role_id)
+        return None if row is None else _role(row)
+
+    async def add(self, role: Role) -> None:
+        await self._ensure_free(role)
+        with taken(TAKEN):
+            await self.connection.execute(
+                _ADD, role.id, role.tenant_id, role.name, role.description, list(role.permissions)
+            )
+
+    async def save(self, role: Role) -> None:
+        await self._ensure_free(role)
+        with taken(TAKEN):
+            await self.connection.execute(_SAVE, role.id, role.name, role.description, list(role.permissions))
+
+    async def remove(self, role_id: UUID) -> None:
+        try:
+            await self.connection.execute("DELETE FROM roles WHERE id = $1", role_id)
+        except asyncpg.ForeignKeyViolationError:
+            raise Conflict("Somebody still holds this role.") from None
+
+    async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
+        sets = {tuple(row["role_ids"]) for row in await self.connection.fetch(_HELD_BESIDE, role_id)} | {()}
+        every = {other for one in sets for other in one}
+        roles = {row["id"]: _role(row) for row in await self.connection.fetch(_BY_IDS, list(every))}
+        return [tuple(roles[other] for other in one) for one in sorted(sets)]
+
+    async def lock_super_admins(self) -> list[UUID]:
+        """The lock comes first and alone, so that what is read is what the one before left."""
+        await self.connection.execute(_LOCK_SUPER_ADMINS)
+        return [row["id"] for row in await self.connection.fetch(_SUPER_ADMINS, SUPER_ADMIN)]
+
+    async def _ensure_free(self, role: Role) -> None:
+        """A tenant's role must not be taken for one of the system; what the system has, no index can see."""
+        await self.connection.execute(_LOCK_NAME, role.name)
+        if await self.connection.fetchval(_SYSTEM_HAS, role.name, role.id):
+            raise Conflict.on(*NAME_TAKEN)
+
+
+def _role(row: asyncpg.Record) -> Role:
+    return Role(
+        id=row["id"],
+        tenant_id=row["tenant_id"],
+        name=row["name"],
+        description=row["description"],
+        permissions=tuple(row["permissions"]),
+    )

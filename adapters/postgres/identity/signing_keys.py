@@ -1,0 +1,31 @@
+"""The service's keys, sealed before they come here."""
+
+from dataclasses import dataclass
+
+from msgspec.structs import astuple
+
+from adapters.postgres.connection.connections import ServiceConnection
+from domain.identity.signing_keys import SigningKey
+
+COLUMNS = SigningKey.__struct_fields__
+
+_ALL = f"SELECT {', '.join(COLUMNS)} FROM signing_keys ORDER BY active_from, kid"
+_ADD = f"INSERT INTO signing_keys ({', '.join(COLUMNS)}) VALUES ($1, $2, $3, $4, $5)"
+_ADD_FIRST = f"""
+INSERT INTO signing_keys ({", ".join(COLUMNS)}, is_first)
+SELECT $1, $2, $3, $4, $5, true WHERE NOT EXISTS (SELECT FROM signing_keys WHERE purpose = $5)
+ON CONFLICT (purpose) WHERE is_first DO NOTHING RETURNING true"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSigningKeys:
+    connection: ServiceConnection
+
+    async def all(self) -> list[SigningKey]:
+        return [SigningKey(**row) for row in await self.connection.fetch(_ALL)]
+
+    async def add_first(self, key: SigningKey) -> bool:
+        return bool(await self.connection.fetchval(_ADD_FIRST, *astuple(key)))
+
+    async def add(self, key: SigningKey) -> None:
+        await self.connection.execute(_ADD, *astuple(key))

@@ -1,0 +1,28 @@
+"""Which identity at a social provider belongs to which user."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from adapters.postgres.connection.connections import ServiceConnection
+
+_USER_OF = "SELECT user_id FROM social_identities WHERE provider = $1 AND subject = $2"
+_LINK = """
+INSERT INTO social_identities (provider, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING RETURNING true"""
+_UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSocialIdentities:
+    connection: ServiceConnection
+
+    async def user_of(self, provider: str, subject: str) -> UUID | None:
+        user_id: UUID | None = await self.connection.fetchval(_USER_OF, provider, subject)
+        return user_id
+
+    async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
+        return bool(await self.connection.fetchval(_LINK, provider, subject, user_id, at))
+
+    async def unlink_all(self, user_id: UUID) -> None:
+        await self.connection.execute(_UNLINK_ALL, user_id)

@@ -1,0 +1,19 @@
+"""Ids that may be used once."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.postgres.connection.connections import ServiceConnection
+
+_SPEND = """
+INSERT INTO spent_ids AS s (id, expires_at) VALUES ($1, $2)
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE s.expires_at <= $3
+RETURNING true"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSpentIds:
+    connection: ServiceConnection
+
+    async def spend(self, spent_id: str, until: datetime, now: datetime) -> bool:
+        return bool(await self.connection.fetchval(_SPEND, spent_id, until, now))

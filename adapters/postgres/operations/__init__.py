@@ -1,0 +1,1 @@
+"""Audit trail, outbox, token versions and retention on PostgreSQL."""

@@ -1,0 +1,58 @@
+"""The raised revocation counts that the shared copy may not know yet: a mark on the counts themselves."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import timedelta
+
+import asyncpg
+
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.row_security import ROLE
+
+PATIENCE = 1.0
+"""Seconds for each statement; later than that the lease that it serves is over anyway."""
+
+_DUE = """
+SELECT subject, count FROM revocation_counts WHERE raised_at < clock_timestamp() - $1::interval
+ORDER BY raised_at LIMIT $2"""
+_SETTLED = """
+WITH known AS (
+    SELECT c.subject FROM revocation_counts c
+    JOIN unnest($1::text[], $2::bigint[]) AS k (subject, count) ON k.subject = c.subject AND c.count <= k.count
+    WHERE c.raised_at IS NOT NULL ORDER BY c.subject FOR NO KEY UPDATE OF c SKIP LOCKED)
+UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts.subject = known.subject"""
+
+
+class PostgresRevocationOutbox:
+    """On a connection of its own: it must not wait behind requests that wait for the pool."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._in_use = asyncio.Lock()
+
+    async def due(self, age: float, most: int) -> dict[str, int]:
+        with translated():
+            async with self._in_use:
+                rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
+        return {row["subject"]: row["count"] for row in rows}
+
+    async def settled(self, counts: Mapping[str, int]) -> None:
+        with translated():
+            async with self._in_use:
+                await (await self._open()).execute(_SETTLED, list(counts), list(counts.values()))
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+
+    async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
+        """A connection that was cut off in the middle of a statement is not used again."""
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(
+                self._url,
+                timeout=PATIENCE,
+                command_timeout=PATIENCE,
+                server_settings={"application_name": "tenantry lease", "role": ROLE},
+            )
+        return self._connection

@@ -1,0 +1,31 @@
+"""Revocation counts: the truth that the shared memory copies."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from adapters.postgres.connection.connections import ServiceConnection
+
+_OF = "SELECT subject, count FROM revocation_counts WHERE subject = ANY ($1)"
+_RAISE = """
+INSERT INTO revocation_counts AS c (subject, count, raised_at)
+SELECT subject, 1, clock_timestamp() FROM unnest($1::text[]) subject
+ON CONFLICT (subject) DO UPDATE SET count = c.count + 1, raised_at = coalesce(c.raised_at, clock_timestamp())
+RETURNING subject, count"""
+_END = "UPDATE revocation_counts SET ended_at = $2 WHERE subject = ANY ($1)"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresRevocationCounts:
+    connection: ServiceConnection
+
+    async def of(self, subjects: Sequence[str]) -> dict[str, int]:
+        rows = await self.connection.fetch(_OF, list(subjects))
+        return {**dict.fromkeys(subjects, 0), **{row["subject"]: row["count"] for row in rows}}
+
+    async def raise_all(self, subjects: Sequence[str]) -> Mapping[str, int]:
+        rows = await self.connection.fetch(_RAISE, sorted(set(subjects)))
+        return {row["subject"]: row["count"] for row in rows}
+
+    async def end(self, subjects: Sequence[str], at: datetime) -> None:
+        await self.connection.execute(_END, list(subjects), at)

@@ -1,0 +1,44 @@
+"""Many rows of an entity written at once, all or none; each failing item is named by its place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from uuid import UUID
+
+from application.entities.writing import Write, Writing, Written
+from application.ports.clock import Ids
+from application.ports.entities.records import Change, NewRow, Stored
+from domain.entities.declaration import EntityModel
+from domain.errors import Error, FieldError, NotFound
+
+
+@dataclass(frozen=True)
+class Batches:
+    writing: Writing
+    ids: Ids
+
+    async def create(
+        self, write: Write, model: EntityModel, items: Sequence[Mapping[str, object]]
+    ) -> Written[list[Stored]]:
+        with _named(len(items)):
+            return await self.writing.add(write, model, [NewRow(self.ids.new(), values) for values in items])
+
+    async def update(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
+        with _named(len(changes)):
+            return await self.writing.change(write, model, changes)
+
+    async def delete(self, write: Write, model: EntityModel, ids: Sequence[UUID]) -> Written[list[UUID]]:
+        """Answers each id once, in the order given."""
+        return await self.writing.remove(write, model, ids, None)
+
+
+@contextmanager
+def _named(count: int) -> Iterator[None]:
+    """A batch of one names its item too, which the store leaves out where there is only one row."""
+    try:
+        yield
+    except Error as error:
+        if count != 1 or not (error.fields or isinstance(error, NotFound)):
+            raise
+        fields = error.fields or (FieldError("id", error.message),)
+        raise type(error)(error.message, [FieldError(f"items[0].{one.field}", one.message) for one in fields]) from None

@@ -1,0 +1,264 @@
+"""Rows that are written: any number of them, all or none; in one transaction with the rules on rows as they stand, and
+with the kept answer, or in one statement where there is neither."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from application.ports.clock import Clock
+from application.ports.database import Database
+from application.ports.entities.idempotency import Claim, Writable
+from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import Condition, Count, Path, Query, SortKey
+from domain.entities.rules import E
+from domain.errors import (
+    Conflict,
+    Contended,
+    FieldError,
+    Forbidden,
+    NotFound,
+    PreconditionFailed,
+    UnprocessableEntity,
+)
+from domain.scope import Caller, OneTenant
+
+TRIES = 5
+"""How often a write is begun that others keep rolling back."""
+
+MOST_ASKED = 1_000
+_BY_ID = (SortKey(Path((), "id"), descending=False),)
+
+R = TypeVar("R")
+
+
+class Once(Struct, frozen=True):
+    """The caller's word that what it sends under this key is one request, however often it comes."""
+
+    key: str
+    fingerprint: str
+
+
+class Write(Struct, frozen=True, kw_only=True):
+    """Who writes, and in which tenant."""
+
+    caller: Caller
+    scope: OneTenant
+    once: Once | None = None
+
+
+@dataclass(frozen=True)
+class Written(Generic[R]):
+    """``is_replayed``: nothing was written now, this is what the first request was answered."""
+
+    answer: R
+    is_replayed: bool = False
+
+
+class Judged(Struct, frozen=True):
+    """What a rule looks at: the values as they are now, and those they replace."""
+
+    values: Values
+    before: Values | None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """The permission has been checked before. Rules come last: a clash is told before what the business refuses."""
+
+    database: Database[Writable]
+    registry: Registry
+    clock: Clock
+
+    async def add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
+        ensure_may_write(write.caller, model)
+        return await insistently(lambda: self._add(write, model, rows))
+
+    async def change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
+        ensure_may_write(write.caller, model)
+        return await insistently(lambda: self._change(write, model, changes))
+
+    async def remove(
+        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
+    ) -> Written[list[UUID]]:
+        """All of them or none; NotFound names each that is missing as ``ids[2]``."""
+        ensure_may_write(write.caller, model)
+        return await insistently(lambda: self._remove(write, model, ids, version))
+
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
+        ensure_may_write(write.caller, model)
+        return await insistently(lambda: self._restore(write, model, row_id))
+
+    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+        ensure_may_write(write.caller, model)
+        await insistently(lambda: self._purge(write, model, row_id, version))
+
+    async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
+        if _is_alone(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
+            async with self.database.reading(write.scope) as alone:
+                return Written(await alone.records.add(model, rows, self._act(write)))
+        async with self.database.transaction(write.scope) as tx:
+            if (first := await self._first(tx, write, list[Stored])) is not None:
+                return first
+            stored = await tx.records.add(model, rows, self._act(write))
+            await self._ensure_rules(tx, model, [Judged(row.values, None) for row in rows])
+            return await self._kept(tx, write, stored)
+
+    async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
+        judges = model.rules_look_at(name for change in changes for name in change.values)
+        if _is_alone(write, model):
+            if len(changes) == 1 and (one := await self._change_alone(write, model, changes[0])):
+                return [one]
+            if not judges:
+                async with self.database.reading(write.scope) as alone:
+                    return await alone.records.change(model, changes, self._act(write))
+        before: dict[UUID, Current] = {}
+        async with self.database.transaction(write.scope) as tx:
+            if judges:
+                before = await tx.records.current(model, [change.id for change in changes])
+            stored = await tx.records.change(model, changes, self._act(write))
+            if judges:
+                await self._ensure_rules(tx, model, [_judged(change, before[change.id].values) for change in changes])
+        return stored
+
+    async def _change_alone(self, write: Write, model: EntityModel, change: Change) -> Stored | None:
+        """The row as it is read, its rule, and one statement that holds it to the version that was read.
+
+        None where anything is in the way: the transaction then tells what, in the order of checks.
+        """
+        async with self.database.reading(write.scope) as alone:
+            if model.rules_look_at(change.values):
+                seen = (await alone.records.current(model, [change.id], locked=False)).get(change.id)
+                if seen is None or change.version not in (None, seen.version):
+                    return None
+                if model.broken_rules({**seen.values, **change.values}, seen.values):
+                    return None
+                change = Change(change.id, change.values, seen.version)
+            try:
+                (stored,) = await alone.records.change(model, [change], self._act(write))
+            except PreconditionFailed:
+                return None
+        return stored
+
+    async def _remove(
+        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
+    ) -> Written[list[UUID]]:
+        async with self.database.transaction(write.scope) as tx:
+            if (first := await self._first(tx, write, list[UUID])) is not None:
+                return first
+            gone = await tx.records.remove(model, ids, self._act(write), version)
+            missing = set(ids).difference(gone)
+            if missing:
+                absent = [n for n, one in enumerate(ids) if one in missing]
+                raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
+            return await self._kept(tx, write, gone)
+
+    async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
+        async with self.database.transaction(write.scope) as tx:
+            if (first := await self._first(tx, write, Stored)) is not None:
+                return first
+            return await self._kept(tx, write, await tx.records.restore(model, row_id, self._act(write)))
+
+    async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+        async with self.database.transaction(write.scope) as tx:
+            if not await tx.records.purge(model, [row_id], self._act(write), version):
+                raise NotFound
+
+    async def _first(self, tx: Writable, write: Write, kind: type[R]) -> Written[R] | None:
+        """What was answered when this request came before; another one under its key is refused."""
+        if write.once is None:
+            return None
+        kept = await tx.answers.claim(_claim(write, write.once), self.clock.now())
+        if kept is None:
+            return None
+        if kept.fingerprint != write.once.fingerprint:
+            raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
+        return Written(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
+
+    async def _kept(self, tx: Writable, write: Write, answer: R) -> Written[R]:
+        if write.once is not None:
+            await tx.answers.keep(_claim(write, write.once), msgspec.json.encode(answer), self.clock.now())
+        return Written(answer)
+
+    async def _ensure_rules(self, tx: Writable, model: EntityModel, judged: Sequence[Judged]) -> None:
+        others = AskedRows(tx.records, self.registry)
+        broken: list[FieldError] = []
+        for number, one in enumerate(judged):
+            errors = model.broken_rules(one.values, one.before)
+            if model.asks_other_rows:
+                errors += await others.broken_rules(model, one)
+            broken += [_of_item(number, error) if len(judged) > 1 else error for error in errors]
+        if broken:
+            raise UnprocessableEntity(fields=broken)
+
+    def _act(self, write: Write) -> Act:
+        return Act(write.caller.user_id, self.clock.now())
+
+
+@dataclass(frozen=True)
+class AskedRows:
+    """The rows of one transaction, as rules ask for them."""
+
+    records: Records
+    registry: Registry
+
+    async def broken_rules(self, model: EntityModel, judged: Judged) -> list[FieldError]:
+        now: Any = model.made_of(judged.values)
+        before = None if judged.before is None else model.made_of(judged.before)
+        return [error async for error in now.check_stored(before, self)]
+
+    async def get(self, kind: type[E], row_id: UUID) -> E | None:
+        model = self._model(kind)
+        found = (await self.records.current(model, [row_id])).get(row_id)
+        made = None if found is None else model.made_of(found.values)
+        assert made is None or isinstance(made, kind)
+        return made
+
+    async def all(self, kind: type[E], *conditions: Condition) -> list[E]:
+        query = Query(where=conditions, sort=_BY_ID, page_size=MOST_ASKED, count=Count.NONE)
+        page = await self.records.page(self._model(kind), query)
+        return msgspec.json.decode(page.items, type=list[kind])  # type: ignore[valid-type]  # it is one, at run time
+
+    async def count(self, kind: type[Struct], *conditions: Condition) -> int:
+        page = await self.records.page(self._model(kind), Query(where=conditions, sort=_BY_ID, page_size=1))
+        return page.total or 0
+
+    def _model(self, kind: type[Struct]) -> EntityModel:
+        return next(model for model in self.registry if model.struct is kind)
+
+
+def _is_alone(write: Write, model: EntityModel) -> bool:
+    """Whether one statement, which writes any number of rows or none, says it all and needs no transaction."""
+    return write.once is None and not model.asks_other_rows
+
+
+def ensure_may_write(caller: Caller, model: EntityModel) -> None:
+    """Rows that all tenants share are written by super-admins only."""
+    if not model.tenant_owned and not caller.is_super_admin:
+        raise Forbidden
+
+
+async def insistently(attempt: Callable[[], Awaitable[R]]) -> R:
+    """Tries again what lost against others, a bounded number of times."""
+    for _ in range(TRIES):
+        try:
+            return await attempt()
+        except Contended:
+            continue
+    raise Conflict("Others keep changing the same things at this moment: try again.")
+
+
+def _claim(write: Write, once: Once) -> Claim:
+    return Claim(tenant_id=write.scope.id, user_id=write.caller.user_id, key=once.key, fingerprint=once.fingerprint)
+
+
+def _judged(change: Change, before: Mapping[str, object]) -> Judged:
+    return Judged({**before, **change.values}, before)
+
+
+def _of_item(number: int, error: FieldError) -> FieldError:
+    return FieldError(f"items[{number}].{error.field}", error.message)

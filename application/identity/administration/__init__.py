@@ -1,0 +1,1 @@
+"""Use cases of administrators: users, roles, permissions, tenants, memberships and the import of users."""

@@ -1,0 +1,102 @@
+"""The query parameters that the lists of users and tenants take, and the page they answer with."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, TypeVar
+from uuid import UUID
+
+from application.ports.identity.listing import Listing
+from domain.errors import FieldError, ValidationError, unknown_name
+
+V = TypeVar("V")
+
+MAX_PAGE_SIZE = 100
+_MAX_PAGE = 2**31 // MAX_PAGE_SIZE
+_BOOLEANS = {"true": True, "false": False}
+_DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
+
+SORTABLE_USERS = {
+    "createdat": "created_at",
+    "email": "email",
+    "fullname": "full_name",
+    "isactive": "is_active",
+    "lastloginat": "last_login_at",
+    "updatedat": "updated_at",
+}
+SORTABLE_TENANTS = {
+    "createdat": "created_at",
+    "name": "name",
+    "identifier": "identifier",
+    "isactive": "is_active",
+}
+
+Parameters = Sequence[tuple[str, str]]
+
+
+class Paging(TypedDict):
+    """What every list of area A says beside its items."""
+
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
+def paging(listing: Listing, total: int) -> Paging:
+    size = listing.page_size
+    return Paging(total_count=total, page=listing.page, page_size=size, total_pages=math.ceil(total / size))
+
+
+def read_listing(
+    parameters: Parameters, *, tenant_id: UUID | None, filters: Sequence[str], sortable: Mapping[str, str]
+) -> Listing:
+    """``sortable`` maps lower-case property names to Python ones.
+
+    Raises ValidationError naming every parameter that is unknown, given twice or wrong.
+    """
+    return _Reading(parameters, [*_PLAIN, *filters]).listing(tenant_id, sortable)
+
+
+_PLAIN = ("page", "pageSize", "search", "sortBy", "sortDirection")
+
+
+class _Reading:
+    def __init__(self, parameters: Parameters, known: Sequence[str]) -> None:
+        self.errors = [FieldError(name, unknown_name(name, known)) for name, _ in parameters if name not in known]
+        self.given: dict[str, str] = {}
+        for name, value in parameters:
+            if name in self.given:
+                self.errors.append(FieldError(name, "is given twice"))
+            self.given[name] = value
+
+    def listing(self, tenant_id: UUID | None, sortable: Mapping[str, str]) -> Listing:
+        listing = Listing(
+            page=self._number("page", 1, _MAX_PAGE),
+            page_size=min(self._number("pageSize", 20, None), MAX_PAGE_SIZE),
+            search=self.given.get("search") or None,
+            tenant_id=tenant_id,
+            role=self.given.get("role"),
+            is_active=self._one_of("isActive", _BOOLEANS, None),
+            sort_by=self._one_of("sortBy", sortable, "created_at") or "created_at",
+            descending=bool(self._one_of("sortDirection", _DIRECTIONS, True)),
+        )
+        if self.errors:
+            raise ValidationError(fields=self.errors)
+        return listing
+
+    def _number(self, name: str, default: int, largest: int | None) -> int:
+        text = self.given.get(name)
+        if text is None:
+            return default
+        if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) >= 1):
+            self.errors.append(FieldError(name, "takes a whole number from 1"))
+            return default
+        return int(text) if largest is None else min(int(text), largest)
+
+    def _one_of(self, name: str, choices: Mapping[str, V], default: V | None) -> V | None:
+        text = self.given.get(name)
+        if text is None:
+            return default
+        if text.lower() not in choices:
+            self.errors.append(FieldError(name, f"takes one of: {', '.join(choices)}"))
+        return choices.get(text.lower(), default)

@@ -1,0 +1,145 @@
+"""Who belongs to a tenant, with which roles."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
+from application.identity.administration.user_forms import UserItem, UserPage, item_fields
+from application.ports.cache import Cache
+from application.ports.clock import Clock
+from application.ports.database import Database
+from application.ports.identity.users import Identity
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import NotFound, ValidationError, retried
+from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
+from domain.identity.token_versions import grants_subject
+from domain.identity.users import Membership, Role, profile_key
+from domain.scope import Caller, EveryTenant
+
+
+class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    user_id: UUID
+    roles: list[str] = []
+    is_default: bool | None = None
+
+
+class MembershipItem(Struct, rename="camel", kw_only=True):
+    user_id: UUID
+    tenant_id: UUID
+    roles: tuple[str, ...]
+    is_default: bool
+    joined_at: datetime
+
+
+@dataclass(frozen=True)
+class Memberships:
+    database: Database[Identity]
+    revocations: Revocations
+    cache: Cache
+    clock: Clock
+
+    async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> UserPage:
+        _ensure_reaches(caller, tenant_id)
+        listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
+        async with self.database.reading(EveryTenant()) as read:
+            await self._ensure_tenant(read, tenant_id)
+            listed, total = await read.users.page(listing)
+        items = [UserItem(**item_fields(one.user, one.roles)) for one in listed]
+        return UserPage(items=items, **paging(listing, total))
+
+    @retried
+    async def save(
+        self, caller: Caller, tenant_id: UUID, form: MemberForm, client: Client
+    ) -> tuple[MembershipItem, bool]:
+        """The membership, and whether it was made; one that stood has its roles replaced.
+
+        Only super-admins bring in a user who is not in the tenant yet.
+        """
+        _ensure_reaches(caller, tenant_id)
+        subject = grants_subject(form.user_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await self._ensure_tenant(tx, tenant_id)
+                await tx.memberships.lock(form.user_id)
+                before = await self._membership(tx, caller, form.user_id, tenant_id)
+                if before is not None and before.is_default and form.is_default is False:
+                    raise ValidationError.on("isDefault", "is moved by making another membership the default")
+                roles = await self._roles(tx, tenant_id, form.roles)
+                ensure_may_give(caller, roles, before.roles if before else ())
+                ensure_fit_membership(roles)
+                await self._ensure_fits(tx, form.user_id, roles)
+                await tx.memberships.save(
+                    form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
+                )
+                counts = await tx.counts.raise_all([subject])
+                await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
+                after = await self._membership(tx, caller, form.user_id, tenant_id)
+            settled.update(counts)
+        await self.cache.drop([profile_key(form.user_id)])
+        assert after is not None
+        return _item(form.user_id, after), before is None
+
+    @retried
+    async def remove(self, caller: Caller, tenant_id: UUID, user_id: UUID, client: Client) -> None:
+        _ensure_reaches(caller, tenant_id)
+        subject = grants_subject(user_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.memberships.lock(user_id)
+                standing = await tx.users.standing(user_id)
+                if standing is None or not await tx.memberships.remove(user_id, tenant_id):
+                    raise NotFound
+                ensure_outranks(caller, standing)
+                counts = await tx.counts.raise_all([subject])
+                await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
+            settled.update(counts)
+        await self.cache.drop([profile_key(user_id)])
+
+    async def _ensure_tenant(self, tx: Identity, tenant_id: UUID) -> None:
+        if await tx.memberships.visit(tenant_id, self.clock.now()) is None:
+            raise NotFound
+
+    async def _membership(self, tx: Identity, caller: Caller, user_id: UUID, tenant_id: UUID) -> Membership | None:
+        standing = await tx.users.standing(user_id)
+        found = [one for one in standing.memberships if one.tenant_id == tenant_id] if standing else []
+        if standing is None or (not found and not caller.is_super_admin):
+            raise ValidationError.on("userId", "there is no such user")
+        return found[0] if found else None
+
+    async def _roles(self, tx: Identity, tenant_id: UUID, names: list[str]) -> list[Role]:
+        found: dict[str, Role] = {}
+        for role in await tx.roles.by_names(tenant_id, names):
+            found.setdefault(role.name, role)
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
+        return list({role.id: role for role in (found[name] for name in names)}.values())
+
+    async def _ensure_fits(self, tx: Identity, user_id: UUID, roles: list[Role]) -> None:
+        standing = await tx.users.standing(user_id)
+        ensure_fits_token((*roles, *(standing.roles if standing else ())), "roles")
+
+    async def _audit(
+        self, tx: Identity, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
+    ) -> None:
+        await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
+
+
+def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
+    """Another tenant's path is, for a tenant's admin, as if it did not exist."""
+    if not caller.is_super_admin and caller.tenant_id != tenant_id:
+        raise NotFound
+
+
+def _item(user_id: UUID, membership: Membership) -> MembershipItem:
+    return MembershipItem(
+        user_id=user_id,
+        tenant_id=membership.tenant_id,
+        roles=tuple(sorted(role.name for role in membership.roles)),
+        is_default=membership.is_default,
+        joined_at=membership.joined_at,
+    )

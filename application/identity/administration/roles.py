@@ -1,0 +1,235 @@
+"""The roles of the caller's tenant beside the system's, and the permissions that roles may hold."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.users import Identity
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.entities.declaration import Registry
+from domain.errors import Conflict, FieldError, NotFound, ValidationError, retried
+from domain.identity.administration import (
+    ensure_fits_token,
+    ensure_may_change_role,
+    ensure_may_grant,
+    ensure_super_admin,
+)
+from domain.identity.permissions import Permission, is_permission, own_permissions, registered, smallest
+from domain.identity.token_versions import role_subject
+from domain.identity.users import SHIPPED_ROLES, Role
+from domain.scope import Caller, EveryTenant
+
+NAME_LENGTH = 100
+DESCRIPTION_LENGTH = 1_000
+CATEGORY_LENGTH = 100
+MAX_PERMISSIONS = 500
+
+
+class RoleForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    name: str
+    description: str = ""
+    permissions: list[str] = []
+
+
+class RoleChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields left out stay as they are."""
+
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    permissions: list[str] | UnsetType = UNSET
+
+
+class RoleItem(Struct, rename="camel", kw_only=True):
+    id: UUID
+    name: str
+    description: str
+    permissions: tuple[str, ...]
+    is_system: bool
+
+
+class ListedRoleItem(RoleItem, rename="camel", kw_only=True):
+    user_count: int
+
+
+class RoleList(Struct, rename="camel", kw_only=True):
+    items: list[ListedRoleItem]
+
+
+class PermissionForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    name: str
+    description: str = ""
+    category: str = ""
+
+
+class PermissionList(Struct, rename="camel", kw_only=True):
+    items: list[Permission]
+
+
+@dataclass(frozen=True)
+class Roles:
+    database: Database[Identity]
+    revocations: Revocations
+    registry: Registry
+    clock: Clock
+    ids: Ids
+
+    async def all(self, caller: Caller) -> RoleList:
+        async with self.database.reading(EveryTenant()) as read:
+            listed = await read.roles.visible(caller.tenant.id)
+        return RoleList(items=[_listed(one.role, one.user_count) for one in listed])
+
+    @retried
+    async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
+        _ensure_valid(form)
+        ensure_may_grant(caller, form.permissions)
+        role = Role(
+            id=self.ids.new(),
+            tenant_id=None if caller.acts_for_all else caller.tenant.id,
+            name=form.name,
+            description=form.description,
+            permissions=smallest(form.permissions),
+        )
+        ensure_fits_token([role], "permissions")
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.roles.add(role)
+            await self._audit(tx, "role.created", caller, role.id, client)
+        return _item(role)
+
+    @retried
+    async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
+        """What is added and what is taken away must both be the caller's to give."""
+        _ensure_valid(form)
+        subject = role_subject(role_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                before = await self._role(tx, caller, role_id)
+                ensure_may_change_role(caller, before)
+                role = _changed(before, form)
+                asked = before.permissions if form.permissions is UNSET else form.permissions
+                ensure_may_grant(caller, set(asked) ^ set(before.permissions))
+                for beside in await tx.roles.held_beside(role_id):
+                    ensure_fits_token((role, *beside), "permissions")
+                await tx.roles.save(role)
+                counts = await tx.counts.raise_all([subject])
+                await self._audit(tx, "role.changed", caller, role_id, client)
+            settled.update(counts)
+        return _item(role)
+
+    @retried
+    async def delete(self, caller: Caller, role_id: UUID, client: Client) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            role = await self._role(tx, caller, role_id)
+            ensure_may_change_role(caller, role)
+            if role.is_system and role.name in SHIPPED_ROLES:
+                raise Conflict("This role is part of the service.")
+            ensure_may_grant(caller, role.permissions)
+            await tx.roles.remove(role_id)
+            await tx.counts.end([role_subject(role_id)], self.clock.now())
+            await self._audit(tx, "role.deleted", caller, role_id, client)
+
+    async def permissions(self) -> PermissionList:
+        """Those made by super-admins, beside the service's own and those of every served entity."""
+        async with self.database.reading(EveryTenant()) as read:
+            made = await read.permissions.all()
+        every = {one.name: one for one in (*made, *own_permissions(), *served_permissions(self.registry))}
+        return PermissionList(items=[every[name] for name in sorted(every)])
+
+    async def create_permission(self, caller: Caller, form: PermissionForm, client: Client) -> Permission:
+        """Permissions are global, and made by super-admins; a role may hold any name that parses."""
+        ensure_super_admin(caller)
+        if not is_permission(form.name):
+            raise ValidationError.on("name", PERMISSION_HINT)
+        errors = [*_length_errors("description", form.description, 0, DESCRIPTION_LENGTH)]
+        _ensure([*errors, *_length_errors("category", form.category, 0, CATEGORY_LENGTH)])
+        permission = Permission(id=self.ids.new(), name=form.name, description=form.description, category=form.category)
+        if form.name in {one.name for one in (*own_permissions(), *served_permissions(self.registry))}:
+            raise Conflict.on("name", "There is a permission of this name.")
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.permissions.add(permission)
+            await self._audit(tx, "permission.created", caller, permission.id, client)
+        return permission
+
+    async def _role(self, tx: Identity, caller: Caller, role_id: UUID) -> Role:
+        """Another tenant's role does not exist for the caller."""
+        role = await tx.roles.by_id(role_id)
+        if role is None or role.tenant_id not in (None, caller.tenant_id):
+            raise NotFound
+        return role
+
+    async def _audit(self, tx: Identity, action: str, caller: Caller, target: UUID, client: Client) -> None:
+        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
+
+
+def served_permissions(registry: Registry) -> list[Permission]:
+    return [registered(name, "entities") for name in registry.permissions()]
+
+
+PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
+
+
+def _ensure_valid(form: RoleForm | RoleChange) -> None:
+    errors = [] if form.name is UNSET else _name_errors(form.name)
+    errors += _length_errors("description", form.description or "", 0, DESCRIPTION_LENGTH)
+    permissions = form.permissions or []
+    if len(permissions) > MAX_PERMISSIONS:
+        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS}"))
+    errors += [
+        FieldError(f"permissions[{index}]", PERMISSION_HINT)
+        for index, name in enumerate(permissions[:MAX_PERMISSIONS])
+        if not is_permission(name)
+    ]
+    _ensure(errors)
+
+
+def _name_errors(name: str) -> list[FieldError]:
+    errors = [*_length_errors("name", name, 1, NAME_LENGTH)]
+    if name != name.strip():
+        errors.append(FieldError("name", "takes no white space at its ends"))
+    return errors
+
+
+def _ensure(errors: Sequence[FieldError]) -> None:
+    if errors:
+        raise ValidationError(fields=errors)
+
+
+def _length_errors(field: str, text: str, shortest: int, longest: int) -> Sequence[FieldError]:
+    if shortest <= len(text) <= longest:
+        return ()
+    return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+
+
+def _changed(role: Role, form: RoleChange) -> Role:
+    return replace(
+        role,
+        name=role.name if form.name is UNSET else form.name,
+        description=role.description if form.description is UNSET else form.description,
+        permissions=role.permissions if form.permissions is UNSET else smallest(form.permissions),
+    )
+
+
+def _item(role: Role) -> RoleItem:
+    return RoleItem(
+        id=role.id,
+        name=role.name,
+        description=role.description,
+        permissions=role.permissions,
+        is_system=role.is_system,
+    )
+
+
+def _listed(role: Role, user_count: int) -> ListedRoleItem:
+    return ListedRoleItem(
+        id=role.id,
+        name=role.name,
+        description=role.description,
+        permissions=role.permissions,
+        is_system=role.is_system,
+        user_count=user_count,
+    )

@@ -1,0 +1,129 @@
+"""What the tenant endpoints take and answer, and what they refuse on its own."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from domain.errors import FieldError, ValidationError
+from domain.identity.tenants import Tenant, TenantSettings, is_identifier
+
+NAME_LENGTH = 200
+DOMAIN_LENGTH = 253
+SETTING_LENGTH = 100
+IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -"
+
+
+class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``features`` and ``enabledFeatures`` are one; what is left out stays, or gets its default."""
+
+    timezone: str | UnsetType = UNSET
+    language: str | UnsetType = UNSET
+    currency: str | UnsetType = UNSET
+    features: list[str] | UnsetType = UNSET
+    enabled_features: list[str] | UnsetType = UNSET
+    custom_settings: dict[str, Any] | UnsetType = UNSET
+
+
+class NewTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    name: str
+    identifier: str
+    domain: str | None = None
+    settings: SettingsForm | None = None
+
+
+class TenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields left out stay as they are."""
+
+    name: str | UnsetType = UNSET
+    identifier: str | UnsetType = UNSET
+    domain: str | None | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+    settings: SettingsForm | UnsetType = UNSET
+
+
+class TenantPage(Struct, rename="camel", kw_only=True):
+    items: list[Tenant]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
+def ensure_valid(form: NewTenantForm) -> None:
+    """Raises ValidationError with every failing field."""
+    _ensure(_errors(form.name, form.identifier, form.domain) + _settings_errors(form.settings or SettingsForm()))
+
+
+def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
+    """The tenant as the form leaves it; raises ValidationError with every failing field."""
+    settings = SettingsForm() if form.settings is UNSET else form.settings
+    names = ("name", "identifier", "domain", "is_active")
+    changed = replace(tenant, **{name: getattr(form, name) for name in names if getattr(form, name) is not UNSET})
+    _ensure(_errors(changed.name, changed.identifier, changed.domain) + _settings_errors(settings))
+    return replace(changed, settings=settings_of(settings, tenant.settings))
+
+
+def settings_of(form: SettingsForm | None, before: TenantSettings | None = None) -> TenantSettings:
+    settings, given = before or TenantSettings(), form or SettingsForm()
+    names = ("timezone", "language", "currency", "custom_settings")
+    kept = {name: getattr(given, name) for name in names if getattr(given, name) is not UNSET}
+    features = given.features if given.enabled_features is UNSET else given.enabled_features
+    if features is not UNSET:
+        kept["enabled_features"] = tuple(sorted(set(features)))
+    return replace(settings, **kept)
+
+
+def _errors(name: str, identifier: str, domain: str | None) -> list[FieldError]:
+    errors = []
+    if not 1 <= len(name) <= NAME_LENGTH:
+        errors.append(FieldError("name", f"takes 1 to {NAME_LENGTH} characters"))
+    if not is_identifier(identifier):
+        errors.append(FieldError("identifier", IDENTIFIER_HINT))
+    if domain is not None and not 1 <= len(domain) <= DOMAIN_LENGTH:
+        errors.append(FieldError("domain", f"takes 1 to {DOMAIN_LENGTH} characters"))
+    return errors
+
+
+def _settings_errors(form: SettingsForm) -> list[FieldError]:
+    errors = _text_errors(form)
+    if isinstance(form.timezone, str) and not errors and not _is_zone(form.timezone):
+        errors.append(FieldError("settings.timezone", "takes the name of a time zone, such as Europe/Berlin"))
+    both = (form.features, form.enabled_features)
+    if UNSET not in both and set(form.features or ()) != set(form.enabled_features or ()):
+        errors.append(FieldError("settings.features", "is the same as enabledFeatures: send one of them"))
+    return errors + _feature_errors(form)
+
+
+def _is_zone(name: str) -> bool:
+    """What is no zone, or no name of a file, is refused in different ways."""
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return name == "UTC"
+    return True
+
+
+def _feature_errors(form: SettingsForm) -> list[FieldError]:
+    given = {"features": form.features, "enabledFeatures": form.enabled_features}
+    return [
+        FieldError(f"settings.{name}[{index}]", f"takes 1 to {SETTING_LENGTH} characters")
+        for name, features in given.items()
+        for index, feature in enumerate(features or ())
+        if not 1 <= len(feature) <= SETTING_LENGTH
+    ]
+
+
+def _text_errors(form: SettingsForm) -> list[FieldError]:
+    texts = {"timezone": form.timezone, "language": form.language, "currency": form.currency}
+    return [
+        FieldError(f"settings.{name}", f"takes 1 to {SETTING_LENGTH} characters")
+        for name, text in texts.items()
+        if isinstance(text, str) and not 1 <= len(text) <= SETTING_LENGTH
+    ]
+
+
+def _ensure(errors: list[FieldError]) -> None:
+    if errors:
+        raise ValidationError(fields=errors)

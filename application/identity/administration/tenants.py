@@ -1,0 +1,119 @@
+"""The tenants themselves, kept by super-admins."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from application.identity.administration.listing import SORTABLE_TENANTS, Parameters, paging, read_listing
+from application.identity.administration.tenant_forms import (
+    NewTenantForm,
+    TenantForm,
+    TenantPage,
+    changed_tenant,
+    ensure_valid,
+    settings_of,
+)
+from application.ports.cache import Cache
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.tenants import Tenancy
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import Conflict, NotFound, retried
+from domain.identity.tenants import Tenant
+from domain.identity.token_versions import tenant_subject
+from domain.identity.users import PROFILES_KEPT, TENANTS_KEY
+from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+
+
+@dataclass(frozen=True)
+class Tenants:
+    database: Database[Tenancy]
+    revocations: Revocations
+    cache: Cache
+    clock: Clock
+    ids: Ids
+
+    async def page(self, parameters: Parameters) -> TenantPage:
+        listing = read_listing(parameters, tenant_id=None, filters=("isActive",), sortable=SORTABLE_TENANTS)
+        async with self.database.reading(EveryTenant()) as read:
+            tenants, total = await read.tenants.page(listing)
+        return TenantPage(items=tenants, **paging(listing, total))
+
+    async def current(self, caller: Caller) -> Tenant:
+        """A Global Token has no current tenant: NotFound."""
+        if caller.tenant_id is None:
+            raise NotFound
+        return await self.get(caller.tenant_id)
+
+    async def get(self, tenant_id: UUID) -> Tenant:
+        async with self.database.reading(EveryTenant()) as read:
+            return await self._tenant(read, tenant_id)
+
+    @retried
+    async def create(self, caller: Caller, form: NewTenantForm, client: Client) -> Tenant:
+        ensure_valid(form)
+        tenant = Tenant(
+            id=self.ids.new(),
+            name=form.name,
+            identifier=form.identifier,
+            domain=form.domain,
+            created_at=self.clock.now(),
+            settings=settings_of(form.settings),
+        )
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.tenants.add(tenant)
+            await self._audit(tx, "tenant.created", caller, tenant.id, tenant.id, client)
+        return tenant
+
+    @retried
+    async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
+        """Closing a tenant kills its tokens at once."""
+        subject = tenant_subject(tenant_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                before = await self._tenant(tx, tenant_id)
+                tenant = changed_tenant(before, form)
+                _ensure_system_stays(before, tenant)
+                await tx.tenants.save(tenant)
+                closed = before.is_active and not tenant.is_active
+                counts = await tx.counts.raise_all([subject]) if closed else {}
+                await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
+            settled.update(counts)
+        await self._forget_profiles()
+        return tenant
+
+    @retried
+    async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
+        now, subject = self.clock.now(), tenant_subject(tenant_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                tenant = await self._tenant(tx, tenant_id)
+                _ensure_system_stays(tenant, None)
+                await tx.tenants.remove(tenant_id, now)
+                counts = await tx.counts.raise_all([subject])
+                await tx.counts.end([subject], now)
+                await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
+            settled.update(counts)
+        await self._forget_profiles()
+
+    async def _forget_profiles(self) -> None:
+        """Of everybody at once, however many members the tenant has; kept until none from before is left."""
+        await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
+
+    async def _tenant(self, tx: Tenancy, tenant_id: UUID) -> Tenant:
+        tenant = await tx.tenants.by_id(tenant_id)
+        if tenant is None:
+            raise NotFound
+        return tenant
+
+    async def _audit(
+        self, tx: Tenancy, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
+    ) -> None:
+        await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
+
+
+def _ensure_system_stays(before: Tenant, after: Tenant | None) -> None:
+    if before.id == SYSTEM_TENANT_ID and (
+        after is None or not after.is_active or after.identifier != before.identifier
+    ):
+        raise Conflict("The tenant system must stay as it is.")

@@ -1,0 +1,143 @@
+"""What the user endpoints take and answer, and what they refuse on its own."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypedDict
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from domain.errors import ValidationError
+from domain.identity.users import (
+    NAME_LENGTH,
+    PHONE_LENGTH,
+    TenantName,
+    User,
+    email_key,
+    new_account_errors,
+    text_errors,
+)
+
+URL_LENGTH = 2_000
+
+
+class NewUserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    email: str
+    password: str
+    full_name: str
+    roles: list[str] = []
+    send_welcome_email: bool = False
+
+
+class UserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields left out stay as they are."""
+
+    full_name: str | UnsetType = UNSET
+    phone_number: str | None | UnsetType = UNSET
+    profile_picture_url: str | None | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+    roles: list[str] | UnsetType = UNSET
+    email: str | UnsetType = UNSET
+
+
+class RolesForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    role_names: list[str]
+
+
+class UserItem(Struct, rename="camel", kw_only=True):
+    id: UUID
+    email: str
+    full_name: str
+    roles: tuple[str, ...]
+    is_active: bool
+    created_at: datetime
+
+
+class UserDetail(UserItem, rename="camel", kw_only=True):
+    phone_number: str | None
+    profile_picture_url: str | None
+    email_confirmed: bool
+    is_locked: bool
+    locked_until: datetime | None
+    must_change_password: bool
+    last_login_at: datetime | None
+    updated_at: datetime
+    tenants: list[TenantName]
+
+
+class UserPage(Struct, rename="camel", kw_only=True):
+    items: list[UserItem]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
+class ItemFields(TypedDict):
+    """What a user is answered with everywhere."""
+
+    id: UUID
+    email: str
+    full_name: str
+    roles: tuple[str, ...]
+    is_active: bool
+    created_at: datetime
+
+
+def item_fields(user: User, roles: Iterable[str]) -> ItemFields:
+    return ItemFields(
+        id=user.id,
+        email=user.email,
+        full_name=user.full_name,
+        roles=tuple(sorted(roles)),
+        is_active=user.is_active,
+        created_at=user.created_at,
+    )
+
+
+def checked_email(email: str) -> str:
+    """The key of a well-formed address; raises ValidationError on ``email``."""
+    key = email_key(email)
+    if key is None:
+        raise ValidationError.on("email", "is not an e-mail address")
+    return key
+
+
+def ensure_valid(form: NewUserForm) -> None:
+    """Raises ValidationError with every failing field."""
+    errors = new_account_errors(form.email, form.password, form.full_name)
+    if errors:
+        raise ValidationError(fields=errors)
+
+
+def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
+    """The account as the form leaves it, None when it changes nothing of it; a new e-mail starts unconfirmed."""
+    given = {
+        name: getattr(form, name)
+        for name in ("full_name", "phone_number", "profile_picture_url", "is_active", "email")
+        if getattr(form, name) is not UNSET
+    }
+    _ensure_texts(given)
+    if "email" in given:
+        key = checked_email(given["email"])
+        given |= {"email": given["email"].strip(), "email_key": key}
+        given["email_confirmed"] = user.email_confirmed and key == user.email_key
+        given["email_proved"] = user.email_proved and key == user.email_key
+    changed = replace(user, **given)
+    return None if changed == user else replace(changed, updated_at=now)
+
+
+def _ensure_texts(given: dict[str, str | None]) -> None:
+    lengths = {
+        "full_name": ("fullName", 1, NAME_LENGTH),
+        "phone_number": ("phoneNumber", 0, PHONE_LENGTH),
+        "profile_picture_url": ("profilePictureUrl", 0, URL_LENGTH),
+    }
+    errors = [
+        error
+        for name, (wire, shortest, longest) in lengths.items()
+        for error in text_errors(wire, given.get(name), shortest, longest)
+    ]
+    if errors:
+        raise ValidationError(fields=errors)

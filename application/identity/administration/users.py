@@ -1,0 +1,292 @@
+"""The users of the caller's tenant, or, from the tenant ``system``, users as such."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import UNSET
+
+from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
+from application.identity.administration.user_forms import (
+    NewUserForm,
+    RolesForm,
+    UserDetail,
+    UserForm,
+    UserItem,
+    UserPage,
+    changed_account,
+    checked_email,
+    ensure_valid,
+    item_fields,
+)
+from application.ports.cache import Cache
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.users import Identity
+from application.ports.outbox import Mail
+from application.ports.passwords import Passwords
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import NotFound, ValidationError, retried
+from domain.identity.administration import (
+    ensure_fits_token,
+    ensure_may_change_account,
+    ensure_may_give,
+    ensure_outranks,
+    ensure_super_admin_stays,
+)
+from domain.identity.token_versions import grants_subject, user_subject
+from domain.identity.users import (
+    SUPER_ADMIN,
+    Role,
+    Standing,
+    User,
+    normal_password,
+    profile_key,
+    tenant_name,
+)
+from domain.scope import Caller, EveryTenant
+
+
+@dataclass(frozen=True)
+class Users:
+    database: Database[Identity]
+    revocations: Revocations
+    passwords: Passwords
+    cache: Cache
+    clock: Clock
+    ids: Ids
+
+    async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
+        tenant_id = None if caller.acts_for_all else caller.tenant.id
+        listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
+        async with self.database.reading(EveryTenant()) as read:
+            listed, total = await read.users.page(listing)
+        return UserPage(
+            items=[UserItem(**item_fields(one.user, one.roles)) for one in listed], **paging(listing, total)
+        )
+
+    async def get(self, caller: Caller, user_id: UUID) -> UserDetail:
+        async with self.database.reading(EveryTenant()) as read:
+            return await self._detail(read, caller, user_id)
+
+    @retried
+    async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
+        now = self.clock.now()
+        ensure_valid(form)
+        async with self.database.reading(EveryTenant()) as read:
+            await self._given(read, caller, form)
+        user = User(
+            id=self.ids.new(),
+            email=form.email.strip(),
+            email_key=checked_email(form.email),
+            full_name=form.full_name,
+            password_hash=await self.passwords.hash(normal_password(form.password)),
+            email_confirmed=True,
+            must_change_password=True,
+            password_set_at=now,
+            created_at=now,
+            updated_at=now,
+        )
+        async with self.database.transaction(EveryTenant()) as tx:
+            roles = await self._given(tx, caller, form)
+            await tx.users.add(user)
+            await self._give(tx, caller, user.id, roles, now)
+            if form.send_welcome_email:
+                await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
+            await self._audit(tx, "user.created", caller, user.id, client)
+            return await self._detail(tx, caller, user.id)
+
+    @retried
+    async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
+        now = self.clock.now()
+        async with self.revocations.raising(_subjects(user_id)) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                standing = await self._locked(tx, caller, user_id)
+                if form.roles is not UNSET:
+                    await self._replace_roles(tx, caller, standing, form.roles, "roles")
+                changed = changed_account(standing.user, form, now)
+                if changed is not None:
+                    ensure_may_change_account(caller, standing)
+                    await tx.users.save(changed, standing.user)
+                    await self._tell(tx, standing.user, changed, client)
+                counts = await self._bite(tx, standing, form, now)
+                await self._audit(tx, "user.changed", caller, user_id, client)
+                detail = await self._detail(tx, caller, user_id)
+            settled.update(counts)
+        await self.cache.drop([profile_key(user_id)])
+        return detail
+
+    @retried
+    async def assign_roles(self, caller: Caller, user_id: UUID, form: RolesForm, client: Client) -> UserDetail:
+        """Replaces the roles of the membership in the caller's tenant, or, from ``system``, those held as such."""
+        subject = grants_subject(user_id)
+        async with self.revocations.raising([subject]) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                standing = await self._locked(tx, caller, user_id)
+                await self._replace_roles(tx, caller, standing, form.role_names, "roleNames")
+                counts = await tx.counts.raise_all([subject])
+                await self._audit(tx, "user.roles-changed", caller, user_id, client)
+                detail = await self._detail(tx, caller, user_id)
+            settled.update(counts)
+        await self.cache.drop([profile_key(user_id)])
+        return detail
+
+    @retried
+    async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
+        """Ends the membership in the caller's tenant, and the account when that was the last thing it held."""
+        now = self.clock.now()
+        async with self.revocations.raising(_subjects(user_id)) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                standing = await self._locked(tx, caller, user_id)
+                ensure_outranks(caller, standing)
+                subjects = await self._remove(tx, caller, standing)
+                counts = await tx.counts.raise_all(subjects)
+                if user_subject(user_id) in subjects:
+                    await tx.counts.end(subjects, now)
+                await self._audit(tx, "user.deleted", caller, user_id, client)
+            settled.update(counts)
+        await self.cache.drop([profile_key(user_id)])
+
+    async def _remove(self, tx: Identity, caller: Caller, standing: Standing) -> Sequence[str]:
+        user_id = standing.user.id
+        elsewhere = [one for one in standing.memberships if one.tenant_id != caller.tenant_id]
+        if not caller.acts_for_all and (elsewhere or standing.roles):
+            await tx.memberships.remove(user_id, caller.tenant.id)
+            return (grants_subject(user_id),)
+        if standing.is_super_admin:
+            ensure_super_admin_stays(await tx.roles.lock_super_admins(), user_id)
+        await tx.users.remove(user_id)
+        return _subjects(user_id)
+
+    @retried
+    async def unlock(self, caller: Caller, user_id: UUID, client: Client) -> UserDetail:
+        """Ends the lock for every network."""
+        async with self.database.transaction(EveryTenant()) as tx:
+            standing = await self._standing(tx, caller, user_id)
+            ensure_may_change_account(caller, standing)
+            await tx.attempts.unlock(standing.user.email_key)
+            await self._audit(tx, "user.unlocked", caller, user_id, client)
+            return await self._detail(tx, caller, user_id)
+
+    async def _tell(self, tx: Identity, before: User, after: User, client: Client) -> None:
+        """The new address is asked to confirm, and the old one is told."""
+        if before.email_key == after.email_key:
+            return
+        confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
+        notice = Mail(
+            id=self.ids.new(),
+            kind="email-changed",
+            recipient=before.email,
+            name=before.full_name,
+            address=client.address,
+            at=after.updated_at,
+        )
+        await tx.outbox.add(confirmation)
+        await tx.outbox.add(notice)
+
+    async def _bite(self, tx: Identity, standing: Standing, form: UserForm, now: datetime) -> Mapping[str, int]:
+        """What the change kills: roles and the address make tokens stale, disabling revokes them and their sessions."""
+        user_id = standing.user.id
+        has_new_address = form.email is not UNSET and form.email.strip() != standing.user.email
+        subjects = [grants_subject(user_id)] if has_new_address or form.roles is not UNSET else []
+        is_disabled = form.is_active is False and standing.user.is_active
+        if is_disabled:
+            if standing.is_super_admin:
+                ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
+            subjects.append(user_subject(user_id))
+        counts = await tx.counts.raise_all(subjects) if subjects else {}
+        if is_disabled:
+            await tx.users.end_sessions(user_id, now)
+        return counts
+
+    async def _locked(self, tx: Identity, caller: Caller, user_id: UUID) -> Standing:
+        """What is checked of it is still so when it is changed."""
+        await tx.memberships.lock(user_id)
+        return await self._standing(tx, caller, user_id)
+
+    async def _standing(self, tx: Identity, caller: Caller, user_id: UUID) -> Standing:
+        """Who is no member of the caller's tenant does not exist for them."""
+        standing = await tx.users.standing(user_id)
+        if standing is None:
+            raise NotFound
+        if not caller.acts_for_all and all(one.tenant_id != caller.tenant_id for one in standing.memberships):
+            raise NotFound
+        return standing
+
+    async def _roles(self, tx: Identity, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
+        """By name, the tenant's own before the system's; raises ValidationError on ``field`` for an unknown one."""
+        tenant_id = None if caller.acts_for_all else caller.tenant.id
+        wanted = list(dict.fromkeys(names))
+        found: dict[str, Role] = {}
+        for role in await tx.roles.by_names(tenant_id, wanted):
+            found.setdefault(role.name, role)
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
+        return [found[name] for name in wanted]
+
+    async def _given(self, tx: Identity, caller: Caller, form: NewUserForm) -> list[Role]:
+        """Asked before the password is hashed, and again with the roles locked."""
+        roles = await self._roles(tx, caller, form.roles, "roles")
+        ensure_may_give(caller, roles)
+        ensure_fits_token(roles, "roles")
+        return roles
+
+    async def _replace_roles(
+        self, tx: Identity, caller: Caller, standing: Standing, names: Sequence[str], field: str
+    ) -> None:
+        roles = await self._roles(tx, caller, names, field)
+        ensure_may_give(caller, roles, _held(caller, standing))
+        for elsewhere in _beside(caller, standing):
+            ensure_fits_token((*roles, *elsewhere), field)
+        if caller.acts_for_all and standing.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
+            ensure_super_admin_stays(await tx.roles.lock_super_admins(), standing.user.id)
+        await self._give(tx, caller, standing.user.id, roles, self.clock.now())
+
+    async def _give(self, tx: Identity, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime) -> None:
+        role_ids = [role.id for role in roles]
+        if caller.acts_for_all:
+            await tx.memberships.set_system_roles(user_id, role_ids)
+        else:
+            await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
+
+    async def _detail(self, tx: Identity, caller: Caller, user_id: UUID) -> UserDetail:
+        standing = await self._standing(tx, caller, user_id)
+        user = standing.user
+        locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
+        visible = caller.acts_for_all or caller.is_super_admin
+        return UserDetail(
+            **item_fields(user, (role.name for role in _held(caller, standing))),
+            phone_number=user.phone_number,
+            profile_picture_url=user.profile_picture_url,
+            email_confirmed=user.email_confirmed,
+            is_locked=locked_until is not None,
+            locked_until=locked_until,
+            must_change_password=user.must_change_password,
+            last_login_at=user.last_login_at,
+            updated_at=user.updated_at,
+            tenants=[tenant_name(one) for one in standing.memberships if visible or one.tenant_id == caller.tenant_id],
+        )
+
+    async def _audit(self, tx: Identity, action: str, caller: Caller, target: UUID, client: Client) -> None:
+        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
+
+
+def _subjects(user_id: UUID) -> tuple[str, str]:
+    return (user_subject(user_id), grants_subject(user_id))
+
+
+def _beside(caller: Caller, standing: Standing) -> list[tuple[Role, ...]]:
+    """What the user's tokens say beside the roles that are replaced from the caller's place: one set for each token."""
+    if caller.acts_for_all:
+        return [(), *(membership.roles for membership in standing.memberships)]
+    return [standing.roles]
+
+
+def _held(caller: Caller, standing: Standing) -> tuple[Role, ...]:
+    """The roles that the caller's place shows: those of the membership there, or those held as such."""
+    if caller.acts_for_all:
+        return standing.roles
+    return next((one.roles for one in standing.memberships if one.tenant_id == caller.tenant_id), ())

@@ -1,0 +1,59 @@
+"""Which applications may be signed in to: those registered as rows of the entity ``applications``, and others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+
+from application.ports.database import Database
+from application.ports.entities.records import Rows
+from domain.entities.builtin_entities import Application
+from domain.entities.declaration import EntityModel
+from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
+from domain.errors import Forbidden
+from domain.identity.permissions import allows
+from domain.scope import EveryTenant
+
+
+@dataclass(frozen=True)
+class RegisteredApplications:
+    """``registration_required``: an application that is not registered is refused."""
+
+    database: Database[Rows]
+    model: EntityModel
+    registration_required: bool
+
+    async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
+        if app_id is None:
+            return
+        application = await self._registered(app_id)
+        if application is not None:
+            ensure_open(application, tenant_id, permissions)
+        elif self.registration_required:
+            raise Forbidden("This application is not registered.")
+
+    async def _registered(self, app_id: str) -> Application | None:
+        query = Query(
+            where=(Condition(Path((), "app_id"), Operator.EQ, app_id),),
+            sort=(SortKey(Path((), "id"), descending=False),),
+            page_size=1,
+            count=Count.NONE,
+        )
+        async with self.database.reading(EveryTenant()) as read:
+            page = await read.records.page(self.model, query)
+        found = msgspec.json.decode(page.items, type=list[Application])
+        return found[0] if found else None
+
+
+def ensure_open(application: Application, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
+    """Raises Forbidden; before a tenant is chosen only a closed application refuses."""
+    if not application.is_active:
+        raise Forbidden("This application is closed.")
+    if tenant_id is None:
+        return
+    allowed, needed = application.allowed_tenant_ids, application.required_permission
+    if allowed is not None and tenant_id not in allowed:
+        raise Forbidden("This application is not open to this tenant.")
+    if needed is not None and not allows(permissions, needed):
+        raise Forbidden("This application asks for a permission that you do not hold in this tenant.")

@@ -1,0 +1,60 @@
+"""Who knows the password of an account; nobody else learns whether there is one, by answer or by time."""
+
+from dataclasses import dataclass
+
+from msgspec import UnsetType
+
+from application.ports.clock import Clock
+from application.ports.database import Database
+from application.ports.identity.users import Identity, Proven, RenewedHash
+from application.ports.passwords import Passwords, SentPasswords
+from domain.audit import Client, event
+from domain.errors import AccountLocked, InvalidCredentials, TooBusy, retried
+from domain.identity.users import Lockout, Standing, email_key, normal_password
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+
+
+@dataclass(frozen=True)
+class PasswordAuthentication:
+    database: Database[Identity]
+    passwords: Passwords
+    sent_passwords: SentPasswords
+    clock: Clock
+    lockout: Lockout
+
+    async def by_password(self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client) -> Proven:
+        """The attempt is reserved before the hash is computed, so that parallel guesses cannot outrun the lock."""
+        password = await self.sent_passwords.read(password, is_encrypted, "password")
+        key = email_key(email) or email.strip().casefold()[:254]
+        async with self.database.reading(EveryTenant()) as read:
+            is_open = await read.attempts.reserve(key, client.network, self.lockout, self.clock.now())
+            standing = await read.users.standing_by_email(key) if is_open else None
+        if not is_open:
+            await self._note_failure(None, client)  # whose account it is would take its time to find out
+            raise AccountLocked
+        stored = standing.user.password_hash if standing else None
+        try:
+            verified = await self.passwords.verify(password, stored)
+        except TooBusy:
+            async with self.database.reading(EveryTenant()) as read:
+                await read.attempts.release(key, client.network)
+            raise
+        if standing is None or stored is None or not verified:
+            await self._note_failure(standing, client)
+            raise InvalidCredentials
+        return Proven(standing, by_password=True, renewed=await self._renewed(password, stored))
+
+    async def _renewed(self, password: str, stored: str) -> RenewedHash | None:
+        """A weaker hash, an imported one among them, gives way to ours; when there is no room now, next time."""
+        if not self.passwords.is_outdated(stored):
+            return None
+        try:
+            return RenewedHash(stored, await self.passwords.hash(normal_password(password)))
+        except TooBusy:
+            return None
+
+    @retried
+    async def _note_failure(self, standing: Standing | None, client: Client) -> None:
+        user_id = standing.user.id if standing else None
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.audit.add(SYSTEM_TENANT_ID, event("login.failed", user_id, user_id, client, self.clock.now()))

@@ -1,0 +1,312 @@
+"""Signing in and out: login, refresh, switch of tenant, logout."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn, TypedDict
+from uuid import UUID
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from application.identity.login.forms import (
+    CurrentTenant,
+    LoginForm,
+    LoginResult,
+    RefreshForm,
+    RefreshResult,
+    SwitchForm,
+    SwitchResult,
+)
+from application.ports.cache import Cache
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.sessions import Applications, Authentication, Entry, RefreshTokens, SignedIn, Tokens
+from application.ports.identity.users import Proven
+from application.ports.outbox import Mail
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import (
+    AccountDisabled,
+    Contended,
+    EmailNotConfirmed,
+    Forbidden,
+    InvalidCredentials,
+    TokenExpired,
+    TokenInvalid,
+    retried,
+)
+from domain.identity.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
+from domain.identity.token_versions import session_subject, tenant_subject, user_subject
+from domain.identity.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
+from domain.identity.users import (
+    Membership,
+    Standing,
+    User,
+    days_until_expiration,
+    ensure_may_sign_in,
+    must_change_password,
+    profile_key,
+    tenant_name,
+)
+from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+
+
+class Pair(TypedDict):
+    """What every token answer begins with."""
+
+    token: str
+    refresh_token: str
+    expires_at: datetime
+    is_global: bool
+    token_type: TokenType
+
+
+class SignInPolicy(Struct, frozen=True, kw_only=True):
+    """``password_max_age_days`` 0 means that passwords do not age."""
+
+    lifetimes: Lifetimes
+    confirm_email: bool
+    password_max_age_days: int
+    issuer: str
+    audience: str
+
+
+@dataclass(frozen=True)
+class SignIn:
+    database: Database[SignedIn]
+    authentication: Authentication
+    applications: Applications
+    tokens: Tokens
+    refresh_tokens: RefreshTokens
+    revocations: Revocations
+    cache: Cache
+    clock: Clock
+    ids: Ids
+    policy: SignInPolicy
+
+    async def login(self, form: LoginForm, client: Client) -> LoginResult:
+        how = form.is_password_encrypted
+        proven = await self.authentication.by_password(form.email, form.password, how, client)
+        return await self.enter(proven, form.preferred_tenant_id, form.requested_app_id, client)
+
+    async def enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> LoginResult:
+        """What follows once somebody has shown who they are, however they did.
+
+        Who knew the password and is refused for another reason has not guessed: the reserved attempt is given back.
+        """
+        user = proven.standing.user
+        try:
+            entered = await self._enter(proven, preferred, app_id, client)
+        except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
+            knew = proven.by_password and not isinstance(refusal, InvalidCredentials)
+            await self.note_refusal(user, client, gives_back=knew)
+            raise
+        await self.cache.drop([profile_key(user.id)])
+        return entered
+
+    @retried
+    async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            if user is not None and gives_back:
+                await tx.attempts.release(user.email_key, client.network)
+            await self._audit(tx, "login.failed", user.id if user else None, None, client)
+
+    @retried
+    async def _enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> LoginResult:
+        ensure_may_sign_in(proven.standing.user, confirmation_required=self.policy.confirm_email)
+        standing = await self._reaching(proven.standing, preferred)
+        choice = choose_tenant(standing.memberships, preferred)
+        now = self.clock.now()
+        session = self._new_session(standing, choice.membership, app_id, client, now)
+        claims = await self._admitted(standing, choice.membership, session, now)
+        user, age = standing.user, self.policy.password_max_age_days
+        line = event("login.succeeded", user.id, user.id, client, now)
+        entry = Entry(proven, session, client.network if proven.by_password else None, line)
+        async with self.database.reading(EveryTenant()) as alone:
+            if not await alone.sessions.begin(entry):
+                raise InvalidCredentials
+        return LoginResult(
+            **self._pair(claims, session, now),
+            permissions=claims.permissions,
+            is_first_login=user.last_login_at is None,
+            must_change_password=must_change_password(user, age, now),
+            days_until_password_expiration=days_until_expiration(user, age, now),
+            requires_tenant_selection=choice.requires_tenant_selection,
+            current_tenant=current_tenant(choice.membership, claims),
+            smart_auto_switched=choice.smart_auto_switched,
+            available_tenants=available(standing) if choice.requires_tenant_selection else UNSET,
+        )
+
+    async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
+        opened = self.refresh_tokens.open(form.refresh_token)
+        if opened is None:
+            raise TokenInvalid("The refresh token is not valid.")
+        session, standing = await self._session(opened.session_id)
+        now = self.clock.now()
+        showing = shown(session, opened.counter, now, self.policy.lifetimes)
+        if showing is Showing.STOLEN:
+            await self._end_stolen(session, standing.user, client)
+        if showing is Showing.EXPIRED:
+            raise TokenExpired("The session has expired: log in again.")
+        if showing is Showing.DEAD:
+            raise TokenInvalid("The session has ended.")
+        ensure_may_sign_in(standing.user, confirmation_required=self.policy.confirm_email)
+        if showing is Showing.FRESH:
+            session, claims = await self._succeeded(session, standing, form.tenant_id or session.tenant_id, now)
+        else:
+            claims = await self._issued(session, standing, session.tenant_id, now)
+        return RefreshResult(**self._pair(claims, session, now), permissions=claims.permissions)
+
+    @retried
+    async def switch_tenant(self, caller: Caller, form: SwitchForm, client: Client) -> SwitchResult:
+        session, standing = await self._session(caller.session_id)
+        now = self.clock.now()
+        ensure_may_sign_in(standing.user, confirmation_required=self.policy.confirm_email)
+        standing = await self._reaching(standing, form.tenant_id)
+        membership = membership_in(standing.memberships, form.tenant_id)
+        claims = await self._admitted(standing, membership, session, now)
+        session = await self._rotate(session, membership.tenant_id, now)
+        if session.tenant_id != membership.tenant_id:
+            raise Contended  # another switch won: this one is done after it
+        async with self.database.transaction(EveryTenant()) as tx:
+            await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
+        return SwitchResult(**self._pair(claims, session, now), current_tenant=tenant_name(membership))
+
+    @retried
+    async def logout(self, caller: Caller, client: Client) -> None:
+        """Every session of the user ends, on every replica at once."""
+        now = self.clock.now()
+        subjects = (user_subject(caller.user_id),)
+        async with self.revocations.raising(subjects) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                counts = await tx.counts.raise_all(subjects)
+                await tx.users.end_sessions(caller.user_id, now)
+                await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
+            settled.update(counts)
+
+    async def _session(self, session_id: UUID) -> tuple[Session, Standing]:
+        """Of one snapshot: a logout in between is either seen here, or kills what is issued on it."""
+        async with self.database.reading(EveryTenant()) as read:
+            found = await read.sessions.with_standing(session_id)
+        if found is None:
+            raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
+        return found
+
+    async def _reaching(self, standing: Standing, wanted: UUID | None) -> Standing:
+        """With the wanted tenant among the memberships: for a super-admin whichever it is.
+
+        Its count is read before its state, so that what closes it in between kills the token.
+        """
+        own = standing.memberships
+        if wanted is None or not standing.is_super_admin or any(one.tenant_id == wanted for one in own):
+            return standing
+        async with self.database.reading(EveryTenant()) as read:
+            counts = await read.counts.of([tenant_subject(wanted)])
+            visit = await read.memberships.visit(wanted, self.clock.now())
+        if visit is None:
+            return standing
+        return replace(standing, memberships=(*own, visit), counts={**standing.counts, **counts})
+
+    async def _issued(self, session: Session, standing: Standing, wanted: UUID | None, now: datetime) -> Claims:
+        standing = await self._reaching(standing, wanted)
+        membership = membership_in(standing.memberships, wanted) if wanted else None
+        return await self._admitted(standing, membership, session, now)
+
+    async def _succeeded(
+        self, session: Session, standing: Standing, wanted: UUID | None, now: datetime
+    ) -> tuple[Session, Claims]:
+        """Who loses the race gets what the winner got: the same successor, and its tenant whichever was wanted."""
+        claims = await self._issued(session, standing, wanted, now)
+        rotated = await self._rotate(session, wanted, now)
+        if rotated.counter != session.counter + 1:
+            raise TokenInvalid("The session has ended.")
+        if rotated.tenant_id != wanted:
+            claims = await self._issued(rotated, standing, rotated.tenant_id, now)
+        return rotated, claims
+
+    async def _rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
+        """Compare-and-swap: the successor, whoever made it."""
+        rotated = replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
+        async with self.database.reading(EveryTenant()) as read:
+            if await read.sessions.rotate(rotated, seen=session.counter):
+                return rotated
+            winner = await read.sessions.by_id(session.id)
+        if winner is None or winner.ended_at is not None:
+            raise TokenInvalid("The session has ended.")
+        return winner
+
+    @retried
+    async def _end_stolen(self, session: Session, user: User, client: Client) -> NoReturn:
+        now = self.clock.now()
+        mail = Mail(
+            id=self.ids.new(),
+            kind="session-stolen",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=now,
+        )
+        subjects = (session_subject(session.id),)
+        async with self.revocations.raising(subjects) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                counts = await tx.counts.raise_all(subjects)
+                await tx.counts.end(subjects, now)
+                if await tx.sessions.end(session.id, now):
+                    await tx.outbox.add(mail)
+                await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)
+            settled.update(counts)
+        raise TokenInvalid("The refresh token was used before: the session has been ended.")
+
+    async def _audit(self, tx: SignedIn, action: str, who: UUID | None, tenant_id: UUID | None, client: Client) -> None:
+        line = event(action, who, who, client, self.clock.now())
+        await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
+
+    def _new_session(
+        self, standing: Standing, membership: Membership | None, app_id: str | None, client: Client, now: datetime
+    ) -> Session:
+        return Session(
+            id=self.ids.new(),
+            user_id=standing.user.id,
+            tenant_id=membership.tenant_id if membership else None,
+            counter=1,
+            created_at=now,
+            rotated_at=now,
+            app_id=app_id or None,
+            address=client.address,
+            device=client.device,
+        )
+
+    async def _admitted(
+        self, standing: Standing, membership: Membership | None, session: Session, now: datetime
+    ) -> Claims:
+        """What the token will say, once the application it is for takes this user in this tenant."""
+        issue = Issue(
+            issuer=self.policy.issuer,
+            audience=self.policy.audience,
+            jti=self.ids.new(),
+            lifetimes=self.policy.lifetimes,
+        )
+        claims = claims_for(standing, membership, session, now, issue)
+        tenant_id = membership.tenant_id if membership else None
+        await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
+        return claims
+
+    def _pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
+        return Pair(
+            token=self.tokens.sign(claims, now),
+            refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),
+            expires_at=datetime.fromtimestamp(claims.exp, UTC),
+            is_global=claims.tenant_id is UNSET,
+            token_type=claims.token_type,
+        )
+
+
+def current_tenant(membership: Membership | None, claims: Claims) -> CurrentTenant | None:
+    if membership is None:
+        return None
+    return CurrentTenant(
+        id=membership.tenant_id,
+        name=membership.tenant_name,
+        is_default=membership.is_default,
+        permissions=claims.permissions,
+    )

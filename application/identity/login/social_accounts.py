@@ -1,0 +1,140 @@
+"""Whose account an identity at a social provider stands for: found, claimed by its owner, or made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from application.identity.registration import Registration
+from application.ports.cache import Cache
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.accounts import Accounts
+from application.ports.identity.social import SocialIdentity
+from application.ports.identity.tenants import Tenancy
+from application.ports.outbox import Mail
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import Conflict, retried
+from domain.identity.token_versions import user_subject
+from domain.identity.users import NAME_LENGTH, Standing, User, email_key, profile_key
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+
+
+class Linking(Accounts, Tenancy, Protocol):
+    """The rooms of the database that identities are linked in."""
+
+
+@dataclass(frozen=True)
+class SocialAccounts:
+    database: Database[Linking]
+    registration: Registration
+    revocations: Revocations
+    cache: Cache
+    clock: Clock
+    ids: Ids
+
+    async def standing_of(self, identity: SocialIdentity, client: Client) -> Standing | None:
+        """Whoever came first at the same moment has made the account or the link: the second look finds it."""
+        try:
+            return await self._found_or_made(identity, client)
+        except Conflict:
+            return await self._found_or_made(identity, client)
+
+    async def _found_or_made(self, identity: SocialIdentity, client: Client) -> Standing | None:
+        key = email_key(identity.email or "")
+        async with self.database.reading(EveryTenant()) as read:
+            user_id = await read.social.user_of(identity.provider, identity.subject)
+            linked = await read.users.standing(user_id) if user_id else None
+            standing = linked or (await read.users.standing_by_email(key) if key else None)
+        if standing is None:
+            return await self._make(identity, key, client) if key else None
+        is_theirs = identity.email_verified and key == standing.user.email_key
+        if linked is not None and (standing.user.email_proved or not is_theirs):
+            return linked
+        if not is_theirs:
+            return None
+        if not standing.user.is_active:
+            return standing  # who enters with it is told that it is disabled
+        return await self._claim(standing.user, identity, client)
+
+    @retried
+    async def _make(self, identity: SocialIdentity, key: str, client: Client) -> Standing | None:
+        user = self._new_user(identity, key)
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.users.add(user)
+            tenant_id = await self._join(tx, user)
+            await self._link(tx, identity, user.id, user.created_at)
+            if not user.email_confirmed and self.registration.policy.confirm_email:
+                await tx.outbox.add(Mail(id=self.ids.new(), kind="confirmation", recipient=key, at=user.created_at))
+            line = event("user.registered", user.id, user.id, client, user.created_at)
+            await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
+            return await tx.users.standing(user.id)
+
+    def _new_user(self, identity: SocialIdentity, key: str) -> User:
+        now = self.clock.now()
+        assert identity.email is not None
+        return User(
+            id=self.ids.new(),
+            email=identity.email.strip(),
+            email_key=key,
+            full_name=identity.name.strip()[:NAME_LENGTH] or key.partition("@")[0],
+            email_confirmed=identity.email_verified,
+            email_proved=identity.email_verified,
+            created_at=now,
+            updated_at=now,
+        )
+
+    async def _join(self, tx: Linking, user: User) -> UUID | None:
+        return await self.registration.join(tx, user)
+
+    @retried
+    async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> Standing | None:
+        """The provider says whose the address is: it belongs to them from now on."""
+        now, subjects = self.clock.now(), (user_subject(user.id),)
+        async with self.revocations.raising(subjects) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                counts = await self._hand_over(tx, user, client, now)
+                await self._link(tx, identity, user.id, now)
+                standing = await tx.users.standing(user.id)
+            settled.update(counts)
+        await self.cache.drop([profile_key(user.id)])
+        return standing
+
+    async def _hand_over(self, tx: Linking, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
+        """What others put into an account before its owner came goes: password, identities, sessions, tokens.
+
+        The account is locked first, so that nothing of it is put in meanwhile.
+        """
+        await tx.memberships.lock(seen.id)
+        standing = await tx.users.standing(seen.id)
+        if standing is None or standing.user.email_key != seen.email_key:
+            raise Conflict
+        user = standing.user
+        if user.email_proved:
+            return {}
+        await tx.users.save(
+            replace(
+                user,
+                password_hash=None,
+                password_set_at=None,
+                must_change_password=False,
+                email_confirmed=True,
+                email_proved=True,
+                updated_at=now,
+            ),
+            user,
+        )
+        counts = await tx.counts.raise_all([user_subject(user.id)])
+        await tx.users.end_sessions(user.id, now)
+        await tx.social.unlink_all(user.id)
+        await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)
+        await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))
+        return counts
+
+    async def _link(self, tx: Linking, identity: SocialIdentity, user_id: UUID, now: datetime) -> None:
+        if not await tx.social.link(identity.provider, identity.subject, user_id, now):
+            raise Conflict

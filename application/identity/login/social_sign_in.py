@@ -1,0 +1,59 @@
+"""Signing in with an account at a social provider: whose account here it is, and then as after a password."""
+
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.ports.identity.social import SocialIdentity, SocialProviders
+from application.ports.identity.users import Proven
+from domain.audit import Client
+from domain.errors import InvalidCredentials, ValidationError
+from domain.identity.users import Standing, User
+
+
+class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    provider: str
+    access_token: str
+    preferred_tenant_id: UUID | None = None
+    requested_app_id: str | None = None
+
+
+class Entrance(Protocol):
+    """What follows once somebody has shown who they are; SignIn's."""
+
+    async def enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> Struct:
+        """The answer of a login."""
+        ...
+
+    async def note_refusal(self, user: User | None, client: Client) -> None:
+        """A login that failed, in the audit trail; None is nobody that is known here."""
+        ...
+
+
+class LinkedAccounts(Protocol):
+    """Whose account an identity stands for; application/identity/login/social_accounts.py knows."""
+
+    async def standing_of(self, identity: SocialIdentity, client: Client) -> Standing | None:
+        """None when the address is somebody's, or there is none; a new account is made, an old one handed over."""
+        ...
+
+
+@dataclass(frozen=True)
+class SocialSignIn:
+    providers: SocialProviders
+    accounts: LinkedAccounts
+    entrance: Entrance
+
+    async def login(self, form: SocialForm, client: Client) -> Struct:
+        provider = form.provider.strip().casefold()
+        if provider not in self.providers.names:
+            raise ValidationError.on("provider", "is not a provider that is turned on here")
+        identity = await self.providers.identify(provider, form.access_token)
+        standing = await self.accounts.standing_of(identity, client) if identity else None
+        if standing is None:
+            await self.entrance.note_refusal(None, client)
+            raise InvalidCredentials("This login with the provider does not open an account here.")
+        proven = Proven(standing, by_password=False)
+        return await self.entrance.enter(proven, form.preferred_tenant_id, form.requested_app_id, client)

@@ -1,0 +1,81 @@
+"""One's own sessions: where one is signed in, and ending that."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.ports.clock import Clock
+from application.ports.database import Database
+from application.ports.identity.sessions import SignedIn
+from application.ports.revocation import Revocations
+from domain.audit import Client, event
+from domain.errors import NotFound, retried
+from domain.identity.sessions import Lifetimes
+from domain.identity.token_versions import session_subject
+from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+
+
+class SessionItem(Struct, rename="camel", kw_only=True):
+    """``id`` is the claim ``sid`` of the session's tokens; ``address`` is where it was begun."""
+
+    id: UUID
+    device: str
+    address: str
+    created_at: datetime
+    last_used_at: datetime
+    is_current: bool
+
+
+class SessionList(Struct, rename="camel", kw_only=True):
+    items: list[SessionItem]
+
+
+@dataclass(frozen=True)
+class OwnSessions:
+    database: Database[SignedIn]
+    revocations: Revocations
+    clock: Clock
+    lifetimes: Lifetimes
+
+    async def all(self, caller: Caller) -> SessionList:
+        """The last used first."""
+        now = self.clock.now()
+        async with self.database.reading(EveryTenant()) as read:
+            living = await read.sessions.living(caller.user_id, now, self.lifetimes)
+        return SessionList(
+            items=[
+                SessionItem(
+                    id=session.id,
+                    device=session.device,
+                    address=session.address,
+                    created_at=session.created_at,
+                    last_used_at=session.rotated_at,
+                    is_current=session.id == caller.session_id,
+                )
+                for session in living
+            ]
+        )
+
+    @retried
+    async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
+        """Its access tokens die at once; a session of somebody else is as unknown as one that never was."""
+        now = self.clock.now()
+        await self._ensure_own(caller, session_id)
+        subjects = (session_subject(session_id),)
+        async with self.revocations.raising(subjects) as settled:
+            async with self.database.transaction(EveryTenant()) as tx:
+                counts = await tx.counts.raise_all(subjects)
+                await tx.counts.end(subjects, now)
+                if not await tx.sessions.end(session_id, now):
+                    raise NotFound
+                line = event("session.ended", caller.user_id, session_id, client, now)
+                await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            settled.update(counts)
+
+    async def _ensure_own(self, caller: Caller, session_id: UUID) -> None:
+        async with self.database.reading(EveryTenant()) as read:
+            session = await read.sessions.by_id(session_id)
+        if session is None or session.user_id != caller.user_id:
+            raise NotFound

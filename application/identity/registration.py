@@ -1,0 +1,102 @@
+"""Making an account of one's own."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.identity.tenants import Tenancy
+from application.ports.identity.users import Identity
+from application.ports.outbox import Mail
+from application.ports.passwords import Passwords, SentPasswords
+from domain.audit import Client, event
+from domain.errors import ValidationError
+from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+
+
+class RegisterForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    email: str
+    password: str
+    full_name: str
+    phone_number: str | None = None
+    is_password_encrypted: bool | UnsetType = UNSET
+
+
+class Registered(Struct, rename="camel", kw_only=True):
+    id: UUID
+    email: str
+    full_name: str
+    created_at: datetime
+
+
+class RegistrationPolicy(Struct, frozen=True, kw_only=True):
+    """``default_tenant`` is the identifier of the tenant that who registers joins, None for none."""
+
+    default_tenant: str | None
+    confirm_email: bool
+
+
+class Joining(Identity, Tenancy, Protocol):
+    """The rooms of the database that registering works in."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    database: Database[Joining]
+    passwords: Passwords
+    sent_passwords: SentPasswords
+    clock: Clock
+    ids: Ids
+    policy: RegistrationPolicy
+
+    async def register(self, form: RegisterForm, client: Client) -> Registered:
+        """Raises Conflict on ``email`` when the address has an account: the one thing that a stranger may learn."""
+        password = await self.sent_passwords.read(form.password, form.is_password_encrypted, "password")
+        if errors := new_account_errors(form.email, password, form.full_name, form.phone_number):
+            raise ValidationError(fields=errors)
+        hashed = await self.passwords.hash(normal_password(password))
+        user = self._new_user(form, hashed)
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.users.add(user)
+            tenant_id = await self._join(tx, user)
+            if self.policy.confirm_email:
+                await tx.outbox.add(
+                    Mail(id=self.ids.new(), kind="confirmation", recipient=user.email_key, at=user.created_at)
+                )
+            line = event("user.registered", user.id, user.id, client, user.created_at)
+            await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
+        return Registered(id=user.id, email=user.email, full_name=user.full_name, created_at=user.created_at)
+
+    async def _join(self, tx: Joining, user: User) -> UUID | None:
+        """A default tenant that is gone or closed takes nobody in, and keeps nobody from registering."""
+        identifier = self.policy.default_tenant
+        tenant = await tx.tenants.by_identifier(identifier) if identifier else None
+        if tenant is None or not tenant.is_active:
+            return None
+        roles = await tx.roles.by_names(None, [MEMBER])
+        await tx.memberships.save(user.id, tenant.id, [role.id for role in roles], None, user.created_at)
+        return tenant.id
+
+    join = _join
+    """For accounts that are made at another door."""
+
+    def _new_user(self, form: RegisterForm, hashed: str) -> User:
+        now = self.clock.now()
+        key = email_key(form.email)
+        assert key is not None
+        return User(
+            id=self.ids.new(),
+            email=form.email.strip(),
+            email_key=key,
+            full_name=form.full_name,
+            phone_number=form.phone_number,
+            password_hash=hashed,
+            password_set_at=now,
+            created_at=now,
+            updated_at=now,
+        )

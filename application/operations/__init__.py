@@ -1,0 +1,1 @@
+"""Use cases that no request asks for: first start, signing keys, mail delivery, housekeeping."""

@@ -1,0 +1,89 @@
+"""What must exist before anybody can log in: the tenant ``system``, the shipped roles, a super-admin."""
+
+import secrets
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+from application.identity.administration.user_forms import checked_email
+from application.ports.clock import Clock, Ids
+from application.ports.database import Database
+from application.ports.passwords import Passwords
+from application.ports.whole_database import Transaction
+from domain.errors import Conflict, ValidationError
+from domain.identity.tenants import SYSTEM_IDENTIFIER, Tenant
+from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, Role, User, normal_password, password_errors
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+
+
+@dataclass(frozen=True)
+class FirstStart:
+    database: Database[Transaction]
+    passwords: Passwords
+    clock: Clock
+    ids: Ids
+
+    async def prepare(self, email: str, password: str | None) -> str | None:
+        """Makes what is missing, once; answers the password when one was generated, else None.
+
+        The super-admin is made only while there is none at all; processes that start together make one.
+        """
+        try:
+            has_admin = await self._has_admin()
+        except Conflict:  # another process made the system in this moment
+            has_admin = await self._has_admin()
+        if has_admin:
+            return None
+        chosen = password or secrets.token_urlsafe(15)
+        try:
+            await self.create_admin(email, chosen)
+        except Conflict:
+            return None
+        return None if password else chosen
+
+    async def _has_admin(self) -> bool:
+        async with self.database.transaction(EveryTenant()) as tx:
+            await self._ensure_system(tx)
+            return bool(await tx.roles.lock_super_admins())
+
+    async def create_admin(self, email: str, password: str) -> UUID:
+        """Raises Conflict when the address has an account, ValidationError when address or password will not do."""
+        key = checked_email(email)
+        if errors := password_errors(password, email=email, full_name="", field="password"):
+            raise ValidationError(fields=errors)
+        hashed, now = await self.passwords.hash(normal_password(password)), self.clock.now()
+        user = User(
+            id=self.ids.new(),
+            email=email.strip(),
+            email_key=key,
+            full_name="Administrator",
+            password_hash=hashed,
+            email_confirmed=True,
+            password_set_at=now,
+            created_at=now,
+            updated_at=now,
+        )
+        async with self.database.transaction(EveryTenant()) as tx:
+            await self._ensure_system(tx)
+            await tx.users.add(user)
+            await tx.memberships.save(user.id, SYSTEM_TENANT_ID, [], None, now)
+            await tx.memberships.set_system_roles(user.id, [shipped_role_id(SUPER_ADMIN)])
+        return user.id
+
+    async def _ensure_system(self, tx: Transaction) -> None:
+        if await tx.tenants.by_id(SYSTEM_TENANT_ID) is None:
+            await tx.tenants.add(
+                Tenant(
+                    id=SYSTEM_TENANT_ID,
+                    name="System",
+                    identifier=SYSTEM_IDENTIFIER,
+                    created_at=self.clock.now(),
+                )
+            )
+        for name, permissions in SHIPPED_ROLES.items():
+            if await tx.roles.by_id(shipped_role_id(name)) is None:
+                await tx.roles.add(Role(id=shipped_role_id(name), tenant_id=None, name=name, permissions=permissions))
+
+
+def shipped_role_id(name: str) -> UUID:
+    """The same wherever the service runs."""
+    return uuid5(SYSTEM_TENANT_ID, name)

@@ -1,0 +1,154 @@
+"""The relay: what is in the outbox is written and sent, again and again until somebody has taken it on."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from application.ports.clock import Clock
+from application.ports.database import Database
+from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.mail_delivery import (
+    Due,
+    Letter,
+    Letters,
+    LinkSecrets,
+    Mailer,
+    PostClosed,
+    Posting,
+    Undeliverable,
+)
+from application.ports.outbox import Mail, MailKind
+from domain.errors import ServiceUnavailable
+from domain.identity.users import User, token_hash
+from domain.scope import EveryTenant
+
+AT_ONCE = 10
+HELD = timedelta(minutes=2)
+"""Longer than sending takes: a mail whose sender died is taken by another after it."""
+
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
+GIVEN_UP_AFTER = timedelta(days=3)
+LONGEST_REASON = 500
+
+log = logging.getLogger(__name__)
+
+
+class Link(Struct, frozen=True):
+    purpose: Purpose
+    lifetime: timedelta
+
+
+LINKS: dict[MailKind, Link] = {
+    "confirmation": Link("confirm", timedelta(hours=24)),
+    "reset": Link("reset", timedelta(minutes=60)),
+    "welcome": Link("reset", timedelta(days=7)),
+}
+
+
+class Pages(Struct, frozen=True):
+    """Where links lead to, by what they are for."""
+
+    confirm: str
+    reset: str
+
+
+@dataclass(frozen=True)
+class Relay:
+    database: Database[Posting]
+    letters: Letters
+    mailer: Mailer
+    secrets: LinkSecrets
+    clock: Clock
+    pages: Pages
+
+    async def deliver(self) -> int:
+        """What is due now, some at a time; answers how many were taken up."""
+        async with self.database.reading(EveryTenant()) as alone:
+            taken = await alone.post.take(AT_ONCE, self.clock.now(), HELD)
+        await asyncio.gather(*(self._deliver(due) for due in taken))
+        return len(taken)
+
+    async def _deliver(self, due: Due) -> None:
+        try:
+            letter = await self._letter(due)
+            if letter is not None:
+                await self.mailer.send(self.letters.write(letter))
+        except Undeliverable as refusal:
+            await self._give_up(due, refusal)
+        except ServiceUnavailable:
+            log.warning("The database does not answer: a mail that was taken waits.")
+        except Exception as error:  # noqa: BLE001  # one mail must not keep the others
+            await self._try_again(due, error)
+        else:
+            async with self.database.reading(EveryTenant()) as alone:
+                await alone.post.done(due.mail.id)
+
+    async def _letter(self, due: Due) -> Letter | None:
+        """None when there is nothing to say any more."""
+        mail = due.mail
+        link = LINKS.get(mail.kind)
+        if link is None:
+            return Letter(
+                id=mail.id, kind=mail.kind, to=mail.recipient, name=mail.name, address=mail.address, at=mail.at
+            )
+        async with self.database.transaction(EveryTenant()) as tx:
+            standing = await tx.users.standing_by_email(mail.recipient)
+            if standing is None or not is_wanted(mail, standing.user):
+                return None
+            user, secret = standing.user, self.secrets.secret(mail.id)
+            token = OneTimeToken(
+                user_id=user.id,
+                email_key=user.email_key,
+                purpose=link.purpose,
+                number=due.number,
+                hash=token_hash(secret),
+                expires_at=self.clock.now() + link.lifetime,
+            )
+            if not await tx.one_time_tokens.issue(token):
+                return None
+        return Letter(
+            id=mail.id,
+            kind=mail.kind,
+            to=user.email,
+            name=user.full_name,
+            address=mail.address,
+            at=mail.at,
+            link=self._url(link.purpose, user.email, secret),
+            lifetime=link.lifetime,
+        )
+
+    def _url(self, purpose: Purpose, email: str, secret: str) -> str:
+        """Behind the ``#`` no server, log or referrer sees it."""
+        page = self.pages.confirm if purpose == "confirm" else self.pages.reset
+        return f"{page}#{urlencode({'email': email, 'token': secret})}"
+
+    async def _try_again(self, due: Due, error: Exception) -> None:
+        now = self.clock.now()
+        if now - due.since >= GIVEN_UP_AFTER:
+            await self._give_up(due, error)
+            return
+        until = now + pause(due.tries)
+        known = error if not isinstance(error, PostClosed) else None
+        log.warning("A %s mail waits until %s: %s", due.mail.kind, until, error, exc_info=known)
+        async with self.database.reading(EveryTenant()) as alone:
+            await alone.post.put_off(due.mail.id, until)
+
+    async def _give_up(self, due: Due, why: Exception) -> None:
+        log.error("A %s mail (%s) is given up: %s", due.mail.kind, due.mail.id, why)
+        async with self.database.reading(EveryTenant()) as alone:
+            await alone.post.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
+
+
+def is_wanted(mail: Mail, user: User) -> bool:
+    """A disabled account gets no links, a confirmed address no confirmation."""
+    return user.is_active and not (mail.kind == "confirmation" and user.email_confirmed)
+
+
+def pause(tries: int) -> timedelta:
+    """After so many tries, each pause three times the one before."""
+    factor: int = 3 ** min(tries - 1, 10)
+    return min(LONGEST_PAUSE, FIRST_PAUSE * factor)

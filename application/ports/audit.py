@@ -1,0 +1,10 @@
+"""The audit trail."""
+
+from typing import Protocol
+from uuid import UUID
+
+from domain.audit import AuditEvent
+
+
+class AuditTrail(Protocol):
+    async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...

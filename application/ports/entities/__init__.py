@@ -1,0 +1,1 @@
+"""Ports of entities: rows, their history, their files and the stored responses of repeated requests."""

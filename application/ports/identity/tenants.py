@@ -1,0 +1,45 @@
+"""Tenants, as the database keeps them."""
+
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from application.ports.audit import AuditTrail
+from application.ports.identity.listing import Listing
+from application.ports.revocation import RevocationCounts
+from domain.identity.tenants import Tenant
+
+
+class Tenants(Protocol):
+    async def by_id(self, tenant_id: UUID) -> Tenant | None:
+        """None for a deleted one."""
+        ...
+
+    async def by_identifier(self, identifier: str) -> Tenant | None: ...
+
+    async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
+        """Searches name, identifier and domain."""
+        ...
+
+    async def add(self, tenant: Tenant) -> None:
+        """Raises Conflict on ``identifier``."""
+        ...
+
+    async def save(self, tenant: Tenant) -> None:
+        """Raises Conflict on ``identifier``."""
+        ...
+
+    async def remove(self, tenant_id: UUID, at: datetime) -> None:
+        """Marks it deleted; its identifier is free again."""
+        ...
+
+
+class Tenancy(Protocol):
+    """The rooms of the database in which tenants are kept."""
+
+    @property
+    def tenants(self) -> Tenants: ...
+    @property
+    def counts(self) -> RevocationCounts: ...
+    @property
+    def audit(self) -> AuditTrail: ...

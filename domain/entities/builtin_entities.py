@@ -1,0 +1,27 @@
+"""The service's own entities, served by the same engine as everybody's: applications and the audit trail."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from domain.audit import AuditEvent
+from domain.entities.declaration import entity, unique
+
+Label = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+@entity("applications", search=["name"], unique=[unique("app_id")], tenant_owned=False)
+class Application(Struct, rename="camel", kw_only=True):
+    """What may be named in ``X-App-Id``; ``allowed_tenant_ids`` None means all, an empty list none."""
+
+    app_id: Label
+    name: Label
+    is_active: bool = True
+    allowed_tenant_ids: list[UUID] | None = None
+    required_permission: Label | None = None
+
+
+entity("audit-events", soft_delete=False, writable=False, shows_tenant=True, sort="-occurred_at")(AuditEvent)
+
+OWN_ENTITIES = (Application, AuditEvent)

@@ -1,0 +1,72 @@
+"""The example entities, and what to copy for your own: a shop's catalogue."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from domain.entities.declaration import entity, many, money, ref, unique
+from domain.errors import FieldError
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+@entity(
+    "categories",
+    search=["name"],
+    unique=[unique("name", ignore_case=True)],
+    has_many={"products": many("products", by="category_id")},
+    history=True,
+)
+class Category(Struct, rename="camel", kw_only=True):
+    name: Name
+    description: Annotated[str, Meta(max_length=2_000)] | None = None
+
+
+class Status(Enum):
+    DRAFT = "draft"
+    LIVE = "live"
+    RETIRED = "retired"
+
+
+@entity(
+    "products",
+    search=["name", "sku", "description"],
+    unique=[unique("sku")],
+    has_many={"reviews": many("reviews", by="product_id")},
+    check_reads=["status", "category_id"],
+)
+class Product(Struct, rename="camel", kw_only=True):
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    sku: Annotated[str, Meta(pattern="^[A-Z0-9-]{3,32}$", examples=["LAMP-01"])]
+    description: Annotated[str, Meta(max_length=10_000)] | None = None
+    price: Annotated[Decimal, money(12, 2, ge=0)]
+    stock: Annotated[int, Meta(ge=0)] = 0
+    status: Status = Status.DRAFT
+    category_id: Annotated[UUID | None, ref("categories", on_delete="restrict")] = None
+    released_at: datetime | None = None
+
+    def check(self, before: "Product | None") -> Iterator[FieldError]:  # noqa: ARG002  # rules on changes look at it
+        if self.status is Status.LIVE and self.category_id is None:
+            yield FieldError("categoryId", "a live product needs a category")
+
+
+@entity("reviews")
+class Review(Struct, rename="camel", kw_only=True):
+    product_id: Annotated[UUID, ref("products", on_delete="cascade")]
+    rating: Annotated[int, Meta(ge=1, le=5)]
+    author: Name
+    text: Annotated[str, Meta(max_length=2_000)] | None = None
+
+
+@entity("currencies", unique=[unique("code")], tenant_owned=False, soft_delete=False)
+class Currency(Struct, rename="camel", kw_only=True):
+    code: Annotated[str, Meta(pattern="^[A-Z]{3}$", examples=["EUR"])]
+    name: Name
+
+
+ENTITIES = (Category, Product, Review, Currency)

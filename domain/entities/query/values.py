@@ -1,0 +1,171 @@
+"""A field's value from the text of a query parameter: strict, and in a range that every store can hold."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from math import isfinite
+from uuid import UUID
+
+from domain.entities.declaration import FieldModel, Kind
+
+
+class NotAValue(Exception):
+    """What a text is refused for; the message goes on from the parameter's name."""
+
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
+    r"(?:[Zz]|([+\- ])([0-9]{2}):?([0-9]{2}))"
+)
+_BOOLEANS = {"true": True, "false": False}
+_LARGEST_EXPONENT = 200
+_BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
+
+
+def read_value(one: FieldModel, text: str) -> object:
+    """In the field's Python type; a choice is its text. Raises NotAValue."""
+    return _READERS[one.kind](one, text)
+
+
+def read_boolean(text: str) -> bool:
+    if text.lower() not in _BOOLEANS:
+        raise NotAValue("takes true or false")
+    return _BOOLEANS[text.lower()]
+
+
+def read_moment(text: str) -> datetime:
+    """A timestamp with its zone, or a date, which means its midnight in UTC.
+
+    A blank where the zone's plus was is what a URL makes of an unencoded one, and can mean nothing else.
+    """
+    if _DAY.fullmatch(text):
+        text += "T00:00Z"
+    match = _MOMENT.fullmatch(text)
+    if match is None:
+        raise NotAValue("takes a date or a timestamp with a zone, such as 2026-11-20T12:00:00Z")
+    day, time, sign, hours, minutes = match.groups()
+    zone = f"{sign.replace(' ', '+')}{hours}:{minutes}" if sign else "+00:00"
+    try:
+        return datetime.fromisoformat(f"{day}T{time}{zone}").astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise NotAValue("is no moment that the calendar has") from None
+
+
+def first_day_from(moment: datetime) -> date:
+    """The first date whose midnight is not before this moment."""
+    day = moment.date()
+    if moment == datetime(day.year, day.month, day.day, tzinfo=UTC):
+        return day
+    if day == date.max:
+        raise NotAValue("is no moment that the calendar has")
+    return day + timedelta(days=1)
+
+
+def read_text(text: str) -> str:
+    """Text that can be stored, and so be looked for."""
+    if "\0" in text or not _is_unicode(text):
+        raise NotAValue("contains a character that no text can hold")
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def split_list(text: str, most: int) -> list[str]:
+    """Values between commas, quoted as in CSV where they hold one. Raises NotAValue."""
+    if "," not in text and not text.startswith('"'):
+        return [text]
+    values: list[str] = []
+    rest = text
+    while True:
+        value, rest, goes_on = _first(rest)
+        values.append(value)
+        if len(values) > most:
+            raise NotAValue(f"takes at most {most} values")
+        if not goes_on:
+            return values
+
+
+def _first(text: str) -> tuple[str, str, bool]:
+    """The first value, what follows its comma, and whether there was one."""
+    if not text.startswith('"'):
+        value, comma, rest = text.partition(",")
+        return value, rest, bool(comma)
+    end = 1
+    while (end := text.find('"', end)) != -1 and text[end + 1 : end + 2] == '"':
+        end += 2
+    if end == -1 or text[end + 1 : end + 2] not in ("", ","):
+        raise NotAValue("has a quoted value that does not end: inside quotes a quote is written twice")
+    return text[1:end].replace('""', '"'), text[end + 2 :], text[end + 1 : end + 2] == ","
+
+
+def _integer(one: FieldModel, text: str) -> int:
+    limit = 2 ** _BITS[one.kind]
+    if not _WHOLE.fullmatch(text):
+        raise NotAValue("takes a whole number")
+    if not -limit <= int(text) < limit:
+        raise NotAValue(f"takes a whole number from {-limit} to {limit - 1}")
+    return int(text)
+
+
+def _decimal(_: FieldModel, text: str) -> Decimal:
+    if not _NUMBER.fullmatch(text) or abs(Decimal(text).adjusted()) > _LARGEST_EXPONENT:
+        raise NotAValue("takes a number")
+    return Decimal(text)
+
+
+def _float(_: FieldModel, text: str) -> float:
+    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+        raise NotAValue("takes a number")
+    return float(text)
+
+
+def _day(_: FieldModel, text: str) -> date:
+    try:
+        if _DAY.fullmatch(text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass
+    raise NotAValue("takes a date such as 2026-11-20")
+
+
+def _uuid(_: FieldModel, text: str) -> UUID:
+    if not _UUID.fullmatch(text):
+        raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
+    return UUID(text)
+
+
+def _choice(one: FieldModel, text: str) -> str:
+    if text not in one.choices:
+        raise NotAValue(f"takes one of: {', '.join(one.choices)}")
+    return text
+
+
+def _nothing(_one: FieldModel, _text: str) -> object:
+    raise NotAValue("is a list, which cannot be compared")
+
+
+_READERS: Mapping[Kind, Callable[[FieldModel, str], object]] = {
+    Kind.TEXT: lambda _, text: read_text(text),
+    Kind.INTEGER: _integer,
+    Kind.BIG_INTEGER: _integer,
+    Kind.DECIMAL: _decimal,
+    Kind.FLOAT: _float,
+    Kind.BOOLEAN: lambda _, text: read_boolean(text),
+    Kind.TIMESTAMP: lambda _, text: read_moment(text),
+    Kind.DATE: _day,
+    Kind.UUID: _uuid,
+    Kind.CHOICE: _choice,
+    Kind.UUIDS: _nothing,
+    Kind.TEXTS: _nothing,
+}

@@ -1,0 +1,146 @@
+"""What a token says, who the caller then is, and which kind of token a login comes to."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from domain.errors import Forbidden
+from domain.identity.permissions import smallest
+from domain.identity.sessions import Lifetimes, Session
+from domain.identity.token_versions import (
+    at_issue,
+    grants_subject,
+    role_subject,
+    session_subject,
+    tenant_subject,
+    user_subject,
+)
+from domain.identity.users import Membership, Role, Standing, TenantName, User, tenant_name
+from domain.scope import Caller
+
+SELECTOR_SCOPE = "tenant-selector-only"
+
+TokenType = Literal["Tenant", "Global"]
+
+
+class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The payload of an access token, by its wire names. ``rev`` and ``ver`` are the counts it was issued under."""
+
+    iss: str
+    aud: str
+    sub: UUID
+    jti: UUID
+    sid: UUID
+    iat: int
+    nbf: int
+    exp: int
+    token_type: TokenType
+    permissions: tuple[str, ...]
+    roles: tuple[str, ...]
+    name: str
+    email: str
+    rev: int
+    ver: dict[str, int]
+    tenant_id: UUID | UnsetType = UNSET
+    scope: str | UnsetType = UNSET
+    app_id: str | UnsetType = UNSET
+    super_admin: bool = False
+
+
+def caller_of(claims: Claims) -> Caller:
+    return Caller(
+        user_id=claims.sub,
+        session_id=claims.sid,
+        tenant_id=None if claims.tenant_id is UNSET else claims.tenant_id,
+        name=claims.name,
+        email=claims.email,
+        roles=claims.roles,
+        permissions=claims.permissions,
+        is_super_admin=claims.super_admin,
+        app_id=None if claims.app_id is UNSET else claims.app_id,
+        issued={user_subject(claims.sub): claims.rev, session_subject(claims.sid): 0, **claims.ver},
+        expires_at=claims.exp,
+    )
+
+
+class TenantChoice(Struct, frozen=True):
+    """``membership`` is None for a Global Token."""
+
+    membership: Membership | None
+    smart_auto_switched: bool
+    requires_tenant_selection: bool
+
+
+def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> TenantChoice:
+    """The specification's state table of logins. Inactive tenants do not count.
+
+    Raises Forbidden when the preferred tenant is not an active membership.
+    """
+    active = [membership for membership in memberships if membership.tenant_is_active]
+    if preferred is not None:
+        return TenantChoice(membership_in(active, preferred), False, False)
+    if len(active) == 1:
+        return TenantChoice(active[0], True, False)
+    return TenantChoice(None, False, len(active) > 1)
+
+
+def available(standing: Standing) -> list[TenantName]:
+    return [tenant_name(one) for one in standing.memberships if one.tenant_is_active]
+
+
+def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Membership:
+    """Raises Forbidden, alike for a tenant one is not in, a closed one, and one that does not exist."""
+    for membership in memberships:
+        if membership.tenant_id == tenant_id and membership.tenant_is_active:
+            return membership
+    raise Forbidden("You are not a member of this tenant.")
+
+
+def claims_for(
+    standing: Standing, membership: Membership | None, session: Session, now: datetime, issue: "Issue"
+) -> Claims:
+    """The token of a session: for its tenant, or, without one, only to choose a tenant."""
+    roles = standing.roles_in(membership) if membership else ()
+    lifetime = issue.lifetimes.access if membership else issue.lifetimes.global_access
+    user = standing.user
+    seconds = int(now.timestamp())
+    return Claims(
+        iss=issue.issuer,
+        aud=issue.audience,
+        sub=user.id,
+        jti=issue.jti,
+        sid=session.id,
+        iat=seconds,
+        nbf=seconds,
+        exp=seconds + int(lifetime.total_seconds()),
+        token_type="Tenant" if membership else "Global",
+        tenant_id=membership.tenant_id if membership else UNSET,
+        scope=UNSET if membership else SELECTOR_SCOPE,
+        permissions=smallest(name for role in roles for name in role.permissions),
+        roles=tuple(sorted({role.name for role in roles})),
+        name=user.full_name,
+        email=user.email,
+        app_id=session.app_id or UNSET,
+        super_admin=membership is not None and standing.is_super_admin,
+        rev=standing.counts.get(user_subject(user.id), 0),
+        ver=at_issue(_stale_subjects(user, membership, roles), standing.counts),
+    )
+
+
+class Issue(Struct, frozen=True, kw_only=True):
+    """What all tokens of one service share, and the new token's id."""
+
+    issuer: str
+    audience: str
+    jti: UUID
+    lifetimes: Lifetimes
+
+
+def _stale_subjects(user: User, membership: Membership | None, roles: Sequence[Role]) -> tuple[str, ...]:
+    if membership is None:
+        return (grants_subject(user.id),)
+    tenant = tenant_subject(membership.tenant_id)
+    return (grants_subject(user.id), tenant, *(role_subject(role.id) for role in roles))

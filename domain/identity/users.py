@@ -1,0 +1,237 @@
+"""Who may sign in: users, their memberships and roles, and the rules on addresses, passwords and locks."""
+
+import re
+import unicodedata
+from datetime import datetime, timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from msgspec import Struct
+
+from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.identity.permissions import EVERYTHING
+
+SUPER_ADMIN = "SuperAdmin"
+ADMIN = "Admin"
+MEMBER = "Member"
+SHIPPED_ROLES = {SUPER_ADMIN: (EVERYTHING,), ADMIN: (EVERYTHING,), MEMBER: ()}
+"""The system roles that the first start makes, with their permissions."""
+
+PASSWORD_LENGTH = (8, 128)
+EMAIL_LENGTH = 254
+NAME_LENGTH = 200
+PHONE_LENGTH = 50
+
+_HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*")
+_PUNCTUATION = frozenset('()<>[]:;@\\,"')
+"""What would need quoting before the ``@``: in a mail's header it could name somebody else."""
+
+
+class User(Struct, frozen=True, kw_only=True, rename="camel"):
+    """``email`` is as stored and shown; ``email_key`` is what addresses are compared by.
+
+    ``email_proved``: the owner has shown that they read its mail, or a provider vouched for it. An account that an
+    administrator made is confirmed and yet not proved, and neither is a password that was set before the proof.
+    """
+
+    id: UUID
+    email: str
+    email_key: str
+    full_name: str
+    phone_number: str | None = None
+    profile_picture_url: str | None = None
+    password_hash: str | None = None
+    email_confirmed: bool = False
+    email_proved: bool = False
+    is_active: bool = True
+    must_change_password: bool = False
+    password_set_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    last_login_at: datetime | None = None
+
+
+class Role(Struct, frozen=True, kw_only=True, rename="camel"):
+    """``tenant_id`` is None for a system role, which is the same for all tenants."""
+
+    id: UUID
+    tenant_id: UUID | None
+    name: str
+    description: str = ""
+    permissions: tuple[str, ...] = ()
+
+    @property
+    def is_system(self) -> bool:
+        return self.tenant_id is None
+
+
+class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A user in a tenant, with the roles held there."""
+
+    tenant_id: UUID
+    tenant_name: str
+    tenant_is_active: bool
+    is_default: bool
+    joined_at: datetime
+    roles: tuple[Role, ...] = ()
+
+
+class TenantName(Struct, rename="camel", kw_only=True):
+    """A tenant as its members see it in a list."""
+
+    id: UUID
+    name: str
+    is_default: bool
+
+
+def tenant_name(membership: Membership) -> TenantName:
+    return TenantName(id=membership.tenant_id, name=membership.tenant_name, is_default=membership.is_default)
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """All that decides what a user may do, read in one snapshot: the account, where it belongs, what it holds.
+
+    ``roles`` are those given to the user as such; ``counts`` are the revocation counts of everything named here.
+    """
+
+    user: User
+    memberships: tuple[Membership, ...]
+    roles: tuple[Role, ...]
+    counts: dict[str, int]
+
+    @property
+    def is_super_admin(self) -> bool:
+        return any(role.is_system and role.name == SUPER_ADMIN for role in self.roles)
+
+    def roles_in(self, membership: Membership) -> tuple[Role, ...]:
+        return tuple({role.id: role for role in (*membership.roles, *self.roles)}.values())
+
+
+def profile_key(user_id: UUID) -> str:
+    """Dropped by every change of the user, and of the roles and memberships they have."""
+    return f"profile:{user_id}"
+
+
+PROFILES_KEPT = timedelta(minutes=30)
+
+TENANTS_KEY = "profiles:tenants"
+"""What every kept profile was built under: replaced by every change of a tenant, whose name stands in many of them."""
+
+FAILURES_FORGOTTEN = timedelta(days=7)
+"""Failures are in a row as long as no such pause lies between them; a lock stands as long as it was set for."""
+
+NETWORK_FORGOTTEN = timedelta(days=400)
+"""A network that nobody tried to log in from for so long is one like any other again."""
+
+
+class Lockout(Struct, frozen=True):
+    """After ``attempts`` failures in a row from one network nobody there is let in for ``duration``."""
+
+    attempts: int
+    duration: timedelta
+
+    @property
+    def attempts_over_all(self) -> int:
+        """So many over all networks lock every one that has not logged in before."""
+        return 10 * self.attempts
+
+
+def email_key(text: str) -> str | None:
+    """What an address is compared by: trimmed, NFC, without case, its domain as IDNA; None when it is no address."""
+    address = unicodedata.normalize("NFC", text.strip())
+    local, at, domain = address.rpartition("@")
+    if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
+        return None
+    if not _PUNCTUATION.isdisjoint(local):
+        return None
+    try:
+        host = domain.encode("idna").decode("ascii")
+    except UnicodeError:
+        return None
+    return f"{local.casefold()}@{host.casefold()}" if _HOST.fullmatch(host) else None
+
+
+def _is_blank(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char).startswith("C")
+
+
+def normal_password(text: str) -> str:
+    """Passwords are compared in NFKC, so that the same characters typed elsewhere match."""
+    return unicodedata.normalize("NFKC", text)
+
+
+def password_errors(password: str, *, email: str, full_name: str, field: str) -> tuple[FieldError, ...]:
+    """Length, and nothing made of the account itself; composition rules there are none."""
+    shortest, longest = PASSWORD_LENGTH
+    normal = normal_password(password)
+    if not shortest <= len(normal) <= longest:
+        return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+    if _is_made_of(normal, email, full_name):
+        return (FieldError(field, "must not be made of your e-mail or name"),)
+    if normal.casefold() in COMMON_PASSWORDS:
+        return (FieldError(field, "is among the most common passwords: choose another"),)
+    return ()
+
+
+def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
+    if text is None or shortest <= len(text) <= longest:
+        return []
+    return [FieldError(field, f"takes {shortest} to {longest} characters")]
+
+
+def new_account_errors(email: str, password: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:
+    """Every failing field of a new account, by its wire name."""
+    errors = text_errors("fullName", full_name, 1, NAME_LENGTH)
+    errors += text_errors("phoneNumber", phone_number, 0, PHONE_LENGTH)
+    if email_key(email) is None:
+        errors.append(FieldError("email", "is not an e-mail address"))
+    return [*errors, *password_errors(password, email=email, full_name=full_name, field="password")]
+
+
+def token_hash(secret: str) -> str:
+    """What is kept of a link's secret, which is too long to be guessed."""
+    return sha256(secret.encode()).hexdigest()
+
+
+def _is_made_of(password: str, email: str, full_name: str) -> bool:
+    bare = "".join(char for char in password.casefold() if char.isalpha())
+    local = email.rpartition("@")[0]
+    words = {email, local, full_name, *full_name.split()}
+    known = {"".join(char for char in word.casefold() if char.isalpha()) for word in words}
+    return bool(bare) and (bare in known or password.casefold() in {word.casefold() for word in words})
+
+
+def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
+    """Told only to a caller who knew the password, or holds a session."""
+    if not user.is_active:
+        raise AccountDisabled
+    if confirmation_required and not user.email_confirmed:
+        raise EmailNotConfirmed
+
+
+def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
+    """Days left of the password's age, the last one begun counting, 0 past it; None when passwords do not age."""
+    if max_age_days == 0 or user.password_set_at is None:
+        return None
+    left = user.password_set_at + timedelta(days=max_age_days) - now
+    return max(0, -(-left // timedelta(days=1)))
+
+
+def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
+    return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0
+
+
+COMMON_PASSWORDS = frozenset(
+    """
+    12345678 123456789 1234567890 0123456789 87654321 987654321 11111111 00000000 88888888 12341234 11223344 password
+    password1 password12 password123 passw0rd p@ssw0rd p@ssword pass1234 passwort passwords qwertyui qwertyuiop
+    qwerty12 qwerty123 qwerty1234 1q2w3e4r 1q2w3e4r5t 1qaz2wsx q1w2e3r4 qazwsxedc zaq12wsx abcd1234 abc12345 abcdefgh
+    abcdefg1 a1b2c3d4 aa123456 asdfghjk asdfasdf asdf1234 zxcvbnm1 1234qwer iloveyou iloveyou1 iloveyou2 sunshine
+    princess football baseball basketball superman batman12 trustno1 welcome1 welcome12 welcome123 letmein1
+    letmein123 changeme changeme1 changeme123 administrator admin123 admin1234 adminadmin default1 master12 michelle
+    jennifer jessica1 computer internet whatever starwars dragon12 monkey12 shadow12 charlie1 secret12 secret123
+    test1234 testtest guest123 user1234 temp1234 hello123 helloworld summer2024 summer2025 summer2026 winter2024
+    winter2025 winter2026 spring2026 autumn2026
+    """.split()
+)
+"""The ones that guessing tools try first; a longer list belongs in a file of its own."""

@@ -1,0 +1,64 @@
+"""``tenantry check``: everything that can be found wrong before a start, in one report."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+
+import click
+
+from domain.entities.declaration import Registry
+from entrypoints.cli.errors import Refusal
+from entrypoints.entities import EntitiesError, load_registry
+from entrypoints.server.servers import any_servers
+from entrypoints.settings.settings import Settings, SettingsError, read_settings
+
+
+def report(environment: Mapping[str, str]) -> bool:
+    """Whether all is well; what can only be asked once something else is right is left out until it is."""
+    try:
+        settings = read_settings(environment)
+        _say("settings", "all of them are right")
+        registry = load_registry(settings.entities)
+        _say("entities", ", ".join(model.plural for model in registry))
+        for oddity in registry.oddities:
+            _say("note", oddity)
+        return _check_servers(settings, registry)
+    except (SettingsError, EntitiesError, Refusal) as error:
+        _say("wrong", str(error))
+        return False
+
+
+def _check_servers(settings: Settings, registry: Registry) -> bool:
+    with any_servers(settings) as (ready, running):
+        if running is not None:
+            _say("service", f"runs in {settings.data_dir} as process {running.pid}")
+        return asyncio.run(_answers(ready, registry))
+
+
+async def _answers(settings: Settings, registry: Registry) -> bool:
+    mistakes = [mistake async for mistake in _mistakes(settings, registry)]
+    for mistake in mistakes:
+        _say("wrong", mistake)
+    return not mistakes
+
+
+async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str]:
+    from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
+    from entrypoints.composition import open_world  # noqa: PLC0415
+    from entrypoints.migrations import check_migrations  # noqa: PLC0415
+    from entrypoints.use_cases import assemble, ensure_endpoints  # noqa: PLC0415
+
+    try:
+        async with explained():
+            _say("database", await check_migrations(settings))
+    except Refusal as refusal:
+        yield str(refusal)
+    async with open_world(settings, registry) as world:
+        ensure_endpoints(assemble(world, settings), settings)
+        if not await world.admissions.is_shared():
+            yield "Redis does not answer: TENANTRY_REDIS_URL says where it is looked for."
+            return
+    _say("redis", "answers")
+
+
+def _say(subject: str, words: str) -> None:
+    click.echo(f"{subject + ':':<10} {words}")

@@ -1,0 +1,94 @@
+"""What the registry comes to, in words: paths, fields, relations, permissions and limits of each entity."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import UNSET
+
+from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
+from domain.limits import entity_limit
+
+READING = ("read", "page")
+WRITING = ("create", "update", "delete", "restore", "create-batch", "update-batch", "delete-batch")
+
+
+def describe(registry: Registry) -> Iterator[str]:
+    for model in registry:
+        yield from _entity(model)
+        yield ""
+    yield from (f"Note: {oddity}" for oddity in registry.oddities)
+
+
+def _entity(model: EntityModel) -> Iterator[str]:
+    yield f"{model.name}  /api/{model.plural}"
+    yield f"  rows         {', '.join(_kind_of_rows(model))}"
+    yield "  fields"
+    width = max(len(one.wire) for one in model.fields)
+    yield from (f"    {one.wire:<{width}}  {', '.join(_field(one))}" for one in model.fields)
+    if model.relations:
+        yield "  relations"
+        yield from (f"    {relation.name}: {_relation(relation)}" for relation in model.relations.values())
+    if model.declaration.search:
+        yield f"  search       {_wires(model, model.declaration.search)}"
+    yield from (f"  unique       {_wires(model, one.fields)}{_case(one.ignore_case)}" for one in model.unique)
+    yield f"  order        {_order(model)}"
+    actions = ["read"] if not model.declaration.writable else ["create", "read", "update", "delete"]
+    actions += ["purge"] if model.can_be_purged else []
+    yield f"  permissions  {' '.join(model.permission(action) for action in actions)}"
+    yield f"  a minute     {', '.join(_limits(model))}"
+
+
+def _kind_of_rows(model: EntityModel) -> Iterator[str]:
+    yield "of one tenant" if model.tenant_owned else "shared by all tenants"
+    yield "soft delete" if model.soft_delete else "deleted for good"
+    if not model.declaration.writable:
+        yield "read only"
+    if model.declaration.history:
+        yield "with history"
+    if model.has_rule:
+        yield "with a rule of its own"
+
+
+def _field(one: FieldModel) -> Iterator[str]:
+    yield f"decimal({one.money.precision},{one.money.scale})" if one.money else one.kind.value
+    if one.choices:
+        yield " | ".join(one.choices)
+    if one.server_owned:
+        yield "set by the service"
+    elif one.required:
+        yield "required"
+    elif one.default not in (None, UNSET):
+        yield f"default {_default(one.default)}"
+    if one.nullable:
+        yield "may be null"
+    if one.guard.read or one.guard.write:
+        yield f"guarded by {' and '.join(name for name in (one.guard.read, one.guard.write) if name)}"
+
+
+def _default(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(getattr(value, "value", value))
+
+
+def _wires(model: EntityModel, names: Iterable[str]) -> str:
+    return ", ".join(model.by_name[name].wire for name in names)
+
+
+def _order(model: EntityModel) -> str:
+    sort = model.declaration.sort
+    return f"{_wires(model, [sort.removeprefix('-')])} {'desc' if sort.startswith('-') else 'asc'}ending"
+
+
+def _relation(relation: Relation) -> str:
+    if relation.is_many:
+        return f"many {relation.target}"
+    return f"one of {relation.target}, when that is deleted: {relation.on_delete}"
+
+
+def _case(ignore_case: bool) -> str:
+    return " (without case)" if ignore_case else ""
+
+
+def _limits(model: EntityModel) -> Iterator[str]:
+    for action in READING + (WRITING if model.declaration.writable else ()):
+        if action == "restore" and not model.soft_delete:
+            continue
+        yield f"{action} {entity_limit(model.plural, action).count}"

@@ -1,0 +1,202 @@
+"""``tenantry export`` and ``tenantry import``: the same use case and rules as over HTTP, with progress shown."""
+
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+from uuid import UUID
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from application.entities.transfers import Transfer
+from application.entities.writing import Write
+from application.ports.entities.files import Reading, ReadSheet, Sheets
+from domain.entities.bodies import EVERYTHING
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import Query
+from domain.entities.query.read_query import read_export
+from domain.entities.sheets import LARGEST_FILE, MOST_XLSX_ROWS, Column, Report, RowError, read_options
+from domain.errors import unknown_name
+from domain.scope import Caller, EveryTenant, OneTenant
+from entrypoints.cli.errors import Refusal
+from entrypoints.composition import World, open_world
+from entrypoints.entities import load_registry
+from entrypoints.settings.settings import Settings
+
+FORMATS = ("csv", "xlsx", "json")
+MOST_NAMED = 20
+
+
+@dataclass(frozen=True)
+class ExportJob:
+    """``parameters`` are those of a list: filters, search, sort, fields, include."""
+
+    plural: str
+    tenant: str
+    form: str
+    out: Path
+    parameters: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class ImportJob:
+    plural: str
+    tenant: str
+    file: Path
+    options: dict[str, object]
+
+
+async def export_file(settings: Settings, job: ExportJob) -> str:
+    """Nothing stands under the file's name before all of it is there."""
+    registry = load_registry(settings.entities)
+    model = _model(registry, job.plural)
+    query = read_export(model, registry, frozenset(), job.parameters)
+    async with open_world(settings, registry) as world:
+        scope = await _tenant(world, job.tenant)
+        transfer = Transfer(world.database, registry, world.clock, world.sheets)
+        async with world.database.reading(scope) as read:
+            total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
+        pieces = _exported(transfer, scope, model, query, job.form)
+        with _progress("Exporting", total if job.form != "xlsx" else None) as tell:
+            await _write(job.out, pieces, tell)
+    return f"{job.out}: {total} {job.plural}."
+
+
+def _exported(
+    transfer: Transfer, scope: OneTenant, model: EntityModel, query: Query, form: str
+) -> AsyncGenerator[bytes, None]:
+    if form == "xlsx":
+        return transfer.export_workbook(scope, model, query)
+    return transfer.export(scope, model, query, "json" if form == "json" else "csv")
+
+
+async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], None]) -> None:
+    part = out.with_name(f".{out.name}.part")
+    try:
+        with part.open("wb") as file:
+            async for piece in pieces:
+                file.write(piece)
+                tell(piece.count(b"\n"))
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+async def import_file(settings: Settings, job: ImportJob) -> str:
+    """Raises Refusal, after the rest is stored, when rows had errors: the exit code tells that too."""
+    registry = load_registry(settings.entities)
+    model = _model(registry, job.plural)
+    options = read_options(model, job.options)
+    if job.file.stat().st_size > LARGEST_FILE:
+        raise Refusal(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
+    async with open_world(settings, registry) as world:
+        scope = await _tenant(world, job.tenant)
+        with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
+            lines = _copied(given, upload)
+            with _progress("Importing", lines) as tell:
+                transfer = Transfer(world.database, registry, world.clock, Counted(world.sheets, tell))
+                write = Write(caller=_operator(), scope=scope)
+                written = await transfer.import_(write, model, upload, options, EVERYTHING)
+    return _said(written.answer, is_dry=options.dry_run)
+
+
+def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
+    """How many lines it has, where it is text; what is read is a copy that nobody changes meanwhile."""
+    lines, is_zip = 0, False
+    while piece := given.read(1024 * 1024):
+        is_zip = is_zip or (not upload.tell() and piece.startswith(b"PK"))
+        upload.write(piece)
+        lines += piece.count(b"\n")
+    upload.flush()
+    return None if is_zip else lines
+
+
+def _said(report: Report, *, is_dry: bool) -> str:
+    would = "would be " if is_dry else ""
+    text = f"{report.imported} rows {would}imported, {report.skipped} skipped, {report.failed} with errors."
+    if not report.failed:
+        return text
+    named = [f"  row {one.row}: {one.message}" for one in report.errors[:MOST_NAMED]]
+    more = [f"  and {report.failed - len(named)} more"] if report.failed > len(named) else []
+    raise Refusal("\n".join([text, *named, *more]))
+
+
+def _model(registry: Registry, plural: str) -> EntityModel:
+    if plural not in registry.models:
+        raise Refusal(f"{plural} {unknown_name(plural, registry.models)}.")
+    return registry[plural]
+
+
+async def _tenant(world: World, identifier: str) -> OneTenant:
+    async with world.database.reading(EveryTenant()) as read:
+        found = await read.tenants.by_identifier(identifier)
+    if found is None:
+        raise Refusal(f"There is no tenant {identifier!r}.")
+    return OneTenant(found.id)
+
+
+def _operator() -> Caller:
+    """Whoever has the command line: nobody of the accounts, so what is written says that it was nobody's."""
+    return Caller(
+        user_id=cast(UUID, None),
+        session_id=UUID(int=0),
+        tenant_id=None,
+        name="",
+        email="",
+        roles=(),
+        permissions=("*",),
+        is_super_admin=True,
+        app_id=None,
+        issued={},
+        expires_at=0,
+    )
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Sheets that tell how many rows went by."""
+
+    sheets: Sheets
+    tell: Callable[[int], None]
+
+    @asynccontextmanager
+    async def read(self, model: EntityModel, upload: BinaryIO, reading: Reading) -> AsyncIterator[ReadSheet]:
+        async with self.sheets.read(model, upload, reading) as sheet:
+            yield CountedSheet(sheet, self.tell)
+
+    def workbook(
+        self, columns: Sequence[Column], rows: AsyncIterator[bytes]
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self.sheets.workbook(columns, rows)
+
+
+@dataclass(frozen=True)
+class CountedSheet:
+    sheet: ReadSheet
+    tell: Callable[[int], None]
+
+    @property
+    def failed(self) -> int:
+        return self.sheet.failed
+
+    @property
+    def errors(self) -> Sequence[RowError]:
+        return self.sheet.errors
+
+    async def rows(self) -> AsyncIterator[bytes]:
+        async for piece in self.sheet.rows():
+            self.tell(piece.count(b"\n"))
+            yield piece
+
+
+@contextmanager
+def _progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """On standard error, and only where somebody looks."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task: TaskID = progress.add_task(title, total=total)
+        yield lambda count: progress.advance(task, count)

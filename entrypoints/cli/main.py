@@ -1,0 +1,190 @@
+"""The command line: each command reads the settings, does one thing, and says what is wrong in plain words."""
+
+import asyncio
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import rich_click as click
+
+from entrypoints.cli.errors import SETTINGS, Refusal
+from entrypoints.cli.file_commands import add_file_commands
+from entrypoints.cli.mail_commands import add_mail_commands
+from entrypoints.entities import EntitiesError, load_registry
+from entrypoints.settings.settings import Settings, SettingsError, read_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+
+def main() -> None:
+    try:
+        tenantry()
+    except (SettingsError, EntitiesError) as error:
+        _fail(str(error), SETTINGS)
+    except Refusal as refusal:
+        _fail(str(refusal), refusal.exit_code)
+
+
+def _fail(message: str, exit_code: int) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(exit_code)
+
+
+def _settings() -> Settings:
+    return read_settings(os.environ)
+
+
+@click.group()
+@click.version_option(package_name="tenantry", message="Tenantry %(version)s")
+def tenantry() -> None:
+    """Identity, tenants, and a whole API for every entity you declare.
+
+    Settings come from environment variables that begin with TENANTRY_; `tenantry check` says what is wrong with them.
+    """
+
+
+@tenantry.command("serve")
+def serve_command() -> None:
+    """Serve until stopped, with embedded PostgreSQL and Valkey where no URL is set."""
+    from entrypoints.server.serve import serve  # noqa: PLC0415  # each command imports what it needs
+
+    serve(_settings())
+
+
+@tenantry.command()
+@click.option("--write", metavar="MESSAGE", help="First write a migration from the declared entities.")
+@click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
+def migrate(write: str | None, check: bool) -> None:
+    """Bring the database up to date."""
+    from entrypoints import migrations  # noqa: PLC0415
+
+    if write is not None:
+        _run(lambda settings: migrations.write_and_migrate(settings, write))
+    else:
+        _run(migrations.check_migrations if check else migrations.migrate)
+
+
+@tenantry.command("create-admin")
+@click.argument("email")
+@click.option("--generate", is_flag=True, help="Make a password and print it.")
+def create_admin(email: str, generate: bool) -> None:
+    """Make another super-admin.
+
+    The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate.
+    """
+    from entrypoints.cli.accounts import add_admin  # noqa: PLC0415
+
+    password = None if generate else _password(_settings())
+    _run(lambda settings: add_admin(settings, email, password))
+
+
+def _password(settings: Settings) -> str:
+    if settings.admin_password is not None:
+        return settings.admin_password.reveal()
+    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return asked
+
+
+@tenantry.group()
+def users() -> None:
+    """What only the operator can do for users."""
+
+
+@users.command()
+@click.argument("email")
+def unlock(email: str) -> None:
+    """End the lock of an e-mail address, for every network."""
+    from entrypoints.cli.accounts import unlock_email  # noqa: PLC0415
+
+    _run(lambda settings: unlock_email(settings, email))
+
+
+@users.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+def import_file(file: str) -> None:
+    """Take users over from another system, with the hashes of their passwords.
+
+    FILE is .csv (a header, then rows) or .jsonl (an object a line) of email, fullName, phoneNumber,
+    profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing more.
+    """
+    from pathlib import Path  # noqa: PLC0415
+
+    from entrypoints.cli.user_import import import_users  # noqa: PLC0415
+
+    _run(lambda settings: import_users(settings, Path(file)))
+
+
+@tenantry.command()
+def clean() -> None:
+    """Take away what nothing can ask for any more, now; a running service does so about every hour.
+
+    Ended and expired sessions, forgotten failed logins, answers kept for repeated requests, used links and such;
+    never the audit trail.
+    """
+    from entrypoints.server.housekeeping import clean_now  # noqa: PLC0415
+
+    _run(clean_now)
+
+
+@tenantry.group()
+def keys() -> None:
+    """The keys that sign tokens, and those that passwords are encrypted to."""
+
+
+@keys.command()
+def rotate() -> None:
+    """Make new keys: they are used from the next minute on, and log nobody out."""
+    from entrypoints.cli.accounts import rotate_keys  # noqa: PLC0415
+
+    _run(rotate_keys)
+
+
+@tenantry.command()
+@click.option("--plans", "shows_plans", is_flag=True, help="How the database answers usual queries, and what it scans.")
+def entities(shows_plans: bool) -> None:
+    """Print what is served: paths, fields, relations, permissions and limits."""
+    if shows_plans:
+        from entrypoints.cli.plans import plans  # noqa: PLC0415
+
+        _run(plans)
+        return
+    from entrypoints.cli.entity_report import describe  # noqa: PLC0415
+
+    for line in describe(load_registry(_settings().entities)):
+        click.echo(line)
+
+
+@tenantry.command()
+def check() -> None:
+    """Say what is wrong with the settings, the declarations, the database and the shared memory."""
+    from entrypoints.cli.checks import report  # noqa: PLC0415
+
+    if not report(os.environ):
+        sys.exit(1)
+
+
+def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
+    """With the servers that the settings name, those of a running service, or embedded ones for as long as it takes."""
+    from entrypoints.server.servers import any_servers  # noqa: PLC0415
+
+    settings = _settings()
+    load_registry(settings.entities)
+    with any_servers(settings) as (ready, running):
+        if running is not None:
+            click.echo(f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers.")
+        click.echo(asyncio.run(_explained(work(ready))))
+
+
+async def _explained(work: "Awaitable[str]") -> str:
+    from entrypoints.cli.failures import explained  # noqa: PLC0415
+
+    async with explained():
+        return await work
+
+
+add_file_commands(tenantry, _run)
+add_mail_commands(tenantry, _run)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""``tenantry users import``: a file read piece by piece, its progress shown, its wrong rows named."""
+
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from adapters.argon2 import ForeignHashes
+from application.identity.administration.imported_rows import Form, Row, read_rows
+from application.identity.administration.user_import import Outcome, Result, UserImport
+from domain.errors import BadRequest, FieldError
+from entrypoints.cli.errors import Refusal
+from entrypoints.composition import World, open_world
+from entrypoints.entities import load_registry
+from entrypoints.settings.settings import Settings
+
+AT_ONCE = 200
+MOST_NAMED = 1000
+"""Wrong rows that are named one by one; the others are only counted."""
+
+FORMS: dict[str, Form] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+async def import_users(settings: Settings, path: Path) -> str:
+    """Raises Refusal when the file cannot be read, and, once all others are stored, when rows were refused."""
+    form = FORMS.get(path.suffix.lower())
+    if form is None:
+        raise Refusal(f"{path.name} is neither .csv nor .jsonl: name it after what it holds.")
+    async with open_world(settings, load_registry(settings.entities)) as world:
+        counts = await _import(user_import(world), path, form)
+    said = _summary(counts)
+    if counts[Outcome.REFUSED]:
+        raise Refusal(f"{said} Mend those rows and import the file again: what is stored already is kept.")
+    return said
+
+
+def user_import(world: World) -> UserImport:
+    return UserImport(
+        database=world.database,
+        hashes=ForeignHashes(),
+        revocations=world.revocations,
+        cache=world.cache,
+        clock=world.clock,
+        ids=world.ids,
+    )
+
+
+async def _import(users: UserImport, path: Path, form: Form) -> Counter[Outcome]:
+    counts: Counter[Outcome] = Counter()
+    with path.open("rb") as file, _progress() as progress:
+        task = progress.add_task("Importing", total=os.fstat(file.fileno()).st_size, rows=0)
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        for rows in _pieces(_readable(read_rows(lines, form), counts)):
+            results = await users.store(rows)
+            _name_refused(results, counts)
+            progress.update(task, completed=file.tell(), rows=counts.total())
+    return counts
+
+
+def _progress() -> Progress:
+    """On standard error, and only for a person: what the command answers stands alone on standard output."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rows]} rows"),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+def _readable(rows: Iterator[Row], counts: Counter[Outcome]) -> Iterator[Row]:
+    try:
+        yield from rows
+    except BadRequest as error:
+        raise Refusal(f"{error} {counts.total()} rows before that are stored.") from None
+
+
+def _pieces(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while piece := list(islice(rows, AT_ONCE)):
+        yield piece
+
+
+def _name_refused(results: list[Result], counts: Counter[Outcome]) -> None:
+    for result in results:
+        counts[result.outcome] += 1
+        if result.outcome is Outcome.REFUSED and counts[Outcome.REFUSED] <= MOST_NAMED:
+            click.echo(f"row {result.number}: {'; '.join(map(_said, result.errors))}", err=True)
+
+
+def _said(error: FieldError) -> str:
+    return f"{error.field}: {error.message}" if error.field else error.message
+
+
+def _summary(counts: Counter[Outcome]) -> str:
+    return (
+        f"{counts.total()} rows: {counts[Outcome.MADE]} users made, {counts[Outcome.JOINED]} joined a tenant, "
+        f"{counts[Outcome.KEPT]} were there already, {counts[Outcome.REFUSED]} refused."
+    )

@@ -1,0 +1,188 @@
+"""The one place where adapters are built: a world of ports, of real technology or of memory alone."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from adapters.argon2 import Argon2Passwords, Cost
+from adapters.joserfc import (
+    Issuance,
+    JoserfcKeyring,
+    JoserfcSealedPasswords,
+    JoserfcTokens,
+    SealedRefreshTokens,
+)
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.migrations.pending import VERSIONS
+from adapters.postgres.operations.pending_versions import PostgresRevocationOutbox
+from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.batch import Batch
+from adapters.redis.cache import RedisCache
+from adapters.redis.commands import Commands
+from adapters.redis.lease import Lease
+from adapters.sheets.processes import ProcessSheets
+from adapters.system import SystemClock, Uuid7Ids
+from application.ports.admissions import Admissions
+from application.ports.cache import Cache
+from application.ports.clock import Clock, Ids
+from application.ports.entities.files import Sheets
+from application.ports.identity.encrypted_passwords import SealedPasswords
+from application.ports.identity.sessions import RefreshTokens, Tokens
+from application.ports.identity.signing_keys import Keyring
+from application.ports.identity.social import SocialProviders
+from application.ports.mail_delivery import Mailer
+from application.ports.passwords import Passwords
+from application.ports.revocation import Revocations
+from application.ports.whole_database import WholeDatabase
+from domain.entities.declaration import Registry
+from domain.identity.sessions import Lifetimes
+from entrypoints.entities import migration_folders
+from entrypoints.mail import mailer_of
+from entrypoints.settings.settings import Settings
+from entrypoints.social import social_providers
+
+SELECTION = timedelta(minutes=10)
+"""How long a session without a tenant can be refreshed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """All ports; ``life`` opens what they stand on, and closes it when left."""
+
+    registry: Registry
+    database: WholeDatabase
+    admissions: Admissions
+    revocations: Revocations
+    passwords: Passwords
+    sealed_passwords: SealedPasswords
+    tokens: Tokens
+    keyring: Keyring
+    social: SocialProviders
+    refresh_tokens: RefreshTokens
+    cache: Cache
+    sheets: Sheets
+    mailer: Mailer
+    clock: Clock
+    ids: Ids
+    life: Callable[[], AbstractAsyncContextManager[None]]
+
+
+def real_world(settings: Settings, registry: Registry) -> World:
+    """PostgreSQL and Redis as the settings name them; nothing is opened before ``life``."""
+    assert settings.database_url is not None
+    assert settings.redis_url is not None
+    url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
+    folders = (VERSIONS, *migration_folders(settings.entities))
+    database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
+    batch = Batch(settings.redis_url.reveal())
+    outbox = PostgresRevocationOutbox(url)
+    admissions = RedisAdmissions(
+        Lease(batch, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
+    )
+    passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
+    social = social_providers(settings, clock)
+
+    @asynccontextmanager
+    async def life() -> AsyncIterator[None]:
+        await database.open()
+        try:
+            async with admissions.kept():
+                yield
+        finally:
+            await batch.close()
+            await outbox.close()
+            await database.close()
+            await social.close()
+            passwords.close()
+
+    return World(
+        registry=registry,
+        database=database,
+        admissions=admissions,
+        revocations=admissions,
+        passwords=passwords,
+        sealed_passwords=keyring.passwords,
+        tokens=keyring.tokens,
+        keyring=keyring,
+        social=social,
+        refresh_tokens=_refresh_tokens(settings),
+        cache=RedisCache(batch, prefix=settings.redis_prefix),
+        sheets=ProcessSheets(),
+        mailer=mailer_of(settings),
+        clock=clock,
+        ids=ids,
+        life=life,
+    )
+
+
+def memory_world(settings: Settings, registry: Registry) -> World:
+    """Everything in this process, with a clock that stands until it is moved; passwords cost next to nothing."""
+    from adapters.memory.cache import MemoryCache  # noqa: PLC0415  # the service itself has no use for these
+    from adapters.memory.clock import CountingIds, MovableClock  # noqa: PLC0415
+    from adapters.memory.database import MemoryDatabase  # noqa: PLC0415
+    from adapters.memory.identity.social import MemorySocialProviders  # noqa: PLC0415
+    from adapters.memory.mail import MemoryMailer  # noqa: PLC0415
+
+    clock, ids = MovableClock(), CountingIds()
+    admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
+    passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)
+
+    @asynccontextmanager
+    async def life() -> AsyncIterator[None]:
+        yield
+        passwords.close()
+
+    return World(
+        registry=registry,
+        database=MemoryDatabase(registry, ids),
+        admissions=admissions,
+        revocations=admissions,
+        passwords=passwords,
+        sealed_passwords=keyring.passwords,
+        tokens=keyring.tokens,
+        keyring=keyring,
+        social=MemorySocialProviders(settings.social),
+        refresh_tokens=_refresh_tokens(settings),
+        cache=MemoryCache(clock),
+        sheets=ProcessSheets(),
+        mailer=MemoryMailer(),
+        clock=clock,
+        ids=ids,
+        life=life,
+    )
+
+
+@asynccontextmanager
+async def open_world(settings: Settings, registry: Registry) -> AsyncIterator[World]:
+    world = real_world(settings, registry)
+    async with world.life():
+        yield world
+
+
+def lifetimes(settings: Settings) -> Lifetimes:
+    return Lifetimes(
+        access=timedelta(minutes=settings.access_token_minutes),
+        global_access=timedelta(minutes=settings.global_token_minutes),
+        unused=timedelta(days=settings.refresh_token_days),
+        session=timedelta(days=settings.session_days),
+        selection=SELECTION,
+        grace=timedelta(seconds=settings.refresh_grace_seconds),
+    )
+
+
+def _keyring(settings: Settings) -> JoserfcKeyring:
+    allowed, key = lifetimes(settings), _key(settings)
+    longest = max(allowed.access, allowed.global_access)
+    issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
+    return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcSealedPasswords(key))
+
+
+def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:
+    return SealedRefreshTokens(_key(settings))
+
+
+def _key(settings: Settings) -> str:
+    assert settings.secret_key is not None
+    return settings.secret_key.reveal()

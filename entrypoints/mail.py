@@ -1,0 +1,32 @@
+"""How mail is written and leaves, as the settings say."""
+
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from adapters.mail.files import FileMailer
+from adapters.mail.letters import JinjaLetters
+from application.operations.mail_delivery import Pages, Relay
+from application.ports.clock import Clock
+from application.ports.mail_delivery import Mailer
+from application.ports.whole_database import WholeDatabase
+from entrypoints.settings.settings import Settings
+
+
+def mailer_of(settings: Settings) -> Mailer:
+    """By SMTP where a server is named, else into files."""
+    if settings.smtp_url is None:
+        return FileMailer(settings.data_dir / "mail", settings.mail_from)
+    from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415  # who sends none needs none of it
+    from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
+
+    return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
+
+
+def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> Relay:
+    assert settings.secret_key is not None
+    return Relay(
+        database=database,
+        letters=JinjaLetters(settings.docs_title),
+        mailer=mailer,
+        secrets=DerivedLinkSecrets(settings.secret_key.reveal()),
+        clock=clock,
+        pages=Pages(confirm=settings.confirm_url, reset=settings.reset_url),
+    )

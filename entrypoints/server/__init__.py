@@ -1,0 +1,1 @@
+"""The processes of ``tenantry serve``: servers, workers, logs and background tasks."""

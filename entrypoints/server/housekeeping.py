@@ -1,0 +1,57 @@
+"""Housekeeping: now and then in the background of every process, or all at once from the command line."""
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from application.operations.housekeeping import Housekeeping
+from domain.errors import ServiceUnavailable
+from entrypoints.composition import open_world
+from entrypoints.entities import load_registry
+from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import assemble
+
+log = logging.getLogger(__name__)
+
+Pause = Callable[[float], Awaitable[None]]
+
+EVERY = 3600.0
+BETWEEN = 0.1
+"""Seconds after each sweep that found something: requests come first."""
+
+
+async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> None:
+    """Processes that started together do not come together."""
+    while True:
+        await pause(EVERY * random.uniform(0.5, 1.5))  # no secret hangs on it
+        try:
+            await clean(housekeeping, pause)
+        except ServiceUnavailable:
+            log.debug("Housekeeping waits while the database is away.")
+        except Exception:
+            log.exception("Housekeeping failed.")
+
+
+async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
+    """Sweeps until nothing is left; None when another process is at it."""
+    gone: Counter[str] = Counter()
+    while swept := await housekeeping.sweep():
+        gone.update({what.value: number for what, number in swept.items()})
+        await pause(BETWEEN)
+    if gone:
+        log.info("Housekeeping took away %s.", _said(gone))
+    return gone if gone or swept is not None else None
+
+
+async def clean_now(settings: Settings) -> str:
+    async with open_world(settings, load_registry(settings.entities)) as world:
+        gone = await clean(assemble(world, settings).housekeeping)
+    if gone is None:
+        return "Another process is cleaning up just now."
+    return f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."
+
+
+def _said(gone: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in gone.items())

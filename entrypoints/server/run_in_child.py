@@ -1,0 +1,49 @@
+"""Work done in a process of its own, whose memory ends with it."""
+
+import multiprocessing
+import signal
+import sys
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+from entrypoints.cli.errors import Refusal
+
+T = TypeVar("T")
+
+_Said = tuple[T | None, tuple[str, int] | None]
+
+
+def aside(work: Callable[[], T]) -> T:
+    """What it answers. Raises the Refusal that it raises; where processes are not forked, it works here."""
+    if sys.platform != "linux":
+        return work()
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe(duplex=False)
+    process = fork.Process(target=_say, args=(work, there))
+    process.start()
+    there.close()
+    try:
+        answer, refusal = here.recv()
+    except EOFError:
+        raise Refusal("The start was broken off: the lines above say why.") from None
+    except BaseException:  # told to stop while it works
+        process.kill()
+        raise
+    finally:
+        process.join()
+    if refusal is not None:
+        raise Refusal(*refusal)
+    done: T = answer
+    return done
+
+
+def _say(work: Callable[[], T], there: Connection) -> None:
+    """Ctrl-C reaches both processes: the parent ends this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    said: _Said[T]
+    try:
+        said = (work(), None)
+    except Refusal as refusal:
+        said = (None, (str(refusal), refusal.exit_code))
+    there.send(said)

@@ -1,0 +1,230 @@
+"""``tenantry serve``: servers, migrations, first start, and then the processes that answer requests."""
+
+import asyncio
+import errno
+import json
+import multiprocessing
+import os
+import resource
+import shlex
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+
+import click
+
+from entrypoints.cli.errors import UNAVAILABLE, Refusal
+from entrypoints.entities import load_registry
+from entrypoints.server.logs import configure_logs, log_configuration
+from entrypoints.server.run_in_child import aside
+from entrypoints.server.servers import own_servers
+from entrypoints.settings.settings import Settings, host_and_port
+
+PORT_FREE_WITHIN = 2.0  # the workers of a killed service are on their way out
+STOPS_WITHIN = 30
+"""Seconds that requests under way are given to finish."""
+CONNECTIONS = 16_384
+"""Connections that one worker holds at a time, idle ones too; more wait in the socket's queue, health checks among
+them: the operating system's bound on open files, which is raised as far as it allows, may be lower."""
+BACKLOG = 2048
+FILES_OF_ITS_OWN = 256
+HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so long ends
+
+
+def serve(settings: Settings) -> None:
+    """Returns when it was told to stop and everything that it started has ended."""
+    signal.signal(signal.SIGTERM, _stop)
+    configure_logs(settings)
+    _warn(settings)
+    ensure_port_free(settings)
+    load_registry(settings.entities)
+    with own_servers(settings) as ready, _greeting(ready, is_embedded=settings.database_url is None) as greeting:
+        greeting.password = _prepare(ready)
+        _run(ready, greeting)
+
+
+def _stop(*_: object) -> NoReturn:
+    """Before the workers run: leave by the way of exceptions, which stops what has been started."""
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _warn(settings: Settings) -> None:
+    if settings.rate_limits == "count":
+        click.echo("Warning: TENANTRY_RATE_LIMITS is count: limits are shown, and nothing is refused.", err=True)
+    if settings.rate_limits == "off":
+        click.echo("Warning: TENANTRY_RATE_LIMITS is off: requests are not limited.", err=True)
+
+
+def _prepare(settings: Settings) -> str | None:
+    """Aside: what migrations and the first start take would stay in the memory of all that are forked from here."""
+    from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
+    from entrypoints.preparation import prepare  # noqa: PLC0415
+
+    async def explaining() -> str | None:
+        async with explained():
+            return await prepare(settings)
+
+    return aside(lambda: asyncio.run(explaining()))
+
+
+def ensure_port_free(settings: Settings) -> None:
+    """The server itself would share the port with a stranger that allows it."""
+    deadline = time.monotonic() + PORT_FREE_WITHIN
+    while (error := _bind_error(settings.host, settings.port)) is not None:
+        if not isinstance(error, socket.gaierror) and time.monotonic() < deadline and _is_in_use(error):
+            time.sleep(0.05)
+            continue
+        raise Refusal(_why(settings, error), UNAVAILABLE)
+
+
+def _is_in_use(error: OSError) -> bool:
+    return error.errno == errno.EADDRINUSE
+
+
+def _why(settings: Settings, error: OSError) -> str:
+    where = host_and_port(settings.host, settings.port)
+    if _is_in_use(error):
+        return f"{where} is in use by another program: stop that, or set TENANTRY_PORT to another port."
+    return f"Nothing can listen on {where} ({error.strerror}): TENANTRY_HOST and TENANTRY_PORT say where."
+
+
+def _bind_error(host: str, port: int) -> OSError | None:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            attempt.bind(address)
+    except OSError as error:
+        return error
+    return None
+
+
+def _run(settings: Settings, greeting: "Greeting") -> None:
+    from granian import Granian  # noqa: PLC0415
+    from granian.constants import HTTPModes, Interfaces, Loops  # noqa: PLC0415
+    from granian.http import HTTP1Settings  # noqa: PLC0415
+    from granian.log import LogLevels  # noqa: PLC0415
+
+    from entrypoints.server.worker import worker  # noqa: PLC0415
+
+    if sys.platform == "linux":
+        multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
+        os.register_at_fork(after_in_child=_drop_signal_handlers)
+    server = Granian(
+        "entrypoints.server.worker:worker",
+        address=settings.host,
+        port=settings.port,
+        interface=Interfaces.ASGI,
+        workers=settings.workers,
+        loop=Loops.uvloop,
+        websockets=False,
+        http=HTTPModes.http1,  # telling versions apart, it would wait for a silent client for ever
+        http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
+        backpressure=_connections(),
+        backlog=BACKLOG,
+        respawn_failed_workers=True,
+        workers_kill_timeout=STOPS_WITHIN,
+        log_level=LogLevels.debug if settings.log_level == "debug" else LogLevels.warning,
+        log_dictconfig=log_configuration(settings),
+    )
+    server.on_startup(threading.Thread(target=greeting.say_when_ready, daemon=True).start)
+    with _shared_metrics(settings.workers):
+        server.serve(target_loader=partial(worker, settings, os.getpid()), wrap_loader=False)
+
+
+def _connections() -> int:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = CONNECTIONS + FILES_OF_ITS_OWN if most == resource.RLIM_INFINITY else most
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(CONNECTIONS, allowed - FILES_OF_ITS_OWN))
+
+
+@contextmanager
+def _shared_metrics(workers: int) -> Iterator[None]:
+    """Where several processes add up what they count; it must be named before they start."""
+    if workers == 1:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="tenantry-metrics-", ignore_cleanup_errors=True) as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield
+
+
+def _drop_signal_handlers() -> None:
+    """A worker that inherited the parent's would not hear that it is to end, until it has its own."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@dataclass
+class Greeting:
+    """What a newcomer is told; a password that was made now is said once, whatever happens."""
+
+    settings: Settings
+    is_embedded: bool
+    password: str | None = None
+    is_over: bool = False
+    is_said: bool = False
+
+    def say_when_ready(self) -> None:
+        while not self.is_over:
+            if _answers(self.settings):
+                self.say()
+                return
+            time.sleep(0.01)
+
+    def say(self) -> None:
+        self.is_said = True
+        click.echo("\n".join(self.lines()))
+
+    def lines(self) -> Iterator[str]:
+        settings = self.settings
+        here = f"http://{host_and_port(_reachable(settings.host), settings.port)}"
+        data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
+        yield f"Tenantry listens on {here}, its data is in {data}"
+        yield f"Documentation: {here}/{settings.docs_root}/index.html"
+        if self.password is None:
+            yield "Try first, with your password:"
+        else:
+            yield "Try first; the password of the first super-admin was made just now, and is shown this once:"
+        yield f"  {_login(here, settings.admin_email, self.password or '…')}"
+        yield "Ctrl-C stops it."
+
+
+@contextmanager
+def _greeting(settings: Settings, *, is_embedded: bool) -> Iterator[Greeting]:
+    greeting = Greeting(settings, is_embedded)
+    try:
+        yield greeting
+    finally:
+        greeting.is_over = True
+        if greeting.password is not None and not greeting.is_said:
+            click.echo(f"The password of {settings.admin_email}, shown this once: {greeting.password}")
+
+
+def _login(here: str, email: str, password: str) -> str:
+    body = shlex.quote(json.dumps({"email": email, "password": password}, ensure_ascii=False))
+    return f"curl -s {here}/api/auth/login -H 'Content-Type: application/json' -d {body}"
+
+
+def _reachable(host: str) -> str:
+    """An address to go to, for one that only says to listen everywhere."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # read, not bound
+
+
+def _answers(settings: Settings) -> bool:
+    try:
+        with socket.create_connection((_reachable(settings.host), settings.port), timeout=1.0):
+            return True
+    except OSError:
+        return False

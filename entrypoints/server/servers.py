@@ -1,0 +1,86 @@
+"""The servers that a command works with: given by URL, embedded, or those of a service that runs already."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from msgspec.structs import replace
+
+from entrypoints.cli.errors import IN_USE, UNAVAILABLE, Refusal
+from entrypoints.settings.data_dir import Running, forget_running, note_running, read_running, secret_key
+from entrypoints.settings.settings import Settings
+from entrypoints.settings.variables import Secret
+
+
+@contextmanager
+def own_servers(settings: Settings) -> Iterator[Settings]:
+    """The settings with both URLs and the secret key in place; embedded servers run as long as the block does.
+
+    Raises Refusal when another process has DATA_DIR, or the servers cannot be started.
+    """
+    if settings.database_url is not None and settings.redis_url is not None:
+        yield _with_secret_key(settings)
+        return
+    with ExitStack() as stops:
+        running = _start(settings, stops)
+        stops.callback(forget_running, settings.data_dir)
+        note_running(settings.data_dir, running)
+        yield _with_secret_key(_joined(settings, running))
+
+
+@contextmanager
+def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]:
+    """As ``own_servers``, or, where a service runs in DATA_DIR, that service and the settings to reach its servers."""
+    with ExitStack() as stops:
+        try:
+            own = stops.enter_context(own_servers(settings))
+        except Refusal as refusal:
+            if refusal.exit_code != IN_USE:
+                raise
+        else:
+            yield own, None
+            return
+    running = read_running(settings.data_dir)
+    if running is None:
+        raise Refusal(f"Another process starts or stops in {settings.data_dir} just now: try again.", IN_USE)
+    yield _with_secret_key(_joined(settings, running)), running
+
+
+def _start(settings: Settings, stops: ExitStack) -> Running:
+    from adapters.embedded import DataDirInUse, EmbeddedUnavailable, start_embedded  # noqa: PLC0415  # needs wheels
+
+    try:
+        embedded = start_embedded(
+            settings.data_dir,
+            postgres=settings.database_url is None,
+            valkey=settings.redis_url is None,
+            durable=True,
+        )
+    except DataDirInUse as error:
+        raise Refusal(str(error), IN_USE) from None
+    except EmbeddedUnavailable as error:
+        raise Refusal(str(error), UNAVAILABLE) from None
+    stops.callback(embedded.stop)
+    return Running(
+        pid=os.getpid(),
+        base_url=settings.base_url,
+        database_url=embedded.database_url,
+        redis_url=embedded.redis_url,
+    )
+
+
+def _with_secret_key(settings: Settings) -> Settings:
+    return replace(settings, secret_key=settings.secret_key or secret_key(settings.data_dir))
+
+
+def _joined(settings: Settings, running: Running) -> Settings:
+    """What the settings say goes before what runs."""
+    return replace(
+        settings,
+        database_url=settings.database_url or _secret(running.database_url),
+        redis_url=settings.redis_url or _secret(running.redis_url),
+    )
+
+
+def _secret(url: str | None) -> Secret | None:
+    return None if url is None else Secret(url)

@@ -1,0 +1,224 @@
+"""The environment, read once at start into one typed value; every wrong variable is named, all at once."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from domain.identity.users import password_errors
+from entrypoints.settings.variables import (
+    BASE_URL,
+    DOCS_ROOT,
+    EMAIL,
+    FLAG,
+    FOLDER,
+    HOST,
+    IDENTIFIER,
+    KEY_PREFIX,
+    MODULES,
+    NETWORKS,
+    PAGE_URL,
+    PASSWORD,
+    SECRET,
+    SECRET_KEY,
+    SENDER,
+    SMTP_URL,
+    SWITCH,
+    TEXT,
+    Network,
+    Secret,
+    Variable,
+    number,
+    one_of,
+    secret_url,
+    url,
+)
+
+PREFIX = "TENANTRY_"
+PROVIDERS = ("google", "microsoft", "github", "facebook")
+NEED_SECRET = ("github", "facebook")
+"""The providers that are asked about a token with our own secret."""
+
+
+class SocialProvider(Struct, frozen=True, kw_only=True):
+    """``base_url`` points it elsewhere: a test double, an enterprise host."""
+
+    client_id: str
+    client_secret: Secret | None
+    base_url: str | None
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Each field is a variable, its name in capitals behind the prefix; what it takes stands beside its type."""
+
+    host: Annotated[str, HOST] = "127.0.0.1"
+    port: Annotated[int, number(1, 65_535)] = 8000
+    workers: Annotated[int, number(1, 256)] = 1
+    base_url: Annotated[str, BASE_URL] = ""
+    data_dir: Annotated[Path, FOLDER] = Path(".data")
+    database_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
+    database_connections: Annotated[int, number(2, 1_000)] = 20
+    redis_url: Annotated[Secret | None, secret_url("redis", "rediss", "unix")] = None
+    redis_prefix: Annotated[str, KEY_PREFIX] = "tenantry"
+    migrate: Annotated[bool, SWITCH] = True
+    admin_email: Annotated[str, EMAIL] = "admin@example.com"
+    admin_password: Annotated[Secret | None, PASSWORD] = None
+    entities: Annotated[tuple[str, ...], MODULES] = ("domain.entities.catalogue",)
+    docs_root: Annotated[str, DOCS_ROOT] = "docs"
+    docs_title: Annotated[str, TEXT] = "Tenantry"
+    docs_version: Annotated[str, TEXT] = "v1"
+    docs_description: Annotated[str, TEXT] = "Identity for many tenants, and a whole API for every entity."
+    docs_contact_name: Annotated[str | None, TEXT] = None
+    docs_contact_email: Annotated[str | None, EMAIL] = None
+    docs_contact_url: Annotated[str | None, url("http", "https")] = None
+    docs_license_url: Annotated[str | None, url("http", "https")] = None
+    access_token_minutes: Annotated[int, number(1, 1_440)] = 60
+    global_token_minutes: Annotated[int, number(1, 60)] = 2
+    refresh_token_days: Annotated[int, number(1, 3_650)] = 7
+    session_days: Annotated[int, number(1, 3_650)] = 30
+    refresh_grace_seconds: Annotated[int, number(0, 3_600)] = 30
+    strict_password_encryption: Annotated[bool, FLAG] = False
+    default_tenant: Annotated[str | None, IDENTIFIER] = None
+    confirm_email: Annotated[bool, FLAG] = True
+    password_max_age_days: Annotated[int, number(0, 36_500)] = 0
+    lockout_attempts: Annotated[int, number(1, 1_000)] = 5
+    lockout_minutes: Annotated[int, number(1, 525_600)] = 15
+    rate_limits: Annotated[Literal["on", "count", "off"], one_of("on", "count", "off")] = "on"
+    secret_key: Annotated[Secret | None, SECRET_KEY] = None
+    metrics_token: Annotated[Secret | None, SECRET] = None
+    server_timing: Annotated[bool, SWITCH] = False
+    trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
+    smtp_url: Annotated[Secret | None, SMTP_URL] = None
+    mail_from: Annotated[str, SENDER] = "no-reply@localhost"
+    confirm_url: Annotated[str, PAGE_URL] = ""
+    reset_url: Annotated[str, PAGE_URL] = ""
+    social: Mapping[str, SocialProvider] = {}
+    require_registered_app: Annotated[bool, FLAG] = False
+    log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"
+    log_format: Annotated[Literal["auto", "console", "json"], one_of("auto", "console", "json")] = "auto"
+
+
+class SettingsError(Exception):
+    """The message lists every mistake, one a line."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("The settings cannot be used:\n" + "\n".join(f"  - {one}" for one in mistakes))
+
+
+def _marked(hint: Any) -> Variable[Any] | None:
+    return get_args(hint)[1] if get_origin(hint) is Annotated else None
+
+
+_OWN = {
+    name.upper(): variable
+    for name, hint in get_type_hints(Settings, include_extras=True).items()
+    if (variable := _marked(hint)) is not None
+}
+_SOCIAL = {
+    f"SOCIAL_{provider.upper()}_{what}": variable
+    for provider in PROVIDERS
+    for what, variable in (("CLIENT_ID", TEXT), ("CLIENT_SECRET", SECRET), ("BASE_URL", BASE_URL))
+}
+VARIABLES: Mapping[str, Variable[Any]] = {**_OWN, **_SOCIAL}
+"""Every variable there is, without the prefix."""
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """An empty variable counts as unset. Raises SettingsError."""
+    given = {
+        name.removeprefix(PREFIX): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
+    }
+    mistakes = [_unknown(name) for name in given if name not in VARIABLES]
+    values: dict[str, Any] = {}
+    for name in VARIABLES.keys() & given.keys():
+        try:
+            values[name] = _read(VARIABLES[name], given[name])
+        except ValueError:
+            mistakes.append(_wrong(name, given[name]))
+    mistakes += _broken_rules(values, given)
+    if mistakes:
+        raise SettingsError(sorted(mistakes))
+    return _settings(values)
+
+
+def _read(variable: Variable[Any], text: str) -> Any:
+    return variable.read(text if variable.secret else text.strip())
+
+
+def _wrong(name: str, text: str) -> str:
+    variable = VARIABLES[name]
+    got = _masked(text) if variable.secret else repr(text)
+    return f"{PREFIX}{name} got {got}; it takes {variable.takes}."
+
+
+def _masked(text: str) -> str:
+    scheme = re.match(r"[a-z][a-z0-9+]{0,20}://", text)
+    return f"'{scheme[0]}…' (not shown)" if scheme else f"{len(text)} characters (not shown)"
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, VARIABLES, n=1)
+    hint = f"; did you mean {PREFIX}{near[0]}?" if near else "."
+    return f"{PREFIX}{name} is not a setting{hint}"
+
+
+def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[str]:
+    if "DATABASE_URL" in given and "SECRET_KEY" not in given:
+        yield (
+            f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "
+            f"and must be given when {PREFIX}DATABASE_URL is."
+        )
+    for provider in PROVIDERS:
+        yield from _social_mistakes(f"SOCIAL_{provider.upper()}", given, provider in NEED_SECRET)
+    yield from _password_mistakes(values)
+
+
+def _social_mistakes(name: str, given: Mapping[str, str], needs_secret: bool) -> Iterator[str]:
+    has_id, has_secret = f"{name}_CLIENT_ID" in given, f"{name}_CLIENT_SECRET" in given
+    if not has_id and (has_secret or f"{name}_BASE_URL" in given):
+        yield f"{PREFIX}{name}_CLIENT_ID is not set; it takes the id that turns the provider on."
+    if has_id and needs_secret and not has_secret:
+        yield f"{PREFIX}{name}_CLIENT_SECRET is not set; it takes the secret that belongs to the client id."
+
+
+def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
+    if "ADMIN_PASSWORD" not in values:
+        return
+    email = values.get("ADMIN_EMAIL", Settings().admin_email)
+    errors = password_errors(values["ADMIN_PASSWORD"].reveal(), email=email, full_name="", field="")
+    yield from (f"{PREFIX}ADMIN_PASSWORD {error.message}." for error in errors)
+
+
+def _settings(values: Mapping[str, Any]) -> Settings:
+    own = {name.lower(): value for name, value in values.items() if name in _OWN}
+    settings = Settings(**own, social=_providers(values))
+    base_url = settings.base_url or f"http://{host_and_port(settings.host, settings.port)}"
+    return replace(
+        settings,
+        base_url=base_url,
+        confirm_url=settings.confirm_url or f"{base_url}/account/confirm",
+        reset_url=settings.reset_url or f"{base_url}/account/reset",
+    )
+
+
+def _providers(values: Mapping[str, Any]) -> dict[str, SocialProvider]:
+    return {
+        provider: SocialProvider(
+            client_id=values[f"SOCIAL_{provider.upper()}_CLIENT_ID"],
+            client_secret=values.get(f"SOCIAL_{provider.upper()}_CLIENT_SECRET"),
+            base_url=values.get(f"SOCIAL_{provider.upper()}_BASE_URL"),
+        )
+        for provider in PROVIDERS
+        if f"SOCIAL_{provider.upper()}_CLIENT_ID" in values
+    }
+
+
+def host_and_port(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,165 @@
+"""PostgresDatabase: what happens to connections when things go wrong."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from time import perf_counter
+
+import asyncpg
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.database import Patience, PostgresDatabase
+from domain.entities.declaration import Registry
+from domain.errors import Contended, InternalError, ServiceUnavailable
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id, user
+
+EVERY = EveryTenant()
+
+
+@pytest.fixture
+async def single(postgres: PostgresDatabase, database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    """One connection and little patience."""
+    patience = Patience(acquire=0.2, connect=2, statement=0.3)
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=1, patience=patience)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def backend(database: PostgresDatabase) -> int:
+    async with database.reading(EVERY) as read:
+        return int(await read.connection.fetchval("SELECT pg_backend_pid()"))
+
+
+async def test_it_is_ready_when_its_migrations_are_current(postgres: PostgresDatabase) -> None:
+    assert await postgres.is_ready()
+
+
+async def test_a_database_that_is_away_is_unavailable_and_not_ready(database_url: str, registry: Registry) -> None:
+    database = PostgresDatabase("postgresql://nobody@127.0.0.1:1/none", registry, CountingIds())
+    await database.open()
+    with pytest.raises(ServiceUnavailable):
+        async with database.reading(EVERY):
+            pass
+    assert not await database.is_ready()
+    await database.close()
+
+
+async def test_it_recovers_when_its_connections_were_cut(
+    single: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    before = await backend(single)
+    await owner.execute("SELECT pg_terminate_backend($1, 5000)", before)
+    after = [await backend_or_none(single) for _ in range(3)]
+    assert after[-1] not in (None, before)
+
+
+async def backend_or_none(database: PostgresDatabase) -> int | None:
+    try:
+        return await backend(database)
+    except ServiceUnavailable:
+        return None
+
+
+async def test_a_connection_that_is_cut_in_a_transaction_is_unavailable(
+    single: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+
+    async def write() -> None:
+        async with single.transaction(EVERY) as tx:
+            own = await tx.connection.fetchval("SELECT pg_backend_pid()")
+            await owner.execute("SELECT pg_terminate_backend($1, 5000)", own)
+            await tx.users.add(user())
+
+    with pytest.raises(ServiceUnavailable):
+        await write()
+    assert await single.is_ready()
+
+
+async def test_waiting_for_a_connection_ends(single: PostgresDatabase) -> None:
+    async with single.reading(EVERY):
+        started = perf_counter()
+        with pytest.raises(ServiceUnavailable):
+            await backend(single)
+        assert perf_counter() - started < 2
+    assert await single.is_ready()
+
+
+async def test_a_statement_that_takes_too_long_ends(single: PostgresDatabase) -> None:
+    with pytest.raises(ServiceUnavailable):
+        async with single.transaction(EVERY) as tx:
+            await tx.connection.fetchval("SELECT pg_sleep(30)")
+    assert await single.is_ready()
+
+
+async def test_a_cancelled_transaction_leaves_nothing_behind(single: PostgresDatabase) -> None:
+    started = asyncio.Event()
+    ada = user()
+
+    async def work() -> None:
+        async with single.transaction(EVERY) as tx:
+            await tx.users.add(ada)
+            started.set()
+            await tx.connection.fetchval("SELECT pg_sleep(0.2)")
+
+    task = asyncio.create_task(work())
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    async with single.reading(EVERY) as read:
+        assert not read.connection.is_in_transaction()
+        assert await read.users.standing(ada.id) is None
+
+
+async def test_a_failure_that_was_swallowed_is_no_commit(postgres: PostgresDatabase) -> None:
+
+    async def swallow() -> None:
+        async with postgres.transaction(EVERY) as tx:
+            with suppress(asyncpg.DivisionByZeroError):
+                await tx.connection.execute("SELECT 1 / 0")
+
+    with pytest.raises(InternalError):
+        await swallow()
+
+
+async def test_a_deadlock_is_worth_another_try(postgres: PostgresDatabase) -> None:
+    one, other = user(), user()
+    async with postgres.transaction(EVERY) as tx:
+        for account in (one, other):
+            await tx.users.add(account)
+    held = asyncio.Barrier(2)
+
+    async def change(first: object, second: object) -> None:
+        async with postgres.transaction(EVERY) as tx:
+            await tx.connection.execute("UPDATE users SET full_name = 'x' WHERE id = $1", first)
+            await held.wait()
+            await tx.connection.execute("UPDATE users SET full_name = 'x' WHERE id = $1", second)
+
+    results = await asyncio.gather(change(one.id, other.id), change(other.id, one.id), return_exceptions=True)
+    assert [type(result) for result in results if result is not None] == [Contended]
+
+
+async def test_reading_again_in_the_same_tenant_says_the_scope_once(single: PostgresDatabase) -> None:
+    async with single.reading(OneTenant(new_id())) as read:
+        connection, scope = read.connection, OneTenant(new_id())
+        sent: list[str] = []
+        with connection.query_logger(lambda query: sent.append(query.query)):
+            await connection.show(scope)
+            await connection.show(scope)
+            await connection.begin(scope)
+            await connection.commit()
+            await connection.show(scope)
+        await asyncio.sleep(0)  # the driver tells the logger in the next turn of the loop
+    assert sent == [f"SET tenantry.scope = '{scope.id}'", "BEGIN", "COMMIT"]
+
+
+async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None:
+    ada = user(created_at=NOW)
+    async with postgres.transaction(EVERY) as tx:
+        await tx.users.add(ada)
+        standing = await tx.users.standing(ada.id)
+    assert standing is not None
+    assert standing.user.created_at == NOW

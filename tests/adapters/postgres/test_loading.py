@@ -1,0 +1,43 @@
+"""Rows of a file on their way into PostgreSQL: what they refer to stays as long as it takes."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from adapters.postgres.database import PostgresDatabase
+from application.ports.entities.files import Loading
+from application.ports.entities.records import Act, NewRow
+from domain.entities.csv_rows import written
+from domain.entities.declaration import Registry
+from domain.scope import OneTenant
+from tests.builders import NOW, new_id
+from tests.contracts.entities.test_records_writing import category
+
+HERE = OneTenant(new_id())
+ACT = Act(by=new_id(), at=NOW)
+UNLOCKED = "SELECT id FROM categories ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"
+"""What a deletion could change at this moment."""
+
+
+async def lines(*categories: str | None) -> AsyncIterator[bytes]:
+    for number, one in enumerate(categories, start=2):
+        cells = ["A", f"SKU-{number}", None, "1", "0", "draft", one, None]
+        yield written([str(number), str(new_id()), *cells]).encode()
+
+
+@pytest.mark.parametrize("rows", [1, 400])
+async def test_what_rows_refer_to_cannot_be_deleted_until_they_are_stored(
+    postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, rows: int
+) -> None:
+    first, second, other, unknown = sorted(new_id() for _ in range(4))
+    made = [NewRow(one, category(str(one))) for one in (first, second, other)]
+    async with postgres.transaction(HERE) as tx:
+        await tx.records.add(registry["categories"], made, ACT)
+    referring = [str(second), str(first)] * rows
+    async with postgres.transaction(HERE) as tx:
+        coming = lines(*referring, None, str(unknown))
+        loaded = await tx.transfers.load(registry["products"], coming, Loading(ACT, None))
+        assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [other]
+    assert (loaded.imported, [one.row for one in loaded.errors]) == (2 * rows + 1, [2 * rows + 3])
+    assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [first, second, other]

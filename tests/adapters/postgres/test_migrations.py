@@ -1,0 +1,212 @@
+"""Migrations: from nothing to what is declared, written from declarations, whoever else migrates meanwhile."""
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+from alembic import command
+from msgspec import Meta, Struct
+
+from adapters.postgres.migrations.migrate import _config, _run, upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS, pending
+from adapters.postgres.schema.row_security import ROLE
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Registry, entity, ref, unique
+from domain.entities.registry import build_registry
+from tests.conftest import NewDatabase
+from tests.databases import create_database, drop_database
+
+
+@entity("books", search=["title"], unique=[unique("title", ignore_case=True)])
+class Book(Struct, rename="camel", kw_only=True):
+    title: Annotated[str, Meta(max_length=200)]
+    category_id: Annotated[UUID | None, ref("categories", on_delete="clear")] = None
+
+
+@entity("books", search=["title"])
+class NewBook(Struct, rename="camel", kw_only=True):
+    title: Annotated[str, Meta(max_length=200)]
+    pages: int = 100
+    isbn: str | None = None
+
+
+WITH_BOOKS = build_registry([*ENTITIES, *OWN_ENTITIES, Book])
+WITH_NEW_BOOKS = build_registry([*ENTITIES, *OWN_ENTITIES, NewBook])
+
+
+@pytest.fixture
+async def empty(servers: tuple[str, str]) -> AsyncIterator[str]:
+    url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
+    yield url
+    await drop_database(url)
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    return [VERSIONS, tmp_path]
+
+
+def newest_of(folder: Path) -> set[str]:
+    """The revisions that no other stands on: one, or somebody has to choose."""
+    texts = [path.read_text() for path in folder.glob("0*.py")]
+    named = {
+        name: {found for text in texts for found in re.findall(rf'^{name} = "(\w+)"', text, re.MULTILINE)}
+        for name in ("revision", "down_revision")
+    }
+    return named["revision"] - named["down_revision"]
+
+
+async def test_an_empty_database_becomes_what_is_declared(empty: str, registry: Registry, folders: list[Path]) -> None:
+    (newest,) = newest_of(VERSIONS)
+    assert await pending(empty, registry) == [f"The database is empty: migrations up to {newest} are pending."]
+    assert await upgrade(empty, registry) == []
+    assert await pending(empty, registry) == []
+    assert await write_migration(empty, registry, "nothing", folders) is None
+
+
+async def test_being_current_is_known_at_once(new_database: NewDatabase, registry: Registry) -> None:
+    url = await new_database()
+    started = perf_counter()
+    assert await pending(url, registry) == []
+    assert perf_counter() - started < 0.5
+
+
+async def test_an_entity_without_a_migration_is_named(new_database: NewDatabase) -> None:
+    assert await pending(await new_database(), WITH_BOOKS) == ["Book: no migration makes the table books."]
+
+
+async def test_a_new_entity_gets_table_keys_and_row_security(new_database: NewDatabase, folders: list[Path]) -> None:
+    url = await new_database()
+    written = await write_migration(url, WITH_BOOKS, "Add books", folders)
+    assert written is not None
+    assert written.path.parent == folders[-1]
+    text = written.path.read_text()
+    assert 'secure_table("books", by_tenant=True)' in text
+    assert "drop" not in text
+    assert await upgrade(url, WITH_BOOKS, folders) == []
+    assert await write_migration(url, WITH_BOOKS, "again", folders) is None
+    connection = await asyncpg.connect(url, server_settings={"role": ROLE})
+    try:
+        assert await connection.fetch("SELECT * FROM books") == []
+        assert await connection.fetchval("SELECT relforcerowsecurity FROM pg_class WHERE relname = 'books'")
+        indexes = await connection.fetch("SELECT indexname FROM pg_indexes WHERE tablename = 'books'")
+        assert {row["indexname"] for row in indexes} == {
+            "pk_books",
+            "uq_books_title",
+            "ix_books_category_id",
+            "ix_books_order",
+        }
+    finally:
+        await connection.close()
+
+
+async def test_what_nothing_declares_any_more_is_left_and_told(new_database: NewDatabase, folders: list[Path]) -> None:
+    url = await new_database()
+    assert await write_migration(url, WITH_BOOKS, "Add books", folders) is not None
+    await upgrade(url, WITH_BOOKS, folders)
+    connection = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
+    columns = "tenant_id, id, title, created_at, updated_at, version"
+    await connection.execute(f"INSERT INTO books ({columns}) VALUES ($1, $1, 'x', now(), now(), 1)", uuid4())
+    assert await pending(url, WITH_NEW_BOOKS, folders) == [
+        "NewBook: no migration makes the columns isbn, pages of books."
+    ]
+    written = await write_migration(url, WITH_NEW_BOOKS, "Books have pages", folders)
+    assert written is not None
+    assert written.notes == ("books.category_id is left as it is: nothing declares it any more.",)
+    assert await upgrade(url, WITH_NEW_BOOKS, folders) == []
+    assert await connection.fetchval("SELECT pages FROM books") == 100
+    await connection.close()
+    assert await upgrade(url, build_registry([*ENTITIES, *OWN_ENTITIES]), folders) == []
+
+
+async def test_own_migrations_and_ours_are_lines_beside_each_other(
+    new_database: NewDatabase, folders: list[Path], tmp_path: Path
+) -> None:
+    url = await new_database()
+    assert await write_migration(url, WITH_BOOKS, "Add books", folders) is not None
+    await upgrade(url, WITH_BOOKS, folders)
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    for file in VERSIONS.glob("*.py"):
+        (ours / file.name).write_text(file.read_text())
+    later = 'revision = "0003"\ndown_revision = "0002"\n\n\ndef upgrade() -> None:\n    pass\n'
+    (ours / "0003_later.py").write_text(later)
+    both = [ours, folders[-1]]
+    assert await pending(url, WITH_BOOKS, both) != []
+    assert await upgrade(url, WITH_BOOKS, both) == []
+
+
+async def test_many_that_migrate_together_migrate_once(empty: str, registry: Registry) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from adapters.postgres.migrations.migrate import upgrade\n"
+        "from domain.entities.catalogue import ENTITIES\n"
+        "from domain.entities.builtin_entities import OWN_ENTITIES\n"
+        "from domain.entities.registry import build_registry\n"
+        "print(asyncio.run(upgrade(sys.argv[1], build_registry([*ENTITIES, *OWN_ENTITIES]))))\n"
+    )
+    processes = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", script, empty, stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2]
+        )
+        for _ in range(3)
+    ]
+    outputs = [(await process.communicate())[0] for process in processes]
+    assert outputs == [b"[]\n"] * 3
+    assert await pending(empty, registry) == []
+
+
+async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(
+    empty: str, servers: tuple[str, str], registry: Registry
+) -> None:
+    """Where the role is missing; on a server that has it, that it cannot be taken on."""
+    name = f"tenantry_weak_{uuid4().hex[:8]}"
+    connection = await asyncpg.connect(empty)
+    await connection.execute(
+        f"CREATE ROLE {name} LOGIN PASSWORD 'weak'; GRANT CREATE, USAGE ON SCHEMA public TO {name}"
+    )
+    try:
+        weak = _as_user(empty, name)
+        with pytest.raises(Exception, match="tenantry_service, which tenantry_weak_"):
+            await upgrade(weak, registry)
+    finally:
+        await connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
+        await connection.close()
+
+
+def _as_user(url: str, name: str) -> str:
+    scheme, rest = url.split("://", 1)
+    return f"{scheme}://{name}:weak@{rest.split('@', 1)[1]}"
+
+
+async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: str, registry: Registry) -> None:
+    config = _config(registry, [VERSIONS])
+    await _run(empty, config, lambda: command.upgrade(config, "0031"))
+    living, gone = uuid4(), uuid4()
+    connection = await asyncpg.connect(empty)
+    try:
+        await connection.execute(
+            "INSERT INTO users (id, email, email_key, full_name, created_at, updated_at)"
+            " VALUES ($1, 'a@example.com', 'a@example.com', 'A', now(), now())",
+            living,
+        )
+        subjects = [f"{kind}:{of}" for kind in ("user", "grants", "session", "role", "tenant") for of in (living, gone)]
+        await connection.executemany("INSERT INTO revocation_counts (subject, count) VALUES ($1, 1)", zip(subjects))
+        await connection.execute("INSERT INTO login_attempts VALUES ('a@example.com', '', 1, 5)")
+        assert await upgrade(empty, registry) == []
+        ended = await connection.fetch("SELECT subject FROM revocation_counts WHERE ended_at IS NOT NULL")
+        assert {row["subject"] for row in ended} == {
+            f"session:{living}",
+            *(f"{kind}:{gone}" for kind in ("user", "grants", "session")),
+        }
+        assert await connection.fetchval("SELECT now() - tried_at < interval '1 minute' FROM login_attempts")
+    finally:
+        await connection.close()

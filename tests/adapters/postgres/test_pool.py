@@ -1,0 +1,148 @@
+"""Who gets which connection: one that shows the right rows if there is one, nobody waits for ever, none is lost."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from random import Random
+
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.connection.pool import PASSED_OVER
+from adapters.postgres.database import Patience, PostgresDatabase
+from domain.entities.declaration import Registry
+from domain.errors import ServiceUnavailable
+from domain.scope import OneTenant, Scope
+from tests.builders import new_id
+
+ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
+
+
+@pytest.fixture
+async def pair(postgres: PostgresDatabase, database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=2, patience=Patience(acquire=5))
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def backend(database: PostgresDatabase, scope: Scope) -> int:
+    async with database.reading(scope) as read:
+        return int(await read.connection.fetchval("SELECT pg_backend_pid()"))
+
+
+async def shown(database: PostgresDatabase, scope: Scope) -> str:
+    async with database.reading(scope) as read:
+        return str(await read.connection.fetchval("SELECT current_setting('tenantry.scope')"))
+
+
+async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE) as read:
+        of_one = int(await read.connection.fetchval("SELECT pg_backend_pid()"))
+        of_other = await backend(pair, OTHER)
+    assert of_one != of_other
+    for _ in range(3):
+        assert (await backend(pair, ONE), await backend(pair, OTHER)) == (of_one, of_other)
+
+
+async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE), pair.reading(OTHER):
+        pass
+    of_one = await backend(pair, ONE)
+    async with pair.reading(ONE):
+        waiting = asyncio.create_task(backend(pair, ONE))
+        await asyncio.sleep(0)
+    assert await waiting == of_one
+
+
+async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE):
+        of_other = await backend(pair, OTHER)
+        assert await backend(pair, ONE) == of_other
+
+
+async def test_who_waits_while_others_take_what_rested_may_make_one(pair: PostgresDatabase) -> None:
+    """Of two places one is free; nobody comes back."""
+    async with pair.reading(OTHER):
+        pass
+    pool = pair._pool
+    assert pool is not None
+    async with pair.reading(ONE):
+        pool.size = 3
+        await shown(pair, OTHER)  # the second rests
+        waiting = asyncio.create_task(backend(pair, ONE))
+        await asyncio.sleep(0)
+        async with pair.reading(OTHER), asyncio.timeout(4):
+            assert await waiting
+
+
+async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others_have_two(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> None:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=3)
+    await database.open()
+    async with database.reading(ONE), database.reading(ONE):
+        of_other = await backend(database, OTHER)  # which rests longest of all
+    assert await backend(database, OneTenant(new_id())) != of_other
+    assert await backend(database, OTHER) == of_other
+    await database.close()
+
+
+async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(pair: PostgresDatabase) -> None:
+    scopes, chance = [OneTenant(new_id()) for _ in range(7)], Random(1)
+    asked = [chance.choice(scopes) for _ in range(300)]
+    assert await asyncio.gather(*(shown(pair, one) for one in asked)) == [str(one.id) for one in asked]
+    assert len(set(await asyncio.gather(*(backend(pair, one) for one in asked)))) <= 2
+
+
+async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: str, registry: Registry) -> None:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=1)
+    await database.open()
+    done: list[Scope] = []
+
+    async def work(scope: Scope) -> None:
+        await shown(database, scope)
+        done.append(scope)
+
+    async with asyncio.TaskGroup() as tasks, database.reading(ONE):
+        for scope in (OTHER, *[ONE] * 3 * PASSED_OVER):
+            tasks.create_task(work(scope))
+        await asyncio.sleep(0)  # all of them wait now
+    await database.close()
+    assert done.index(OTHER) == PASSED_OVER
+
+
+async def test_none_is_lost_when_those_who_wait_give_up(pair: PostgresDatabase) -> None:
+    """Some before they are given one, some in the same turn of the loop, some in the middle of a statement."""
+    chance = Random(2)
+    for _ in range(20):
+        tasks = [asyncio.create_task(shown(pair, chance.choice([ONE, OTHER]))) for _ in range(12)]
+        for _ in range(chance.randrange(12)):
+            await asyncio.sleep(0)
+        for task in chance.sample(tasks, 8):
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(one, (str, asyncio.CancelledError)) for one in results), results
+    async with pair.reading(ONE), pair.reading(OTHER):
+        pass
+
+
+async def test_closing_waits_for_what_is_in_use_and_refuses_the_rest(pair: PostgresDatabase) -> None:
+    async with pair.reading(ONE) as read, pair.reading(OTHER):
+        waiting = asyncio.create_task(shown(pair, ONE))
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(pair.close())
+        with pytest.raises(ServiceUnavailable):
+            await waiting
+        assert await read.connection.fetchval("SELECT 1") == 1
+        assert not closing.done()
+    await closing
+    with pytest.raises(ServiceUnavailable):
+        await shown(pair, ONE)
+
+
+async def test_a_place_that_could_not_be_filled_is_not_lost(registry: Registry) -> None:
+    database = PostgresDatabase("postgresql://nobody@127.0.0.1:1/none", registry, CountingIds(), connections=1)
+    await database.open()
+    answers = await asyncio.gather(*(shown(database, ONE) for _ in range(6)), return_exceptions=True)
+    assert [type(one) for one in answers] == [ServiceUnavailable] * 6
+    await database.close()

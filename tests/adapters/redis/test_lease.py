@@ -1,0 +1,397 @@
+"""The lease of the revocation counts, in every order of events that chance draws, and step by step in the known ones.
+
+Two processes share a real Redis and a database that is played here. Either can be cut off from Redis: nothing arrives,
+or it arrives and its answer does not, or it arrives long after everybody has given up. Each awaits its turn before each
+thing that it does to the outside, so that the draw decides who goes next. Time is the test's.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from typing import Any, Literal
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.clock import MovableClock
+from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.batch import Away, Batch, Write
+from adapters.redis.commands import Commands
+from adapters.redis.lease import USUAL, Lease, Outbox
+from domain.errors import Conflict, ServiceUnavailable
+from tests.redis_server import RedisServer
+from tests.shared_memories import naming
+
+NAMES = (f"user:case-{number}" for number in count())
+Turn = Callable[[], Awaitable[None]]
+Step = Callable[[], Awaitable[None]]
+Pause = Callable[[float], Awaitable[None]]
+Batches = tuple[Batch, Batch, Batch]
+
+
+async def _at_once() -> None:
+    return
+
+
+State = Literal["open", "cut", "deaf", "late"]
+
+
+@dataclass
+class Line:
+    """A process's way to Redis, and what is still on it after the process has given up."""
+
+    batch: Batch
+    state: State = "open"
+    under_way: list[Write] = field(default_factory=list)
+
+    async def call(self, write: Write) -> Any:
+        if self.state == "late":
+            self.under_way.append(write)
+        if self.state in ("cut", "late"):
+            raise Away
+        answer = await self.batch.call(write)
+        if self.state == "deaf":
+            raise Away
+        return answer
+
+    async def deliver(self) -> None:
+        if self.under_way:
+            await self.batch.call(self.under_way.pop(0))
+
+
+@dataclass
+class Database:
+    """The truth about one subject, and since when the copy may not know it."""
+
+    clock: MovableClock
+    name: str = field(default_factory=lambda: next(NAMES))
+    truth: int = 0
+    raised_at: float | None = None
+
+    def now(self) -> float:
+        return self.clock.now().timestamp()
+
+    def commit(self) -> int:
+        self.truth += 1
+        self.raised_at = self.now() if self.raised_at is None else self.raised_at
+        return self.truth
+
+    def due(self, age: float) -> dict[str, int]:
+        is_due = self.raised_at is not None and self.raised_at < self.now() - age
+        return {self.name: self.truth} if is_due else {}
+
+    def settled(self, counts: Mapping[str, int]) -> None:
+        if counts.get(self.name, 0) >= self.truth:
+            self.raised_at = None
+
+
+@dataclass
+class Outside:
+    """All that one actor reaches, each call at its turn: the calls of a Batch and of an Outbox."""
+
+    line: Line
+    database: Database
+    turn: Turn
+
+    async def call(self, write: Write, *, alone: bool = False) -> Any:
+        await self.turn()
+        return await self.line.call(write)
+
+    async def due(self, age: float, most: int) -> dict[str, int]:
+        await self.turn()
+        return self.database.due(age)
+
+    async def settled(self, counts: Mapping[str, int]) -> None:
+        await self.turn()
+        self.database.settled(counts)
+
+    async def pause(self, seconds: float) -> None:
+        until = self.database.now() + seconds
+        while self.database.now() < until:
+            await self.turn()
+
+
+class Actor:
+    """Does one thing to the outside each time that it is told to go on."""
+
+    def __init__(self, work: Callable[[Turn], Awaitable[None]]) -> None:
+        self._go, self._waits = asyncio.Event(), asyncio.Event()
+        self._task = asyncio.ensure_future(work(self._turn))
+        self._task.add_done_callback(lambda _: self._waits.set())
+
+    async def _turn(self) -> None:
+        self._waits.set()
+        await self._go.wait()
+        self._go.clear()
+
+    @property
+    def is_over(self) -> bool:
+        return self._task.done()
+
+    async def go_on(self) -> None:
+        self._waits.clear()
+        self._go.set()
+        await self._waits.wait()
+        if self.is_over and not self._task.cancelled():
+            self._task.result()
+
+    async def die(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+class House:
+    """``floor`` is what a certain answer must reach: all changes whose caller has been answered."""
+
+    def __init__(self, batches: Batches) -> None:
+        self.clock = MovableClock()
+        self.times = USUAL
+        self.database = Database(self.clock)
+        self.name = self.database.name
+        self.prefix = self.name.replace(":", "-")
+        self.lines = (Line(batches[0]), Line(batches[1]))
+        self.redis = batches[2]
+        self.floor = 0
+        self.actors: dict[str, Actor] = {}
+        self.watching = self.door(Line(self.redis), _at_once)
+
+    def door(self, line: Line, turn: Turn) -> RedisAdmissions:
+        outside = Outside(line, self.database, turn)
+        return self.admissions(outside, outside, outside.pause)
+
+    def admissions(self, batch: Any, outbox: Outbox, pause: Pause = asyncio.sleep) -> RedisAdmissions:
+        lease = Lease(batch, outbox, self.times, commands=self.commands())
+        return RedisAdmissions(lease, MemoryAdmissions(self.clock), pause=pause)
+
+    def commands(self) -> Commands:
+        return Commands(self.prefix, lambda: round(self.database.now() * 1_000_000))
+
+    async def go_on(self, name: str, work: Callable[[Turn], Awaitable[None]], turns: int) -> None:
+        """Goes on with what ``name`` does, or begins it; so many turns, or to its end."""
+        actor = self.actors.get(name)
+        if actor is None or actor.is_over:
+            actor = self.actors[name] = Actor(work)
+        for _ in range(turns):
+            if not actor.is_over:
+                await actor.go_on()
+                await self.check()
+
+    async def raise_count(self, line: Line, turn: Turn) -> None:
+        async with self.door(line, turn).raising([self.name]) as counts:
+            await turn()
+            number = self.database.commit()
+            await turn()
+            counts[self.name] = number
+        self.floor = max(self.floor, number)
+
+    async def refuse(self, line: Line, turn: Turn) -> None:
+        with suppress(Conflict):
+            async with self.door(line, turn).raising([self.name]):
+                await turn()
+                raise Conflict
+
+    async def renew(self, line: Line, turn: Turn) -> None:
+        await self.door(line, turn).renew()
+
+    async def read(self, line: Line, turn: Turn) -> None:
+        """A request that finds nothing certain, asks the database, and remembers."""
+        door = self.door(line, turn)
+        admission = await door.admit((), naming(self.name))
+        if admission.ticket is not None:
+            await turn()
+            number = self.database.truth
+            await turn()
+            await door.remember({self.name: number}, admission.ticket)
+
+    async def flush(self) -> None:
+        await self.redis.call(lambda _: ("FLUSHDB",))
+
+    async def evict(self) -> None:
+        await self.redis.call(lambda run_id: ("DEL", f"{{{self.prefix}}}:{run_id}:count:{self.name}"))
+
+    async def die(self, name: str) -> None:
+        if (actor := self.actors.pop(name, None)) is not None:
+            await actor.die()
+
+    async def wait(self, seconds: float) -> None:
+        self.clock.move(timedelta(seconds=seconds))
+
+    async def turn_to(self, line: Line, state: State) -> None:
+        line.state = state
+
+    def steps(self) -> list[Step]:
+        """What is to be drawn more often stands here more often."""
+        waits = [partial(self.wait, seconds) for seconds in (0.06, 0.06, 0.3, 0.6, 0.6, 1.1)]
+        return [*self._steps_of(0), *self._steps_of(1), *waits, self.flush, self.evict]
+
+    def _steps_of(self, place: int) -> list[Step]:
+        line = self.lines[place]
+        states: tuple[State, ...] = ("open", "open", "cut", "deaf", "late")
+        raising, renewing = f"raise {place}", f"renew {place}"
+        works = (raising, self.raise_count), (renewing, self.renew), (f"read {place}", self.read)
+        return [
+            *[partial(self.go_on, name, partial(work, line), turns) for name, work in works for turns in (1, 1, 2, 9)],
+            partial(self.go_on, f"refuse {place}", partial(self.refuse, line), 1),
+            *[partial(self.turn_to, line, state) for state in states],
+            line.deliver,
+            partial(self.die, raising),
+            partial(self.die, renewing),
+        ]
+
+    async def known(self) -> int | None:
+        counts = (await self.watching.admit((), naming(self.name))).counts
+        return None if counts is None else counts[self.name]
+
+    async def check(self) -> None:
+        known = await self.known()
+        assert known is None or self.floor <= known <= self.database.truth
+
+    async def heal(self) -> None:
+        """With everybody gone and every mark at its end, one look and one read make all certain again."""
+        for name in list(self.actors):
+            await self.die(name)
+        await self.wait(self.times.due + 0.01)
+        assert await self.watching.renew()
+        await self.evict()  # what died inside a change has left a mark, which ends after a while
+        await self.read(Line(self.redis), _at_once)
+        assert await self.known() == self.database.truth
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+async def batches(server: RedisServer) -> AsyncIterator[Batches]:
+    three = (Batch(server.url), Batch(server.url), Batch(server.url))
+    yield three
+    for batch in three:
+        await batch.close()
+
+
+@given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(batches: Batches, draws: list[int]) -> None:
+    house = House(batches)
+    await house.watching.renew()
+    await house.read(Line(house.redis), _at_once)
+    for draw in draws:
+        steps = house.steps()
+        await steps[draw % len(steps)]()
+        await house.check()
+    await house.heal()
+
+
+@pytest.fixture
+async def house(batches: Batches) -> House:
+    """One in which everybody knows that the count is 0."""
+    house = House(batches)
+    assert await house.watching.renew()
+    await house.read(Line(house.redis), _at_once)
+    assert await house.known() == 0
+    return house
+
+
+async def run(house: House, name: str, line: Line, turns: int = 100) -> None:
+    works = {"raise": house.raise_count, "renew": house.renew, "read": house.read}
+    await house.go_on(name, partial(works[name], line), turns)
+
+
+async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(house: House) -> None:
+    """The others renew for as long as the change is not theirs to see: the longest that the old count can live."""
+    cut, healthy = house.lines
+    cut.state = "cut"
+    await house.wait(0.32)  # so that the renewal comes just before the change is due
+    changed_at = house.database.now()
+    await run(house, "raise", cut, turns=4)
+    assert house.database.truth == 1
+    stale_until = changed_at
+    while not house.actors["raise"].is_over:
+        if house.database.raised_at is not None and not house.database.due(house.times.due):
+            await run(house, "renew", healthy)
+        stale_until = house.database.now() if await house.known() == 0 else stale_until
+        await house.wait(0.01)
+        await run(house, "raise", cut, turns=2)
+    assert house.times.lifetime < stale_until - changed_at < house.times.until_known
+    assert house.floor == 1
+    assert await house.known() is None
+
+
+async def test_a_change_that_redis_was_not_told_is_found_by_the_others(house: House) -> None:
+    cut, healthy = house.lines
+    cut.state = "cut"
+    await run(house, "raise", cut, turns=4)
+    await house.die("raise")  # and the process with it: kill -9 between the commit and Redis
+    await house.wait(house.times.due + 0.4)
+    await run(house, "renew", healthy)
+    assert await house.known() == 1
+    assert house.database.raised_at is None
+
+
+async def test_who_can_tell_redis_again_waits_no_longer(house: House) -> None:
+    line = house.lines[0]
+    line.state = "cut"
+    await run(house, "raise", line, turns=4)
+    line.state = "open"
+    await house.wait(0.1)
+    await run(house, "raise", line)
+    assert (house.floor, await house.known()) == (1, 1)
+
+
+async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(house: House) -> None:
+    await house.go_on("raise", partial(house.raise_count, house.lines[0]), 100)
+    assert await house.known() == 1
+    async with house.watching.raising([house.name]) as counts:
+        counts[house.name] = house.database.commit()
+    await house.watching.renew()
+    assert house.database.raised_at is None
+
+
+async def test_a_renewal_that_arrives_late_stretches_nothing(house: House) -> None:
+    line = house.lines[0]
+    await house.wait(1.9)
+    await run(house, "renew", line, turns=3)  # up to the renewal itself
+    await house.wait(house.times.lifetime)
+    await run(house, "renew", line)
+    assert await house.known() is None
+
+
+async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(house: House) -> None:
+    """What a server remembers from before it was somebody's replica for a while is worth nothing."""
+    await house.wait(house.times.lifetime)
+    house.database.truth = 7  # settled elsewhere meanwhile, and crossed off
+    assert await house.watching.renew()
+    assert await house.known() is None
+    await house.read(house.lines[0], _at_once)
+    assert await house.known() == 7
+
+
+async def test_the_time_of_one_server_renews_no_lease_of_another(house: House) -> None:
+    ends = round((house.database.now() + 100) * 1_000_000)
+    assert not await house.redis.call(house.commands().renew(ends, "another server"))
+
+
+async def test_without_the_database_the_copy_is_not_believed_for_long(house: House) -> None:
+    class Nobody:
+        async def due(self, age: float, most: int) -> dict[str, int]:
+            raise ServiceUnavailable
+
+        async def settled(self, counts: Mapping[str, int]) -> None:
+            raise ServiceUnavailable
+
+    await house.wait(1.9)
+    assert await house.known() == 0
+    assert not await house.admissions(house.redis, Nobody()).renew()
+    await house.wait(0.1)
+    assert await house.known() is None

@@ -1,0 +1,62 @@
+"""Two services on one Redis: each has its own limits, revocation and cache, and touches no key of the other."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from adapters.redis.batch import Batch
+from application.ports.admissions import Shown
+from domain.entities.declaration import Registry
+from domain.limits import Hit, Limit
+from entrypoints.composition import World, real_world
+from entrypoints.settings.settings import read_settings
+from tests.conftest import NewDatabase
+from tests.redis_server import RedisServer
+
+HIT = Hit(Limit("login", 2), "address:192.0.2.1")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+async def worlds(
+    server: RedisServer, new_database: NewDatabase, registry: Registry
+) -> AsyncIterator[tuple[World, World, World]]:
+    """Two of one service, and one of another."""
+    async with AsyncExitStack() as stack:
+        opened = []
+        urls = [await new_database(), await new_database()]
+        for url, prefix in ((urls[0], "shop"), (urls[0], "shop"), (urls[1], "shop.test")):
+            environment = {"DATABASE_URL": url, "REDIS_URL": server.url, "SECRET_KEY": "k" * 32, "REDIS_PREFIX": prefix}
+            settings = read_settings({f"TENANTRY_{name}": value for name, value in environment.items()})
+            opened.append(real_world(settings, registry))
+            await stack.enter_async_context(opened[-1].life())
+        yield opened[0], opened[1], opened[2]
+
+
+async def test_services_with_prefixes_of_their_own_share_nothing(
+    server: RedisServer, worlds: tuple[World, World, World]
+) -> None:
+    one, same, other = worlds
+    await one.admissions.admit([HIT], None)
+    await one.cache.put("profile:a", b"mine", timedelta(minutes=1))
+    async with one.revocations.raising(["user:a"]) as counts:
+        counts["user:a"] = 1
+    remaining = [(await world.admissions.admit([HIT], None)).verdicts[0].remaining for world in (same, other)]
+    assert remaining == [0, 1]
+    assert [await world.cache.get("profile:a") for world in (same, other)] == [b"mine", None]
+    known = [(await world.admissions.admit((), Shown({"user:a": 1}, ()))).counts for world in (same, other)]
+    assert known[1] is None
+    batch = Batch(server.url)
+    keys = await batch.call(lambda _: ("KEYS", "*"))
+    await batch.close()
+    assert {key.decode().split(":")[0] for key in keys} == {"{shop}", "shop", "{shop.test}"}

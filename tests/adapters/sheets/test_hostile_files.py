@@ -1,0 +1,258 @@
+"""Files that mean harm, or are merely broken: an error that says what and where, in little memory."""
+
+import asyncio
+import io
+import json
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import xlsxwriter
+
+from adapters.sheets.processes import ProcessSheets
+from application.ports.entities.files import Reading
+from domain.entities.declaration import Registry
+from domain.entities.sheets import ImportOptions, RowError
+from domain.errors import Error
+
+MOST_MEMORY = 100 * 1024 * 1024
+HEADER = b"name,sku,price\r\n"
+TYPES = b'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>'
+
+
+def xlsx(rows: list[list[object]], **more: bytes) -> bytes:
+    made = io.BytesIO()
+    book = xlsxwriter.Workbook(made, {"strings_to_formulas": False})
+    sheet = book.add_worksheet("First")
+    for number, row in enumerate(rows):
+        for place, cell in enumerate(row):
+            if cell is not None:
+                sheet.write(number, place, cell)
+    book.close()
+    if more:
+        with zipfile.ZipFile(made, "a", zipfile.ZIP_DEFLATED) as archive:
+            for name, body in more.items():
+                archive.writestr(name, body)
+    return made.getvalue()
+
+
+def repacked(file: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(file)) as before, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as after:
+        for one in before.infolist():
+            after.writestr(one.filename, change(one.filename, before.read(one.filename)))
+    return made.getvalue()
+
+
+PLAIN = xlsx([["name", "sku", "price"], ["A", "AAA", 1]])
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def bomb() -> bytes:
+    """About half a megabyte that inflates to 500."""
+    made = io.BytesIO(PLAIN)
+    with zipfile.ZipFile(made, "a", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/media/image1.bin", "w") as part:
+        for _ in range(500):
+            part.write(bytes(1024 * 1024))
+    return made.getvalue()
+
+
+def bomb_in_sheet() -> bytes:
+    text = b"<is><t>" + b"a" * (300 * 1024 * 1024) + b"</t></is>"
+    return repacked(PLAIN, lambda name, body: body.replace(b"<v>1</v>", text) if name == SHEET else body)
+
+
+def lying() -> bytes:
+    """Both directories say that a part of 80 MB has ten bytes."""
+    body = zlib.compress(bytes(80 * 1024 * 1024), 9)[2:-4]
+    made = io.BytesIO(PLAIN)
+    with zipfile.ZipFile(made, "a", zipfile.ZIP_STORED) as archive:
+        archive.writestr("xl/media/image1.bin", body)
+    file = bytearray(made.getvalue())
+    local, central = file.rfind(b"PK\x03\x04"), file.rfind(b"PK\x01\x02")
+    for place in (local + 8, central + 10):
+        file[place : place + 2] = struct.pack("<H", zipfile.ZIP_DEFLATED)
+    for place in (local + 22, central + 24):
+        file[place : place + 4] = struct.pack("<I", 10)
+    return bytes(file)
+
+
+def far_away() -> bytes:
+    """One cell at the sheet's last corner: a reader that makes room for all cells before it dies."""
+    cell = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    return repacked(PLAIN, lambda name, body: body.replace(b"</sheetData>", cell) if name == SHEET else body)
+
+
+def far_below() -> bytes:
+    cell = b'<row r="1048576"><c r="CV1048576"><v>1</v></c></row></sheetData>'
+    return repacked(PLAIN, lambda name, body: body.replace(b"</sheetData>", cell) if name == SHEET else body)
+
+
+def entities() -> bytes:
+    doctype = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">]>'
+    declared = doctype + b"<worksheet"
+    return repacked(PLAIN, lambda name, body: body.replace(b"<worksheet", declared) if name == SHEET else body)
+
+
+def encrypted() -> bytes:
+    file = bytearray(PLAIN)
+    place = file.find(b"PK\x01\x02")
+    file[place + 8] |= 1
+    return bytes(file)
+
+
+def wide() -> bytes:
+    return ",".join(f"c{n}" for n in range(10_000)).encode() + b"\r\n"
+
+
+def wide_xlsx() -> bytes:
+    return xlsx([[f"c{n}" for n in range(10_000)]])
+
+
+FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
+    "an empty file": (lambda: b"", "BAD_REQUEST", "empty"),
+    "a zip bomb": (bomb, "BAD_REQUEST", "200 MiB (xl/media/image1.bin)"),
+    "a bomb in the sheet": (bomb_in_sheet, "BAD_REQUEST", "200 MiB"),
+    "lying sizes": (lying, "BAD_REQUEST", "lies about its sizes (xl/media/image1.bin)"),
+    "a nested archive": (lambda: xlsx([["sku"]], **{"xl/embeddings/a.bin": PLAIN}), "BAD_REQUEST", "another archive"),
+    "declared entities": (entities, "BAD_REQUEST", f"entities ({SHEET})"),
+    "macros": (lambda: xlsx([["sku"]], **{"xl/vbaProject.bin": b"x"}), "BAD_REQUEST", "macros (xl/vbaProject.bin)"),
+    "an encrypted zip": (encrypted, "BAD_REQUEST", "encrypted"),
+    "an encrypted document": (lambda: b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512), "BAD_REQUEST", "password"),
+    "an archive of something else": (lambda: zipped({"a.txt": b"x"}), "BAD_REQUEST", "no xlsx"),
+    "half an xlsx": (lambda: PLAIN[: len(PLAIN) // 2], "BAD_REQUEST", "damaged"),
+    "a cell at the last corner": (far_away, "BAD_REQUEST", "columns"),
+    "a cell far below": (far_below, "BAD_REQUEST", "far away"),
+    "10,000 columns": (wide, "VALIDATION_ERROR", "10000 columns"),
+    "10,000 columns in a sheet": (wide_xlsx, "BAD_REQUEST", "at most 1000"),
+    "a line of 40 MB": (lambda: HEADER + b"x" * 40_000_000, "BAD_REQUEST", "longer than"),
+    "a header of 40 MB": (lambda: b"x" * 40_000_000, "BAD_REQUEST", "longer than"),
+    "a quote that never ends": (lambda: HEADER + b'"' + b"abc,\n" * 2_000_000, "BAD_REQUEST", "Row 2"),
+    "invalid UTF-8": (lambda: HEADER + b"A,AAA,1\r\nB\xff,BBB,1\r\n", "BAD_REQUEST", "no utf-8"),
+    "a ragged row": (lambda: HEADER + b"A,AAA,1\r\nB,BBB\r\n", "BAD_REQUEST", "Row 3 has 2 cells where"),
+    "a long row": (lambda: HEADER + b"A,AAA,1,2\r\n", "BAD_REQUEST", "Row 2 has 4 cells"),
+    "too many rows": (lambda: HEADER + b"A,a,1\r\n" * 200_001, "PAYLOAD_TOO_LARGE", "200000 rows"),
+    "text that no text can hold": (
+        lambda: HEADER + b"A,AAA,1\r\nB\0,BBB,1\r\n",
+        "VALIDATION_ERROR",
+        "no text can hold",
+    ),
+    "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "VALIDATION_ERROR", ""),
+}
+
+
+def zipped(parts: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, body in parts.items():
+            archive.writestr(name, body)
+    return made.getvalue()
+
+
+@dataclass
+class Seen:
+    rows: bytes
+    errors: list[RowError]
+
+
+async def seen(registry: Registry, file: bytes, **options: object) -> Seen:
+    rows = b""
+    with tempfile.TemporaryFile() as upload:
+        upload.write(file)
+        upload.flush()
+        upload.seek(0)
+        reading = Reading(ImportOptions(**options))  # type: ignore[arg-type]
+        async with ProcessSheets().read(registry["products"], upload, reading) as sheet:
+            async for piece in sheet.rows():
+                rows += piece
+    return Seen(rows, list(sheet.errors))
+
+
+def resident(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return max((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM")), default=0)
+
+
+def children() -> Iterator[int]:
+    for task in Path("/proc/self/task").iterdir():
+        yield from map(int, (task / "children").read_text().split())
+
+
+async def watched(peak: list[int]) -> None:
+    while True:
+        peak[0] = max(peak[0], sum(resident(pid) for pid in children()))
+        await asyncio.sleep(0.005)
+
+
+@pytest.mark.parametrize("name", FILES)
+async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, name: str) -> None:
+    make, code, said = FILES[name]
+    file, peak = make(), [0]
+    watching = asyncio.create_task(watched(peak))
+    try:
+        with pytest.raises(Error) as refused:
+            await seen(registry, file)
+    finally:
+        watching.cancel()
+    told = json.dumps([refused.value.message, *(one.message for one in refused.value.fields)])
+    assert refused.value.code == code, told
+    assert said in told
+    assert peak[0] < MOST_MEMORY
+
+
+async def test_little_text_of_many_wrong_rows_is_not_read_where_others_are_served(registry: Registry) -> None:
+    """Each wrong row costs as much as several right ones."""
+    peak = [0]
+    watching = asyncio.create_task(watched(peak))
+    found = await seen(registry, b"name\n" + b"a\n" * 100_000)
+    watching.cancel()
+    assert len(found.errors) == 1_000
+    assert peak[0] > 0
+
+
+async def test_what_is_left_aside_may_hold_anything(registry: Registry) -> None:
+    found = await seen(registry, b"createdBy,name,sku,price\r\n'\0,A,AAA,1\r\n,'=B,BBB,1\r\n")
+    assert not found.errors
+    assert b'"A","AAA",,1' in found.rows
+    assert b'"=B","BBB",,1' in found.rows
+
+
+async def test_formulas_of_a_stranger_are_text(registry: Registry) -> None:
+    found = await seen(registry, HEADER + b"=1+1,AAA,1\r\n'=cmd,BBB,1\r\n")
+    assert b'"=1+1"' in found.rows
+    assert b'"=cmd"' in found.rows
+
+
+async def test_rows_are_counted_as_a_person_sees_them(registry: Registry) -> None:
+    file = b'name,sku,price\r\n"two\nlines",AAA,1\r\n\r\nB,wrong,1\r\n'
+    assert [one.row for one in (await seen(registry, file)).errors] == [4]
+    sheet = xlsx([[], [], ["name", "sku", "price"], ["A", "AAA", 1], [], ["B", "wrong", 1]])
+    assert [one.row for one in (await seen(registry, sheet)).errors] == [6]
+
+
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        (b"name;sku;price\r\n\xc3\x89;AAA;1\r\n", {}),
+        (b"name\tsku\tprice\n\xc3\x89\tAAA\t1\n", {}),
+        ("name,sku,price\r\nÉ,AAA,1\r\n".encode("utf-16"), {}),
+        ("name,sku,price\r\nÉ,AAA,1\r\n".encode("utf-16-le"), {}),
+        (b"\xef\xbb\xbfname,sku,price\r\n\xc3\x89,AAA,1\r\n", {}),
+        ("name,sku,price\r\nÉ,AAA,1\r\n".encode("cp1252"), {"encoding": "windows-1252"}),
+        (b"Bezeichnung!SKU!Price\r\n\xc3\x89!AAA!1\r\n", {"delimiter": "!", "columns": {"bezeichnung": "name"}}),
+        (xlsx([["name", "sku", "price"], ["É", "AAA", 1]]), {"sheet": "first"}),
+        (xlsx([["name", "sku", "price"], ["É", "AAA", "1.00"]]), {"sheet": 1}),
+    ],
+)
+async def test_a_sheet_is_read_by_what_it_is(registry: Registry, file: bytes, options: dict[str, object]) -> None:
+    found = await seen(registry, file, **options)
+    assert not found.errors
+    assert '"É","AAA",,1'.encode() in found.rows

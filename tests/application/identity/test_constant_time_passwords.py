@@ -1,0 +1,49 @@
+"""While imported hashes are about, no refusal says by its time which account has one."""
+
+import time
+from datetime import timedelta
+
+import pytest
+
+from adapters.argon2 import ForeignHashes
+from adapters.memory.identity.passwords import MemoryPasswords
+from application.identity.login.constant_time_passwords import BUDGET, UnhurriedPasswords
+from application.ports.whole_database import WholeDatabase
+from domain.scope import EveryTenant
+from tests.builders import user
+from tests.contracts.passwords.test_foreign_hashes import OF_OTHERS
+
+QUICK = timedelta(milliseconds=150)
+
+
+@pytest.fixture
+def passwords(database: WholeDatabase) -> UnhurriedPasswords:
+    return UnhurriedPasswords(MemoryPasswords(), database, QUICK)
+
+
+async def took(passwords: UnhurriedPasswords, password: str, stored: str | None) -> float:
+    began = time.monotonic()
+    await passwords.verify(password, stored)
+    return time.monotonic() - began
+
+
+async def test_with_none_of_them_a_refusal_waits_for_nothing(passwords: UnhurriedPasswords) -> None:
+    assert await took(passwords, "wrong", None) < QUICK.total_seconds()
+
+
+async def test_with_one_of_them_every_refusal_comes_at_the_same_time(
+    passwords: UnhurriedPasswords, database: WholeDatabase
+) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(user(password_hash=ForeignHashes().accepted(OF_OTHERS["bcrypt"])))
+    own = await passwords.hash("right")
+    times = [await took(passwords, "wrong", stored) for stored in (None, "no hash", own)]
+    assert all(QUICK.total_seconds() <= one < QUICK.total_seconds() + 0.1 for one in times), times
+    assert await took(passwords, "right", own) < QUICK.total_seconds()
+    assert not passwords.is_outdated(own)
+
+
+def test_the_budget_is_longer_than_the_dearest_hash_that_is_taken() -> None:
+    from adapters.argon2.foreign import LONGEST_SECONDS
+
+    assert BUDGET.total_seconds() >= LONGEST_SECONDS * 2

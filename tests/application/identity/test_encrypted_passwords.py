@@ -1,0 +1,164 @@
+"""How a password is sent: plain, or encrypted freshly and once; and that nobody learns more from it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from joserfc import jwe
+from joserfc.jwk import KeySet
+from msgspec import UNSET, UnsetType, json
+
+from application.identity.login.authentication import PasswordAuthentication
+from application.identity.login.forms import LoginForm, LoginResult
+from application.ports.passwords import Passwords
+from domain.entities.declaration import Registry
+from domain.errors import InvalidCredentials, ValidationError
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home, open_home
+
+
+@pytest.fixture
+async def home(registry: Registry) -> Home:
+    opened = await open_home(registry)
+    await opened.holder()
+    return opened
+
+
+def sealed(home: Home, password: str = PASSWORD, jti: str = "1", age: timedelta = timedelta()) -> str:
+    """By what is published, as any client would."""
+    now = home.clock.now()
+    published = json.decode(home.services.keyring.published(now))
+    key = next(one for one in KeySet.import_key_set(published).keys if one.get("use") == "enc")
+    said = {"password": password, "iat": int((now - age).timestamp()), "jti": jti}
+    header = {"alg": "RSA-OAEP-256", "enc": "A256GCM", "kid": key.kid}
+    registry = jwe.JWERegistry(algorithms=["RSA-OAEP-256", "A256GCM"])
+    return jwe.encrypt_compact(header, json.encode(said), key, registry=registry)
+
+
+async def send(home: Home, password: str, is_encrypted: bool | UnsetType = UNSET, email: str = EMAIL) -> LoginResult:
+    form = LoginForm(email=email, password=password, is_password_encrypted=is_encrypted)
+    return await home.services.sign_in.login(form, HERE)
+
+
+def refused() -> "pytest.RaisesExc[ValidationError]":
+    return pytest.raises(ValidationError)
+
+
+@pytest.mark.parametrize("flag", [True, UNSET])
+async def test_an_encrypted_password_logs_in(home: Home, flag: bool | UnsetType) -> None:
+    assert (await send(home, sealed(home), flag)).token
+    with pytest.raises(InvalidCredentials):
+        await send(home, sealed(home, "a wrong password", jti="2"), flag)
+
+
+@pytest.mark.parametrize("flag", [False, UNSET])
+async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(home: Home, flag: bool | UnsetType) -> None:
+    assert (await send(home, PASSWORD, flag)).token
+
+
+async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(home: Home) -> None:
+    hashes = Counting(home.world.passwords)
+    watched = watching(home, hashes)
+    for password in (
+        PASSWORD,
+        "",
+        "a.b.c.d.e",
+        "$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA",
+        "5f4dcc3b5aa765d61d83",
+    ):
+        messages = set()
+        for email in (EMAIL, "nobody@example.com", "no address"):
+            with refused() as error:
+                await send(watched, password, True, email)
+            messages.add(str([(one.field, one.message) for one in error.value.fields]))
+        (said,) = messages
+        assert "password" in said
+        assert "jwks.json" in said
+    assert hashes.computed == 0
+
+
+async def test_with_the_flag_off_a_ciphertext_is_only_a_wrong_password(home: Home) -> None:
+    with pytest.raises(InvalidCredentials):
+        await send(home, sealed(home), False)
+
+
+async def test_strictly_what_says_nothing_must_be_encrypted(registry: Registry) -> None:
+    home = await open_home(registry, {"TENANTRY_STRICT_PASSWORD_ENCRYPTION": "true"})
+    await home.holder()
+    with refused():
+        await send(home, PASSWORD)
+    assert (await send(home, sealed(home))).token
+    assert (await send(home, PASSWORD, False)).token
+
+
+@pytest.mark.parametrize("flag", [True, UNSET])
+async def test_an_encrypted_password_works_once(home: Home, flag: bool | UnsetType) -> None:
+    text = sealed(home)
+    await send(home, text, flag)
+    for again in (text, sealed(home)):
+        with refused() as error:
+            await send(home, again, flag)
+        assert [one.field for one in error.value.fields] == ["password"]
+    assert (await send(home, sealed(home, jti="another"), flag)).token
+
+
+@pytest.mark.parametrize("jti", ["with \0 and ü", "x" * 900])
+async def test_the_senders_id_may_be_any_text(home: Home, jti: str) -> None:
+    await send(home, sealed(home, jti=jti), True)
+    with refused():
+        await send(home, sealed(home, jti=jti), True)
+
+
+@pytest.mark.parametrize(
+    ("age", "is_taken"),
+    [(120, True), (121, False), (-5, True), (-6, False), (10**6, False), (-(10**6), False)],
+)
+async def test_an_encrypted_password_is_fresh(home: Home, age: int, is_taken: bool) -> None:
+    text = sealed(home, age=timedelta(seconds=age))
+    if is_taken:
+        assert (await send(home, text, True)).token
+    else:
+        with refused():
+            await send(home, text, True)
+
+
+async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(home: Home) -> None:
+    text = sealed(home, age=timedelta(seconds=-5))
+    await send(home, text, True)
+    for _ in range(5):
+        home.clock.move(timedelta(seconds=25))
+        with refused():
+            await send(home, text, True)
+
+
+async def test_keys_rotate_and_what_was_encrypted_before_still_opens(home: Home) -> None:
+    before = sealed(home)
+    await home.services.signing_keys.rotate()
+    home.clock.move(timedelta(seconds=61))
+    assert (await send(home, before, True)).token
+    assert (await send(home, sealed(home, jti="2"), True)).token
+
+
+class Counting:
+    """How often a hash was computed."""
+
+    def __init__(self, passwords: Passwords) -> None:
+        self.passwords = passwords
+        self.computed = 0
+
+    async def hash(self, password: str) -> str:
+        self.computed += 1
+        return await self.passwords.hash(password)
+
+    async def verify(self, password: str, stored: str | None) -> bool:
+        self.computed += 1
+        return await self.passwords.verify(password, stored)
+
+    def is_outdated(self, stored: str) -> bool:
+        return self.passwords.is_outdated(stored)
+
+
+def watching(home: Home, hashes: Counting) -> Home:
+    authentication = home.services.sign_in.authentication
+    assert isinstance(authentication, PasswordAuthentication)
+    sign_in = replace(home.services.sign_in, authentication=replace(authentication, passwords=hashes))
+    return Home(replace(home.services, sign_in=sign_in), home.world)

@@ -1,0 +1,245 @@
+"""Users of another system: taken over once, with their hashes, and never with more than the file may give."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+
+import bcrypt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from application.identity.administration.imported_rows import Row, read_rows
+from application.identity.administration.tenant_forms import NewTenantForm
+from application.identity.administration.user_import import Result, UserImport
+from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.whole_database import WholeDatabase
+from domain.entities.declaration import Registry
+from domain.errors import BadRequest, EmailNotConfirmed, InvalidCredentials
+from domain.identity.users import User
+from domain.scope import EveryTenant
+from entrypoints.cli.user_import import user_import
+from tests.application.identity.test_social_sign_in import account, open_home
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home
+from tests.builders import role
+from tests.contracts.passwords.test_foreign_hashes import keycloak, pbkdf2
+from tests.http.app import ADMIN
+
+HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
+HEADER = "email,fullName,passwordHash,emailConfirmed,tenant,roles"
+
+
+@pytest.fixture
+async def home(registry: Registry, database: WholeDatabase) -> Home:
+    opened = await open_home(registry, database)
+    root = await opened.admin()
+    for identifier in ("acme", "other"):
+        await opened.services.tenants.create(root, NewTenantForm(name="X", identifier=identifier), HERE)
+    return opened
+
+
+@pytest.fixture
+def users(home: Home) -> UserImport:
+    return user_import(home.world)
+
+
+def csv(*lines: str, header: str = HEADER) -> list[Row]:
+    return list(read_rows([f"{line}\r\n" for line in (header, *lines)], "csv"))
+
+
+def outcomes(results: Sequence[Result]) -> list[tuple[int, str]]:
+    return [(one.number, one.outcome.value) for one in results]
+
+
+def wrong(results: Sequence[Result]) -> list[str]:
+    return [error.field for one in results for error in one.errors]
+
+
+async def known(home: Home, email: str = EMAIL) -> User:
+    user = await account(home, email)
+    assert user is not None
+    return user
+
+
+async def test_an_imported_user_logs_in_with_the_old_password_and_is_rehashed(home: Home, users: UserImport) -> None:
+    results = await users.store(csv(f"Ada@Example.com,Ada,{HASH},true,acme,Member"))
+    assert outcomes(results) == [(2, "made")]
+    before = await known(home)
+    assert before.password_hash == FOREIGN + HASH
+    result = await home.login()
+    assert home.caller(result).roles == ("Member",)
+    after = (await known(home)).password_hash or ""
+    assert after.startswith("$argon2id$")
+    assert (await home.login()).token
+    assert (await known(home)).password_hash == after
+
+
+async def test_a_failed_login_renews_nothing(home: Home, users: UserImport) -> None:
+    await users.store(csv(f"{EMAIL},Ada,{HASH},true,,"))
+    with pytest.raises(InvalidCredentials):
+        await home.login("a wrong password")
+    assert (await known(home)).password_hash == FOREIGN + HASH
+
+
+async def test_importing_again_changes_nothing(home: Home, users: UserImport) -> None:
+    rows = csv(
+        f"{EMAIL},Ada,{HASH},true,acme,Admin;Member", f"{EMAIL},Ada,{HASH},true,other,", "bob@example.com,Bob,,,,"
+    )
+    assert outcomes(await users.store(rows)) == [(2, "made"), (3, "joined"), (4, "made")]
+    await home.login()
+    before = await known(home)
+    again = csv(f"{EMAIL},Changed,,false,acme,", f"{EMAIL},Ada,{HASH},true,other,Admin", "bob@example.com,Bob,,,,")
+    assert outcomes(await users.store(again)) == [(2, "kept"), (3, "kept"), (4, "kept")]
+    assert await known(home) == before
+    async with home.world.database.reading(EveryTenant()) as read:
+        standing = await read.users.standing_by_email(EMAIL)
+    assert standing is not None
+    assert [sorted(role.name for role in one.roles) for one in standing.memberships] == [["Admin", "Member"], []]
+
+
+async def test_joining_a_tenant_bites_on_tokens_that_are_out(home: Home, users: UserImport) -> None:
+    await home.holder()
+    caller = home.caller(await home.login())
+    assert await home.is_alive(caller)
+    await users.store(csv(f"{EMAIL},Ada,,,acme,Member"))
+    assert not await home.is_alive(caller)
+    assert home.caller(await home.login()).roles == ("Member",)
+
+
+async def test_a_confirmed_address_counts_as_proved_and_another_does_not(home: Home, users: UserImport) -> None:
+    await users.store(csv(f"{EMAIL},Ada,{HASH},yes,,", f"bob@example.com,Bob,{HASH},,,"))
+    assert (await known(home)).email_proved
+    assert not (await known(home, "bob@example.com")).email_confirmed
+    with pytest.raises(EmailNotConfirmed):
+        await home.login(email="bob@example.com")
+
+
+async def test_wrong_rows_are_named_with_every_field_and_the_others_stored(home: Home, users: UserImport) -> None:
+    results = await users.store(
+        csv(
+            f"{EMAIL},Ada,{HASH},true,acme,Member",
+            "nobody,,5f4dcc3b,,,Member",
+            "eve@example.com,Eve,,perhaps,acme,",
+            "eve@example.com,Eve,,,nowhere,",
+            "eve@example.com,Eve,,,acme,Chief",
+            "a,b,c,d,e,f,g",
+            "bob@example.com,Bob,,,,",
+        )
+    )
+    assert outcomes(results) == [
+        (2, "made"),
+        (3, "refused"),
+        (4, "refused"),
+        (5, "refused"),
+        (6, "refused"),
+        (7, "refused"),
+        (8, "made"),
+    ]
+    first = ["email", "fullName", "roles", "passwordHash"]
+    assert wrong(results) == [*first, "emailConfirmed", "tenant", "roles", ""]
+    assert await account(home, "eve@example.com") is None
+
+
+@pytest.mark.parametrize("tenant", ["acme", "system", ""])
+@pytest.mark.parametrize("roles", ["SuperAdmin", "Member;SuperAdmin"])
+async def test_nobody_becomes_super_admin(home: Home, users: UserImport, tenant: str, roles: str) -> None:
+    results = await users.store(csv(f"{EMAIL},Ada,{HASH},true,{tenant},{roles}", f"{ADMIN},Root,,,{tenant},{roles}"))
+    assert outcomes(results) == [(2, "refused"), (3, "refused")]
+    assert wrong(results) == ["roles", "roles"]
+    assert await account(home) is None
+
+
+async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
+    home: Home, users: UserImport
+) -> None:
+    one, two = (
+        role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
+        for name in ("One", "Two")
+    )
+    bob = "bob@example.com"
+    await home.register(bob)
+    holder = await known(home, bob)
+    async with home.world.database.transaction(EveryTenant()) as tx:
+        for made in (one, two):
+            await tx.roles.add(made)
+        await tx.memberships.set_system_roles(holder.id, [one.id])
+    rows = csv(
+        f"{EMAIL},Ada,{HASH},true,acme,One;Two",
+        f"{bob},Bob,,,acme,Two",
+        f"{bob},Bob,,,acme,One",
+        f"{bob},Bob,,,acme,Two",
+        f"{EMAIL},Ada,{HASH},true,acme,Two",
+    )
+    results = await users.store(rows)
+    assert outcomes(results) == [(2, "refused"), (3, "refused"), (4, "joined"), (5, "kept"), (6, "made")]
+    assert wrong(results) == ["roles", "roles"]
+    assert "more than a token can carry" in results[1].errors[0].message
+
+
+async def test_a_row_never_takes_over_who_is_there(home: Home, users: UserImport) -> None:
+    before = await known(home, ADMIN)
+    assert outcomes(await users.store(csv(f"{ADMIN.upper()},Mallory,{HASH},true,,"))) == [(2, "kept")]
+    assert await known(home, ADMIN) == before
+
+
+async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(home: Home, users: UserImport) -> None:
+    class Late(UserImport):
+        """Somebody else makes Ada's account between the look and the deed."""
+
+        async def _carry_out(self, plans: object) -> None:
+            if await account(home) is None:
+                await home.register()
+            await super()._carry_out(plans)  # type: ignore[arg-type]
+
+    late = Late(**{name: getattr(users, name) for name in users.__dataclass_fields__})
+    rows = csv(f"{EMAIL},Ada,{HASH},true,acme,", "bob@example.com,Bob,,,,")
+    assert outcomes(await late.store(rows)) == [(2, "joined"), (3, "made")]
+
+
+def lines(*rows: object) -> list[Row]:
+    return list(read_rows([json.dumps(row) + "\n" for row in rows], "jsonl"))
+
+
+async def test_lines_of_json_say_the_same_and_may_hold_what_keycloak_exports(home: Home, users: UserImport) -> None:
+    credential = json.loads(keycloak("pbkdf2-sha256", pbkdf2("sha256", length=64)))
+    ada = {"email": EMAIL, "fullName": "Ada", "passwordHash": credential, "emailConfirmed": True, "roles": ["Member"]}
+    rows = lines(
+        ada | {"tenant": "acme"}, {"email": "bob@example.com"}, ["what"], {"email": 1, "fullName": "x", "pet": 1}
+    )
+    results = await users.store(rows)
+    assert outcomes(results) == [(1, "made"), (2, "refused"), (3, "refused"), (4, "refused")]
+    assert sorted(wrong(results)) == ["", "email", "fullName", "pet"]
+    assert (await home.login("lètmein ½")).token
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("email", "fullName"),
+        ("email,fullName,pasword", "pasword"),
+        ("email,fullName,Email", "twice"),
+        ("", "no column"),
+    ],
+)
+def test_a_header_that_cannot_be_right_is_refused_whole(header: str, said: str) -> None:
+    with pytest.raises(BadRequest, match=said):
+        csv(header=header)
+
+
+def test_columns_may_be_spelled_as_other_systems_do() -> None:
+    (row,) = csv("a@b.c,Ada,1,Member | Admin", header="EMAIL, full_name ,email_confirmed,Roles")
+    assert row.user is not None
+    assert (row.user.full_name, row.user.email_confirmed, row.user.roles) == ("Ada", True, ("Member", "Admin"))
+
+
+def test_empty_lines_are_nobody_and_rows_keep_the_numbers_that_people_see() -> None:
+    rows = csv('a@b.c,"Ada\r\nLovelace",,,,', ",,,,,", "b@b.c,Bob,,,,", "nul@b.c,a\0b,,,,")
+    assert [row.number for row in rows] == [2, 4, 5]
+    assert [bool(row.errors) for row in rows] == [False, False, True]
+
+
+@given(st.lists(st.text(max_size=40), max_size=10), st.sampled_from(["csv", "jsonl"]))
+def test_no_file_whatever_breaks_the_reader(texts: list[str], form: str) -> None:
+    with suppress(BadRequest):
+        for row in read_rows([f"{text}\n" for text in texts], form):  # type: ignore[arg-type]
+            assert (row.user is None) == bool(row.errors)

@@ -1,0 +1,284 @@
+"""The relay: at least once, never for what rolled back, whoever dies and whatever is away."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from adapters.mail.letters import JinjaLetters
+from adapters.memory.clock import MovableClock
+from adapters.memory.mail import MemoryMailer
+from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, Pages, Relay, pause
+from application.ports.mail_delivery import Mailer, Message, PostClosed, Undeliverable
+from application.ports.outbox import Mail, MailKind
+from application.ports.whole_database import WholeDatabase
+from domain.identity.users import User, token_hash
+from domain.scope import EveryTenant
+from tests.builders import NOW, new_id, user
+from tests.mails import link_in, said_by
+
+SECRETS = DerivedLinkSecrets("a secret key for tests, long enough")
+
+
+@pytest.fixture
+def clock() -> MovableClock:
+    return MovableClock(NOW)
+
+
+@pytest.fixture
+def mailer() -> MemoryMailer:
+    return MemoryMailer()
+
+
+@pytest.fixture
+async def ada(database: WholeDatabase) -> User:
+    one = user(email="Ada@Example.com", full_name="Ada Byron")
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(one)
+    return one
+
+
+def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> Relay:
+    pages = Pages(confirm="https://app.example/confirm?lang=en", reset="https://app.example/reset")
+    return Relay(database, JinjaLetters("Acme"), mailer, SECRETS, clock, pages)
+
+
+async def put_in(database: WholeDatabase, kind: MailKind = "reset", recipient: str = "ada@example.com") -> Mail:
+    mail = Mail(id=new_id(), kind=kind, recipient=recipient, name="Ada Byron", address="192.0.2.1", at=NOW)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(mail)
+    return mail
+
+
+async def is_empty(database: WholeDatabase) -> bool:
+    async with database.reading(EveryTenant()) as read:
+        return not await read.post.take(100, NOW + timedelta(days=365), timedelta())
+
+
+async def test_a_link_goes_to_the_stored_address_and_carries_no_stored_secret(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    mail = await put_in(database)
+    assert await relay_of(database, mailer, clock).deliver() == 1
+    (sent,) = mailer.sent
+    assert (sent.id, sent.to) == (mail.id, "Ada@Example.com")
+    assert link_in(sent).startswith("https://app.example/reset#")
+    said = said_by(link_in(sent))
+    assert said == {"email": "Ada@Example.com", "token": SECRETS.secret(mail.id)}
+    async with database.reading(EveryTenant()) as read:
+        token = await read.one_time_tokens.living("reset", token_hash(said["token"]), NOW)
+    assert token is not None
+    assert (token.user_id, token.expires_at) == (ada.id, NOW + timedelta(minutes=60))
+    assert await is_empty(database)
+
+
+@pytest.mark.parametrize("kind", LINKS)
+async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User, kind: MailKind
+) -> None:
+    mail = await put_in(database, kind)
+    await relay_of(database, mailer, clock).deliver()
+    purpose, lifetime = LINKS[kind].purpose, LINKS[kind].lifetime
+    page = "https://app.example/reset" if purpose == "reset" else "https://app.example/confirm?lang=en"
+    assert link_in(mailer.sent[0]).partition("#")[0] == page
+    async with database.reading(EveryTenant()) as read:
+        digest = token_hash(SECRETS.secret(mail.id))
+        assert await read.one_time_tokens.living(purpose, digest, NOW + lifetime - timedelta(seconds=1))
+        assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
+
+
+async def test_what_rolled_back_is_not_sent(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    async def fail() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient=ada.email_key, at=NOW))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert await relay_of(database, mailer, clock).deliver() == 0
+    assert mailer.sent == []
+
+
+async def test_many_relays_send_each_mail_once(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    for number in range(60):
+        await put_in(database, "password-changed", f"user{number}@example.com")
+    relays = [relay_of(database, mailer, clock) for _ in range(4)]
+
+    async def work(relay: Relay) -> None:
+        while await relay.deliver():
+            pass
+
+    await asyncio.gather(*map(work, relays))
+    assert sorted(one.to for one in mailer.sent) == sorted(f"user{number}@example.com" for number in range(60))
+    assert await is_empty(database)
+
+
+@dataclass
+class DyingMailer:
+    """Dies as a process does: what it was about to do after sending, it does not do."""
+
+    sent: list[Message] = field(default_factory=list)
+    before_sending: bool = False
+
+    async def send(self, message: Message) -> None:
+        if not self.before_sending:
+            self.sent.append(message)
+        raise asyncio.CancelledError
+
+
+@pytest.mark.parametrize("before_sending", [True, False])
+async def test_who_dies_while_sending_loses_nothing(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User, before_sending: bool
+) -> None:
+    await put_in(database)
+    dying = DyingMailer(before_sending=before_sending)
+    with pytest.raises(asyncio.CancelledError):
+        await relay_of(database, dying, clock).deliver()
+    alive = relay_of(database, mailer, clock)
+    assert await alive.deliver() == 0
+    clock.move(HELD)
+    assert await alive.deliver() == 1
+    assert {one.id for one in dying.sent} <= {one.id for one in mailer.sent}
+    assert await is_empty(database)
+    said = said_by(link_in(mailer.sent[0]))
+    async with database.reading(EveryTenant()) as read:
+        assert await read.one_time_tokens.living("reset", token_hash(said["token"]), clock.now())
+
+
+async def test_a_link_that_was_used_before_its_mail_is_sent_again_stays_used(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    mail = await put_in(database)
+    with pytest.raises(asyncio.CancelledError):
+        await relay_of(database, DyingMailer(), clock).deliver()
+    digest = token_hash(SECRETS.secret(mail.id))
+    async with database.reading(EveryTenant()) as alone:
+        assert await alone.one_time_tokens.spend("reset", digest, NOW)
+    clock.move(HELD)
+    await relay_of(database, mailer, clock).deliver()
+    assert mailer.sent == []
+    assert await is_empty(database)
+    async with database.reading(EveryTenant()) as read:
+        assert await read.one_time_tokens.living("reset", digest, NOW) is None
+
+
+async def test_while_nothing_can_be_sent_pauses_grow_and_then_all_arrives(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    for tries in range(1, 8):
+        assert await relay.deliver() == 1
+        clock.move(pause(tries) - timedelta(microseconds=1))
+        assert await relay.deliver() == 0
+        clock.move(timedelta(microseconds=1))
+    mailer.closed = False
+    assert await relay.deliver() == 1
+    said = said_by(link_in(mailer.sent[0]))
+    async with database.reading(EveryTenant()) as read:
+        assert await read.one_time_tokens.living("reset", token_hash(said["token"]), clock.now())
+
+
+def test_pauses_grow_to_an_hour() -> None:
+    pauses = [pause(tries) for tries in range(1, 50)]
+    assert pauses[:3] == [timedelta(seconds=10), timedelta(seconds=30), timedelta(seconds=90)]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == timedelta(hours=1)
+
+
+async def test_after_days_without_luck_a_mail_is_given_up(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    clock.move(GIVEN_UP_AFTER)
+    await relay.deliver()
+    mailer.closed = False
+    clock.move(timedelta(days=30))
+    assert await relay.deliver() == 0
+
+
+async def test_a_mail_that_is_tried_again_has_as_long_as_the_first_time(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    clock.move(GIVEN_UP_AFTER)
+    await relay.deliver()
+    async with database.reading(EveryTenant()) as alone:
+        (one,) = await alone.post.given_up(9)
+        assert (one.at, one.why) == (clock.now(), "The mailer is closed.")
+        assert await alone.post.try_again(one.mail.id, clock.now())
+    clock.move(GIVEN_UP_AFTER - timedelta.resolution)
+    assert await relay.deliver() == 1
+    mailer.closed = False
+    clock.move(timedelta(hours=1))
+    assert await relay.deliver() == 1
+    assert said_by(link_in(mailer.sent[0]))["email"] == ada.email
+
+
+async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    relay, mailer.closed = relay_of(database, mailer, clock), True
+    clock.move(GIVEN_UP_AFTER)
+    await relay.deliver()
+    mailer.closed = False
+    await put_in(database)
+    await relay.deliver()
+    async with database.reading(EveryTenant()) as alone:
+        (one,) = await alone.post.given_up(9)
+        assert await alone.post.try_again(one.mail.id, clock.now())
+    assert await relay.deliver() == 1
+    assert len(mailer.sent) == 1
+
+
+@dataclass
+class Refusing:
+    """Knows nobody called eve, and breaks on mallory."""
+
+    mailer: MemoryMailer
+
+    async def send(self, message: Message) -> None:
+        if message.to.startswith("eve"):
+            raise Undeliverable("550")
+        if message.to.startswith("mallory"):
+            raise ZeroDivisionError
+        await self.mailer.send(message)
+
+
+async def test_one_mail_does_not_keep_the_others(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock
+) -> None:
+    for name in ("eve", "mallory", "ada"):
+        await put_in(database, "email-changed", f"{name}@example.com")
+    assert await relay_of(database, Refusing(mailer), clock).deliver() == 3
+    assert [one.to for one in mailer.sent] == ["ada@example.com"]
+    clock.move(timedelta(days=1))
+    await relay_of(database, mailer, clock).deliver()
+    assert [one.to for one in mailer.sent] == ["ada@example.com", "mallory@example.com"]
+
+
+async def test_an_address_that_moved_on_gets_nothing(
+    database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
+) -> None:
+    await put_in(database)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.save(replace(ada, email="new@example.com", email_key="new@example.com"), ada)
+    assert await relay_of(database, mailer, clock).deliver() == 1
+    assert mailer.sent == []
+    assert await is_empty(database)
+
+
+async def test_a_mailer_that_is_away_says_so(mailer: MemoryMailer) -> None:
+    mailer.closed = True
+    with pytest.raises(PostClosed):
+        await mailer.send(Message(id=new_id(), to="a@example.com", subject="", text="", html=""))

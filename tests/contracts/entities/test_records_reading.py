@@ -1,0 +1,212 @@
+"""Records that are read: what a row looks like, which rows are seen, and how they are paged."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from application.ports.entities.records import Act, NewRow, RowPage, Values
+from application.ports.whole_database import WholeDatabase
+from domain.entities.catalogue import Status
+from domain.entities.declaration import Registry
+from domain.entities.query.cursors import write_cursor
+from domain.entities.query.query import View
+from domain.entities.query.read_query import read_query
+from domain.scope import EveryTenant, OneTenant, Scope
+from tests.builders import NOW, new_id
+
+HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
+PRODUCT: Values = {
+    "name": "Lamp",
+    "sku": "LAMP",
+    "description": None,
+    "price": Decimal("9.9"),
+    "stock": 0,
+    "status": Status.DRAFT,
+    "category_id": None,
+    "released_at": None,
+}
+
+
+class Shop:
+    """Rows that are stored, and questions as a caller writes them."""
+
+    def __init__(self, database: WholeDatabase, registry: Registry) -> None:
+        self.database = database
+        self.registry = registry
+
+    async def add(self, plural: str, rows: Sequence[Values], scope: OneTenant = HERE) -> list[UUID]:
+        act, made = Act(by=new_id(), at=NOW), [NewRow(new_id(), row) for row in rows]
+        async with self.database.transaction(scope) as tx:
+            await tx.records.add(self.registry[plural], made, act)
+        return [row.id for row in made]
+
+    async def products(self, *rows: Values, scope: OneTenant = HERE) -> list[UUID]:
+        numbered = [{**PRODUCT, "sku": f"SKU-{number}", **row} for number, row in enumerate(rows)]
+        return await self.add("products", numbered, scope)
+
+    async def reviews(self, product_id: UUID, *ratings: int) -> list[UUID]:
+        rows = [{"product_id": product_id, "rating": rating, "author": "Bob", "text": None} for rating in ratings]
+        return await self.add("reviews", rows)
+
+    async def remove(self, plural: str, row_id: UUID) -> None:
+        async with self.database.transaction(HERE) as tx:
+            assert await tx.records.remove(self.registry[plural], [row_id], Act(by=None, at=NOW), None)
+
+    async def page(self, plural: str, asked: str = "", scope: Scope = HERE) -> RowPage:
+        query = read_query(self.registry[plural], self.registry, frozenset(), parse_qsl(asked))
+        async with self.database.reading(scope) as read:
+            return await read.records.page(self.registry[plural], query)
+
+    async def items(self, plural: str, asked: str = "", scope: Scope = HERE) -> list[dict[str, Any]]:
+        return items_of(await self.page(plural, asked, scope))
+
+    async def get(self, plural: str, row_id: UUID, view: View, scope: Scope = HERE) -> bytes | None:
+        async with self.database.reading(scope) as read:
+            stored = await read.records.get(self.registry[plural], row_id, view)
+        return None if stored is None else bytes(stored.body)
+
+
+def items_of(page: RowPage) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = msgspec.json.decode(page.items)
+    assert len(items) == page.length
+    return items
+
+
+@pytest.fixture
+def shop(database: WholeDatabase, registry: Registry) -> Shop:
+    return Shop(database, registry)
+
+
+async def test_a_row_shows_the_fields_asked_for_in_their_own_order(shop: Shop) -> None:
+    released = datetime(2026, 1, 1, 1, tzinfo=UTC)
+    (row_id,) = await shop.products({"price": Decimal("1E+3"), "released_at": released})
+    view = View(fields=("released_at", "price", "name"), include=(("category",),))
+    body = (
+        f'{{"id":"{row_id}","name":"Lamp","price":1000.00,"releasedAt":"2026-01-01T01:00:00.000000Z","category":null}}'
+    )
+    assert await shop.get("products", row_id, view) == body.encode()
+
+
+async def test_what_is_hidden_is_not_shown_where_it_is_included_either(shop: Shop) -> None:
+    (category,) = await shop.add("categories", [{"name": "Light", "description": "dark"}])
+    (row_id,) = await shop.products({"category_id": category})
+    hidden = frozenset({("categories", "description"), ("products", "price")})
+    body = await shop.get("products", row_id, View(include=(("category",),), hidden=hidden))
+    assert body is not None
+    shown = msgspec.json.decode(body)
+    assert "price" not in shown
+    assert list(shown["category"])[:3] == ["id", "name", "createdAt"]
+
+
+@pytest.mark.parametrize("asked", ["", "include=category,reviews", "name=Lamp", "search=lamp", "sort=category.name"])
+async def test_another_tenant_sees_nothing(shop: Shop, asked: str) -> None:
+    (row_id,) = await shop.products({})
+    await shop.reviews(row_id, 5)
+    assert len(await shop.items("products", asked)) == 1
+    page = await shop.page("products", asked, THERE)
+    assert (page.length, page.total, bytes(page.items)) == (0, 0, b"[]")
+    assert await shop.get("products", row_id, View(), THERE) is None
+
+
+async def test_related_rows_are_of_the_same_tenant_and_alive(shop: Shop) -> None:
+    (mine,) = await shop.products({})
+    await shop.products({}, scope=THERE)
+    first, _ = await shop.reviews(mine, 1, 5)
+    await shop.remove("reviews", first)
+    (row,) = await shop.items("products", "include=reviews")
+    assert [review["rating"] for review in row["reviews"]] == [5]
+    assert await shop.items("products", "reviews.rating=1") == []
+    assert await shop.items("products", "reviews.rating=1", EveryTenant()) == []
+
+
+async def test_deleted_rows_show_when_they_are_asked_for(shop: Shop) -> None:
+    (row_id,) = await shop.products({})
+    await shop.reviews(row_id, 1)
+    await shop.remove("products", row_id)
+    assert await shop.items("products") == []
+    assert await shop.get("products", row_id, View()) is None
+    (row,) = await shop.items("products", "includeDeleted=true")
+    assert (row["isDeleted"], row["deletedAt"]) == (True, "2026-11-20T12:00:00.123456Z")
+    (review,) = await shop.items("reviews", "includeDeleted=true&include=product")
+    assert review["product"] is None
+
+
+async def test_a_to_many_relation_shows_100_rows_and_says_when_there_are_more(shop: Shop) -> None:
+    many, few = await shop.products({}, {})
+    await shop.reviews(many, *[1] * 101)
+    await shop.reviews(few, *[1] * 100)
+    rows = await shop.items("products", "include=reviews.product&sort=sku")
+    assert [(len(row["reviews"]), row["reviewsHasMore"]) for row in rows] == [(100, True), (100, False)]
+    assert rows[0]["reviews"][99]["product"]["sku"] == "SKU-0"
+
+
+async def test_conditions_on_one_relation_are_about_one_row_of_it(shop: Shop) -> None:
+    (row_id,) = await shop.products({})
+    await shop.reviews(row_id, 1, 5)
+    assert (await shop.page("products", "reviews.rating.gt=0&reviews.author=Bob")).total == 1
+    assert (await shop.page("products", "reviews.rating.gt=1&reviews.rating.lt=5")).total == 0
+
+
+async def test_a_missing_relation_matches_nothing_and_sorts_as_the_largest(shop: Shop) -> None:
+    (category,) = await shop.add("categories", [{"name": "Light", "description": None}])
+    await shop.products({}, {"category_id": category})
+    assert [row["sku"] for row in await shop.items("products", "category.name.ne=Dark")] == ["SKU-1"]
+    assert [row["sku"] for row in await shop.items("products", "sort=category.name")] == ["SKU-1", "SKU-0"]
+    assert [row["sku"] for row in await shop.items("products", "sort=category.name:desc")] == ["SKU-0", "SKU-1"]
+
+
+async def test_wildcards_mean_themselves(shop: Shop) -> None:
+    await shop.products({"name": "100%"}, {"name": "100 x"}, {"name": "a_b"}, {"name": "aXb"}, {"name": "a\\b"})
+    for part, found in (("100%25", 1), ("_", 1), ("%5C", 1), ("A", 3)):
+        assert (await shop.page("products", f"name.contains={part}")).total == found
+        assert (await shop.page("products", f"search={part}")).total == found
+
+
+async def test_totals_are_exact_estimated_or_left_out(shop: Shop) -> None:
+    await shop.products(*[{}] * 5)
+    exact = await shop.page("products", "pageSize=2")
+    assert (exact.total, exact.has_next, exact.total_is_estimate) == (5, True, False)
+    past = await shop.page("products", "pageSize=2&page=9")
+    assert (past.length, past.total, past.has_next) == (0, 5, False)
+    assert (await shop.page("products", "pageSize=2&count=none")).total is None
+    estimated = await shop.page("products", "pageSize=2&count=estimated")
+    assert estimated.total_is_estimate
+    assert (estimated.total or 0) >= 3
+    told = await shop.page("products", "count=estimated")
+    assert (told.total, told.total_is_estimate) == (5, False)
+
+
+async def test_pages_far_behind_are_the_same_as_those_in_front(shop: Shop, registry: Registry) -> None:
+    await shop.products(*[{"price": Decimal(number % 7)} for number in range(1_010)])
+    order = "sort=price:desc,category.name&pageSize=100"
+    rows = [row["id"] for number in range(1, 12) for row in await shop.items("products", f"{order}&page={number}")]
+    assert len(set(rows)) == len(rows) == 1_010
+    page, walked = await shop.page("products", order), list[str]()
+    while True:
+        walked += [row["id"] for row in items_of(page)]
+        if page.last is None:
+            break
+        sort = read_query(registry["products"], registry, frozenset(), parse_qsl(order)).sort
+        page = await shop.page("products", f"{order}&cursor={write_cursor(sort, page.last)}")
+    assert walked == rows
+
+
+async def test_the_ends_of_the_calendar_are_days_like_others(shop: Shop) -> None:
+    last = datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+    await shop.products({"released_at": last}, {"released_at": last - timedelta(microseconds=1)})
+    rows = await shop.items("products", "releasedAt=9999-12-31T23:59:59.999999Z")
+    assert [row["releasedAt"] for row in rows] == ["9999-12-31T23:59:59.999999Z"]
+
+
+async def test_rows_of_every_tenant_say_whose_they_are(shop: Shop) -> None:
+    await shop.products({})
+    await shop.products({}, scope=THERE)
+    rows = await shop.items("products", "fields=sku&sort=id", EveryTenant())
+    assert [list(row) for row in rows] == [["id", "tenantId", "sku"]] * 2
+    assert {row["tenantId"] for row in rows} == {str(HERE.id), str(THERE.id)}

@@ -1,0 +1,147 @@
+"""Two entities that refer to each other: what goes with what, and that nobody goes round for ever."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID, uuid4
+
+import pytest
+from msgspec import Struct
+
+from adapters.memory.clock import CountingIds
+from adapters.memory.database import MemoryDatabase
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from application.ports.entities.records import Act, Change, NewRow
+from application.ports.whole_database import WholeDatabase
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import entity, ref
+from domain.entities.query.query import WHOLE, View
+from domain.entities.registry import build_registry
+from domain.errors import Conflict
+from domain.scope import OneTenant
+from tests.builders import NOW, new_id
+from tests.databases import create_database, drop_database
+
+HERE = OneTenant(new_id())
+ACT = Act(by=new_id(), at=NOW)
+
+
+@entity("hens")
+class Hen(Struct, rename="camel", kw_only=True):
+    name: str
+    egg_id: Annotated[UUID | None, ref("eggs", on_delete="cascade")] = None
+
+
+@entity("eggs")
+class Egg(Struct, rename="camel", kw_only=True):
+    name: str
+    hen_id: Annotated[UUID | None, ref("hens", on_delete="cascade")] = None
+
+
+@entity("knots")
+class Knot(Struct, rename="camel", kw_only=True):
+    name: str
+    self_id: Annotated[UUID | None, ref("knots", relation="itself")] = None
+
+
+RINGS = build_registry([*ENTITIES, *OWN_ENTITIES, Hen, Egg, Knot])
+
+
+class Rings:
+    def __init__(self, database: WholeDatabase) -> None:
+        self.database = database
+
+    async def add(self, plural: str, **values: object) -> UUID:
+        model = RINGS[plural]
+        row = NewRow(new_id(), {**{one.name: None for one in model.declared}, "name": "x", **values})
+        async with self.database.transaction(HERE) as tx:
+            await tx.records.add(model, [row], ACT)
+        return row.id
+
+    async def change(self, plural: str, row_id: UUID, **values: object) -> None:
+        async with self.database.transaction(HERE) as tx:
+            await tx.records.change(RINGS[plural], [Change(row_id, values)], ACT)
+
+    async def remove(self, plural: str, row_id: UUID) -> None:
+        async with self.database.transaction(HERE) as tx:
+            await tx.records.remove(RINGS[plural], [row_id], ACT, None)
+
+    async def restore(self, plural: str, row_id: UUID) -> None:
+        async with self.database.transaction(HERE) as tx:
+            await tx.records.restore(RINGS[plural], row_id, ACT)
+
+    async def purge(self, plural: str, row_id: UUID) -> None:
+        async with self.database.transaction(HERE) as tx:
+            await tx.records.purge(RINGS[plural], [row_id], ACT, None)
+
+    async def there(self, plural: str, row_id: UUID, view: View = WHOLE) -> bool:
+        async with self.database.reading(HERE) as read:
+            return await read.records.get(RINGS[plural], row_id, view) is not None
+
+    async def ring(self) -> tuple[UUID, UUID, UUID]:
+        """A hen of an egg of that hen, and an egg that hangs on them."""
+        hen = await self.add("hens")
+        egg = await self.add("eggs", hen_id=hen)
+        await self.change("hens", hen, egg_id=egg)
+        return hen, egg, await self.add("eggs", hen_id=hen)
+
+
+@pytest.fixture(scope="module")
+async def ring_database(
+    servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[WholeDatabase]:
+    """Made by the migration that would be written for them."""
+    folder: Path = tmp_path_factory.mktemp("rings")
+    url = await create_database(servers[0], f"tenantry_rings_{uuid4().hex[:12]}")
+    assert await write_migration(url, RINGS, "rings", (VERSIONS, folder)) is not None
+    assert await upgrade(url, RINGS, (VERSIONS, folder)) == []
+    database = PostgresDatabase(url, RINGS, CountingIds())
+    await database.open()
+    yield database
+    await database.close()
+    await drop_database(url)
+
+
+@pytest.fixture(params=["memory", "ring_database"])
+def rings(request: pytest.FixtureRequest) -> Rings:
+    if request.param == "memory":
+        return Rings(MemoryDatabase(RINGS, CountingIds()))
+    return Rings(request.getfixturevalue(request.param))
+
+
+async def test_a_ring_goes_whole_and_comes_back_whole(rings: Rings) -> None:
+    hen, egg, other = await rings.ring()
+    await rings.remove("eggs", egg)
+    assert [await rings.there(*one) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
+    await rings.restore("eggs", egg)
+    assert [await rings.there(*one) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [True] * 3
+
+
+async def test_a_ring_goes_for_good(rings: Rings) -> None:
+    """No order of deleting suits its keys, which are asked when all of it has gone."""
+    hen, egg, other = await rings.ring()
+    await rings.remove("hens", hen)
+    await rings.purge("hens", hen)
+    deleted = View(include_deleted=True)
+    assert [await rings.there(*one, deleted) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
+
+
+async def test_who_refers_to_itself_is_not_in_its_own_way(rings: Rings) -> None:
+    knot = await rings.add("knots")
+    await rings.change("knots", knot, self_id=knot)
+    await rings.remove("knots", knot)
+    assert not await rings.there("knots", knot)
+    await rings.restore("knots", knot)
+    await rings.purge("knots", knot)
+    assert not await rings.there("knots", knot, View(include_deleted=True))
+
+
+async def test_who_is_referred_to_by_another_stays(rings: Rings) -> None:
+    knot = await rings.add("knots")
+    await rings.add("knots", self_id=knot)
+    with pytest.raises(Conflict):
+        await rings.remove("knots", knot)
+    assert await rings.there("knots", knot)

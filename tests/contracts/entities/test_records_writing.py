@@ -1,0 +1,342 @@
+"""Records that are written: all or none, in one tenant, whoever else writes at the same time."""
+
+import asyncio
+from datetime import timedelta
+from decimal import Decimal
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from adapters.postgres.database import PostgresDatabase
+from application.ports.entities.records import Act, Change, NewRow, Stored, Values
+from application.ports.whole_database import WholeDatabase
+from domain.entities.catalogue import Status
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import WHOLE, View
+from domain.errors import BadRequest, Conflict, NotFound, PreconditionFailed, ValidationError
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id
+
+HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
+ACT = Act(by=new_id(), at=NOW)
+LATER = Act(by=new_id(), at=NOW + timedelta(hours=1))
+
+
+def product(sku: str, **given: object) -> Values:
+    values: Values = {
+        "name": "A product",
+        "sku": sku,
+        "description": None,
+        "price": Decimal("9.90"),
+        "stock": 0,
+        "status": Status.DRAFT,
+        "category_id": None,
+        "released_at": None,
+    }
+    return {**values, **given}
+
+
+def category(name: str) -> Values:
+    return {"name": name, "description": None}
+
+
+class Writer:
+    """One call, one transaction; or none, for adding and changing any number of rows is one statement."""
+
+    def __init__(self, database: WholeDatabase, registry: Registry, *, is_alone: bool = False) -> None:
+        self.database = database
+        self.registry = registry
+        self._open = database.reading if is_alone else database.transaction
+
+    async def add(self, plural: str, *rows: Values, scope: OneTenant = HERE) -> list[Stored]:
+        async with self._open(scope) as tx:
+            return await tx.records.add(self.registry[plural], [NewRow(new_id(), row) for row in rows], ACT)
+
+    async def change(self, plural: str, *changes: Change, scope: OneTenant = HERE) -> list[Stored]:
+        async with self._open(scope) as tx:
+            return await tx.records.change(self.registry[plural], changes, LATER)
+
+    async def remove(self, plural: str, *ids: UUID, version: int | None = None, scope: OneTenant = HERE) -> list[UUID]:
+        async with self.database.transaction(scope) as tx:
+            return await tx.records.remove(self.registry[plural], ids, LATER, version)
+
+    async def get(self, plural: str, row_id: UUID, view: View = WHOLE) -> dict[str, object] | None:
+        async with self.database.reading(HERE) as read:
+            stored = await read.records.get(self.registry[plural], row_id, view)
+        return None if stored is None else body(stored)
+
+
+def body(stored: Stored) -> dict[str, object]:
+    decoded: dict[str, object] = msgspec.json.decode(stored.body)
+    return decoded
+
+
+def fields_of(error: pytest.ExceptionInfo[Conflict] | pytest.ExceptionInfo[ValidationError]) -> list[str]:
+    return [one.field for one in error.value.fields]
+
+
+@pytest.fixture(params=["in a transaction", "alone"])
+def writer(database: WholeDatabase, registry: Registry, request: pytest.FixtureRequest) -> Writer:
+    return Writer(database, registry, is_alone=request.param == "alone")
+
+
+async def test_a_new_row_is_answered_as_it_will_be_read(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1", released_at=NOW))
+    assert stored.version == 1
+    assert bytes(stored.body).decode() == (
+        f'{{"id":"{stored.id}","name":"A product","sku":"SKU-1","description":null,"price":9.90,"stock":0,'
+        f'"status":"draft","categoryId":null,"releasedAt":"2026-11-20T12:00:00.123456Z",'
+        f'"createdAt":"2026-11-20T12:00:00.123456Z","updatedAt":"2026-11-20T12:00:00.123456Z",'
+        f'"createdBy":"{ACT.by}","updatedBy":"{ACT.by}","isDeleted":false,"deletedAt":null,"deletedBy":null,"version":1}}'
+    )
+    assert await writer.get("products", stored.id) == body(stored)
+
+
+async def test_many_rows_are_answered_in_the_order_given(writer: Writer) -> None:
+    stored = await writer.add("products", *[product(f"SKU-{n}") for n in (3, 1, 2)])
+    assert [body(one)["sku"] for one in stored] == ["SKU-3", "SKU-1", "SKU-2"]
+
+
+async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
+    tenants = [new_id(), new_id()]
+    rows: list[Values] = [
+        {
+            "app_id": f"app-{n}",
+            "name": "App",
+            "is_active": True,
+            "allowed_tenant_ids": given,
+            "required_permission": None,
+        }
+        for n, given in enumerate([tenants, [], None])
+    ]
+    stored = await writer.add("applications", *rows)
+    assert [body(one)["allowedTenantIds"] for one in stored] == [[str(one) for one in tenants], [], None]
+    async with writer.database.transaction(HERE) as tx:
+        current = await tx.records.current(writer.registry["applications"], [one.id for one in stored])
+    assert current[stored[0].id].values == rows[0]
+
+
+async def test_a_taken_value_names_the_field_and_stores_nothing(writer: Writer) -> None:
+    await writer.add("categories", category("Books"))
+    with pytest.raises(Conflict) as error:
+        await writer.add("categories", category("BOOKS"))
+    assert fields_of(error) == ["name"]
+
+
+async def test_a_taken_value_in_a_batch_names_the_row(writer: Writer) -> None:
+    await writer.add("products", product("TAKEN"))
+    with pytest.raises(Conflict) as error:
+        await writer.add("products", product("FREE"), product("TAKEN"))
+    assert fields_of(error) == ["items[1].sku"]
+    (stored,) = await writer.add("products", product("FREE"))
+    assert stored.version == 1
+
+
+async def test_two_rows_of_a_batch_that_clash_are_both_named(writer: Writer) -> None:
+    with pytest.raises(Conflict) as error:
+        await writer.add("products", product("ONE"), product("SAME"), product("SAME"))
+    assert fields_of(error) == ["items[1].sku", "items[2].sku"]
+
+
+async def test_unique_values_are_those_of_one_tenant_and_of_living_rows(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    await writer.add("products", product("SKU-1"), scope=THERE)
+    await writer.remove("products", stored.id)
+    await writer.add("products", product("SKU-1"))
+
+
+async def test_a_reference_leads_to_a_living_row_of_the_same_tenant(writer: Writer) -> None:
+    (here,) = await writer.add("categories", category("Books"))
+    (there,) = await writer.add("categories", category("Books"), scope=THERE)
+    (gone,) = await writer.add("categories", category("Gone"))
+    await writer.remove("categories", gone.id)
+    await writer.add("products", product("SKU-1", category_id=here.id))
+    for target in (there.id, gone.id, new_id()):
+        with pytest.raises(ValidationError) as error:
+            await writer.add("products", product("SKU-2", category_id=target))
+        assert fields_of(error) == ["categoryId"]
+    with pytest.raises(ValidationError) as error:
+        await writer.add("products", product("A-1"), product("A-2", category_id=there.id))
+    assert fields_of(error) == ["items[1].categoryId"]
+
+
+async def test_a_change_alters_only_what_is_given_and_raises_the_version(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1", description="old"))
+    (changed,) = await writer.change("products", Change(stored.id, {"description": None, "price": Decimal("1.00")}))
+    assert changed.version == 2
+    expected = {"description": None, "price": 1.0, "version": 2, "updatedBy": str(LATER.by)}
+    assert body(changed) == {**body(stored), **expected, "updatedAt": "2026-11-20T13:00:00.123456Z"}
+
+
+async def test_changes_of_different_fields_go_together(writer: Writer) -> None:
+    one, two = await writer.add("products", product("SKU-1"), product("SKU-2"))
+    changed = await writer.change(
+        "products", Change(two.id, {"name": "Two"}), Change(one.id, {"stock": 5, "status": Status.RETIRED})
+    )
+    assert [(body(row)["name"], body(row)["stock"], body(row)["status"]) for row in changed] == [
+        ("Two", 0, "draft"),
+        ("A product", 5, "retired"),
+    ]
+
+
+async def test_a_change_of_another_version_is_refused(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    await writer.change("products", Change(stored.id, {"stock": 1}, version=1))
+    with pytest.raises(PreconditionFailed):
+        await writer.change("products", Change(stored.id, {"stock": 2}, version=1))
+
+
+async def test_a_change_of_what_is_not_there_changes_nothing(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    (foreign,) = await writer.add("products", product("SKU-1"), scope=THERE)
+    for absent in (foreign.id, new_id()):
+        with pytest.raises(NotFound):
+            await writer.change("products", Change(absent, {"stock": 1}))
+    with pytest.raises(NotFound) as error:
+        await writer.change("products", Change(stored.id, {"stock": 1}), Change(foreign.id, {"stock": 1}))
+    assert [one.field for one in error.value.fields] == ["items[1].id"]
+    assert await writer.get("products", stored.id) == body(stored)
+
+
+async def test_a_change_to_a_taken_value_is_refused(writer: Writer) -> None:
+    one, two = await writer.add("products", product("SKU-1"), product("SKU-2"))
+    with pytest.raises(Conflict) as error:
+        await writer.change("products", Change(two.id, {"sku": "SKU-1"}))
+    assert fields_of(error) == ["sku"]
+    with pytest.raises(Conflict) as error:
+        await writer.change("products", Change(one.id, {"stock": 1}), Change(two.id, {"sku": "SKU-1"}))
+    assert "items[1].sku" in fields_of(error)
+
+
+async def test_a_deleted_row_is_gone_and_can_be_shown(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    assert await writer.remove("products", stored.id, new_id()) == [stored.id]
+    assert await writer.get("products", stored.id) is None
+    shown = await writer.get("products", stored.id, View(include_deleted=True))
+    assert shown is not None
+    assert (shown["isDeleted"], shown["deletedBy"], shown["version"]) == (True, str(LATER.by), 2)
+    assert await writer.remove("products", stored.id) == []
+
+
+async def test_another_tenants_row_is_not_deleted(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    assert await writer.remove("products", stored.id, scope=THERE) == []
+    assert await writer.get("products", stored.id) == body(stored)
+
+
+async def test_a_delete_of_another_version_is_refused(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    with pytest.raises(PreconditionFailed):
+        await writer.remove("products", stored.id, version=2)
+    assert await writer.remove("products", stored.id, version=1) == [stored.id]
+
+
+async def test_what_is_still_referred_to_is_kept(writer: Writer) -> None:
+    (target,) = await writer.add("categories", category("Books"))
+    (referring,) = await writer.add("products", product("SKU-1", category_id=target.id))
+    with pytest.raises(Conflict):
+        await writer.remove("categories", target.id)
+    await writer.remove("products", referring.id)
+    assert await writer.remove("categories", target.id) == [target.id]
+
+
+async def test_reviews_go_with_their_product(writer: Writer) -> None:
+    (target,) = await writer.add("products", product("SKU-1"))
+    (review,) = await writer.add("reviews", {"product_id": target.id, "rating": 5, "author": "Ada", "text": None})
+    await writer.remove("products", target.id)
+    assert await writer.get("reviews", review.id) is None
+
+
+async def test_without_soft_delete_the_row_is_gone_for_good(writer: Writer) -> None:
+    (stored,) = await writer.add("currencies", {"code": "EUR", "name": "Euro"})
+    assert await writer.remove("currencies", stored.id) == [stored.id]
+    await writer.add("currencies", {"code": "EUR", "name": "Euro"})
+
+
+async def test_rows_of_tenants_are_not_written_under_every_tenant(writer: Writer) -> None:
+    with pytest.raises(BadRequest):
+        async with writer.database.transaction(EveryTenant()) as tx:
+            await tx.records.add(writer.registry["categories"], [NewRow(new_id(), category("Books"))], ACT)
+
+
+async def test_what_was_added_in_a_transaction_that_fails_is_not_there(writer: Writer) -> None:
+    row = NewRow(new_id(), category("Books"))
+
+    async def fail() -> None:
+        async with writer.database.transaction(HERE) as tx:
+            await tx.records.add(writer.registry["categories"], [row], ACT)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert await writer.get("categories", row.id) is None
+
+
+async def test_current_holds_what_the_entity_holds(writer: Writer) -> None:
+    values = product("SKU-1", status=Status.RETIRED)
+    (stored,) = await writer.add("products", values)
+    for scope, expected in ((HERE, {stored.id: values}), (THERE, {})):
+        async with writer.database.transaction(scope) as tx:
+            current = await tx.records.current(writer.registry["products"], [stored.id, new_id()])
+        assert {row_id: one.values for row_id, one in current.items()} == expected
+
+
+async def test_of_twenty_that_add_one_value_at_once_one_wins(writer: Writer) -> None:
+    results = await asyncio.gather(
+        *(writer.add("products", product("SKU-1")) for _ in range(20)), return_exceptions=True
+    )
+    assert sum(isinstance(one, list) for one in results) == 1
+    assert sum(isinstance(one, Conflict) for one in results) == 19
+
+
+async def test_of_twenty_changes_of_one_version_one_wins(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    results = await asyncio.gather(
+        *(writer.change("products", Change(stored.id, {"stock": n}, version=1)) for n in range(20)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(one, list) for one in results) == 1
+    assert sum(isinstance(one, PreconditionFailed) for one in results) == 19
+
+
+async def test_changes_at_once_lose_none(writer: Writer) -> None:
+    (stored,) = await writer.add("products", product("SKU-1"))
+    await asyncio.gather(*(writer.change("products", Change(stored.id, {"stock": n})) for n in range(20)))
+    found = await writer.get("products", stored.id)
+    assert found is not None
+    assert found["version"] == 21
+
+
+async def test_batches_in_opposite_order_do_not_wait_for_each_other_for_ever(writer: Writer) -> None:
+    stored = await writer.add("products", *[product(f"SKU-{n}") for n in range(30)])
+    forth = [Change(one.id, {"stock": 1}) for one in stored]
+    await asyncio.gather(*(writer.change("products", *forth[:: (-1) ** n]) for n in range(8)))
+    for one in stored:
+        found = await writer.get("products", one.id)
+        assert found is not None
+        assert found["version"] == 9
+
+
+async def test_a_delete_and_a_row_that_refers_to_it_never_both_win(writer: Writer) -> None:
+    for n in range(25):
+        (target,) = await writer.add("categories", category(f"Category {n}"))
+        added, removed = await asyncio.gather(
+            writer.add("products", product(f"SKU-{n}", category_id=target.id)),
+            writer.remove("categories", target.id),
+            return_exceptions=True,
+        )
+        assert isinstance(added, ValidationError) != isinstance(removed, Conflict)
+
+
+async def test_a_row_that_refers_holds_what_it_refers_to(postgres: PostgresDatabase, registry: Registry) -> None:
+    writer = Writer(postgres, registry)
+    (target,) = await writer.add("categories", category("Books"))
+    async with postgres.transaction(HERE) as tx:
+        model: EntityModel = registry["products"]
+        await tx.records.add(model, [NewRow(new_id(), product("SKU-1", category_id=target.id))], ACT)
+        removal = asyncio.create_task(writer.remove("categories", target.id))
+        done, _ = await asyncio.wait([removal], timeout=0.2)
+        assert not done
+    with pytest.raises(Conflict):
+        await removal

@@ -1,0 +1,251 @@
+"""Writes as a whole: rules that ask for other rows, answers that come once, and what many rows cost."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from adapters.memory.clock import CountingIds, MovableClock
+from adapters.postgres.database import PostgresDatabase
+from application.entities.batches import Batches
+from application.entities.crud import Crud
+from application.entities.writing import TRIES, AskedRows, Once, Write, Writing
+from application.ports.entities.records import Change, Stored
+from application.ports.whole_database import WholeDatabase
+from domain.entities.catalogue import Status
+from domain.entities.declaration import Registry
+from domain.entities.query.query import Operator
+from domain.entities.rules import OtherRows, where
+from domain.errors import Conflict, Contended, NotFound, UnprocessableEntity
+from domain.scope import Caller, OneTenant, Scope
+from tests.builders import new_id
+from tests.library import Condition, Genre, Loan, Volume
+
+HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
+ADA = Caller(
+    user_id=new_id(),
+    session_id=new_id(),
+    tenant_id=HERE.id,
+    name="Ada",
+    email="ada@example.com",
+    roles=(),
+    permissions=("*",),
+    is_super_admin=True,
+    app_id=None,
+    issued={},
+    expires_at=0,
+)
+IDS = CountingIds()
+
+
+class Desk:
+    """The use cases on one database."""
+
+    def __init__(self, database: WholeDatabase, registry: Registry) -> None:
+        self.registry = registry
+        self.writing = Writing(database, registry, MovableClock())
+        self.crud = Crud(database, self.writing, IDS)
+        self.batches = Batches(self.writing, IDS)
+
+    def values(self, plural: str, **given: object) -> dict[str, object]:
+        declared = self.registry[plural].declared
+        return {**{one.name: one.default for one in declared if not one.required}, **given}
+
+    async def create(self, plural: str, scope: OneTenant = HERE, once: Once | None = None, **given: object) -> Stored:
+        write = Write(caller=ADA, scope=scope, once=once)
+        return (await self.crud.create(write, self.registry[plural], self.values(plural, **given))).answer
+
+
+@pytest.fixture
+def desk(library: WholeDatabase, library_registry: Registry) -> Desk:
+    return Desk(library, library_registry)
+
+
+@asynccontextmanager
+async def asking(desk: Desk, scope: OneTenant = HERE) -> AsyncIterator[OtherRows]:
+    async with desk.writing.database.transaction(scope) as tx:
+        yield AskedRows(tx.records, desk.registry)
+
+
+async def test_other_rows_come_as_what_they_were_declared(desk: Desk) -> None:
+    genre = await desk.create("genres", name="G")
+    row = await desk.create("volumes", title="T", cost=Decimal("1.50"), condition=Condition.WORN, genre_id=genre.id)
+    expected = Volume(title="T", cost=Decimal("1.50"), condition=Condition.WORN, genre_id=genre.id)
+    async with asking(desk) as rows:
+        assert await rows.get(Volume, row.id) == expected
+        assert await rows.all(Volume, where("condition", Operator.EQ, Condition.WORN)) == [expected]
+        assert await rows.get(Genre, genre.id) == Genre(name="G")
+        assert await rows.get(Volume, new_id()) is None
+
+
+async def test_all_conditions_hold(desk: Desk) -> None:
+    for cost in (1, 2, 3):
+        await desk.create("volumes", title="T", cost=Decimal(cost))
+    async with asking(desk) as rows:
+        bounds = where("cost", Operator.GTE, Decimal(2)), where("title", Operator.EQ, "T")
+        assert await rows.count(Volume, *bounds) == 2
+        assert await rows.count(Volume) == 3
+        assert [one.cost for one in await rows.all(Volume, *bounds)] == [2, 3]
+        assert await rows.count(Volume, where("cost", Operator.GT, Decimal(9))) == 0
+
+
+async def test_rules_see_neither_other_tenants_nor_what_is_deleted(desk: Desk) -> None:
+    foreign, gone = await desk.create("volumes", THERE, title="T"), await desk.create("volumes", title="T")
+    await desk.crud.delete(Write(caller=ADA, scope=HERE), desk.registry["volumes"], gone.id, None)
+    async with asking(desk) as rows:
+        assert await rows.count(Volume) == 0
+        assert await rows.all(Volume) == []
+        assert await rows.get(Volume, foreign.id) is None
+        assert await rows.get(Volume, gone.id) is None
+
+
+async def test_of_many_at_once_no_more_come_in_than_a_rule_allows(desk: Desk) -> None:
+    row = await desk.create("volumes", title="T")
+    lent = [desk.create("loans", volume_id=row.id, borrower="Ada") for _ in range(8)]
+    results = await asyncio.gather(*lent, return_exceptions=True)
+    assert sum(isinstance(one, Stored) for one in results) == 2
+    assert sum(isinstance(one, UnprocessableEntity) for one in results) == 6
+    async with asking(desk) as rows:
+        assert await rows.count(Loan) == 2
+
+
+async def test_of_many_requests_under_one_key_one_writes(desk: Desk) -> None:
+    once = Once("k", "f")
+    stored = await asyncio.gather(*(desk.create("volumes", once=once, title="T") for _ in range(12)))
+    assert len({one.id for one in stored}) == 1
+    assert len({bytes(one.body) for one in stored}) == 1
+
+
+@dataclass
+class Faltering:
+    """A database that fails a few times: before anything is stored, or after all of it is."""
+
+    database: WholeDatabase
+    fails: Callable[[], Exception]
+    times: int
+    after_commit: bool = False
+    begun: int = field(default=0)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Any]:
+        self.begun += 1
+        async with self.database.transaction(scope) as tx:
+            yield tx
+            if self.begun <= self.times and not self.after_commit:
+                raise self.fails()
+        if self.begun <= self.times:
+            raise self.fails()
+
+    reading = transaction
+
+
+async def test_what_loses_against_others_is_tried_again(library: WholeDatabase, library_registry: Registry) -> None:
+    faltering = Faltering(library, Contended, times=TRIES - 1)
+    desk = Desk(faltering, library_registry)  # type: ignore[arg-type]  # as much of a database as a write needs
+    stored = await desk.create("shelves", name="A")
+    assert (stored.version, faltering.begun) == (1, TRIES)
+
+
+async def test_what_keeps_losing_is_a_conflict(library: WholeDatabase, library_registry: Registry) -> None:
+    faltering = Faltering(library, Contended, times=100)
+    desk = Desk(faltering, library_registry)  # type: ignore[arg-type]
+    with pytest.raises(Conflict):
+        await desk.create("shelves", name="A")
+    assert faltering.begun == TRIES
+
+
+async def test_who_dies_between_the_write_and_its_answer_gets_it_the_next_time(
+    library: WholeDatabase, library_registry: Registry
+) -> None:
+    dying = Faltering(library, ConnectionResetError, times=1, after_commit=True)
+    once = Once("k-dead", "f")
+    with pytest.raises(ConnectionResetError):
+        await Desk(dying, library_registry).create("shelves", once=once, name="A")  # type: ignore[arg-type]
+    desk = Desk(library, library_registry)
+    stored = await desk.create("shelves", once=once, name="A")
+    assert b'"name":"A"' in bytes(stored.body)
+    async with asking(desk) as rows:
+        assert await rows.count(library_registry["shelves"].struct) == 1
+
+
+@dataclass
+class Counting:
+    """Every statement between BEGIN and COMMIT, but for what the driver asks about types once a connection."""
+
+    database: PostgresDatabase
+    statements: list[str] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[Any]:
+        async with self.database.transaction(scope) as tx:
+            with tx.connection.query_logger(lambda record: self._note(record.query)):
+                yield tx
+
+    def _note(self, query: str) -> None:
+        if "typeinfo_tree" not in query and "current_setting('jit')" not in query:
+            self.statements.append(query)
+
+    reading = transaction
+
+
+MANY = 1_000
+
+
+async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDatabase, registry: Registry) -> None:
+    """With a unique value, a reference, a rule and rows that go along; categories keep a history."""
+    write, counting = Write(caller=ADA, scope=HERE), Counting(postgres)
+    desk = Desk(counting, registry)  # type: ignore[arg-type]
+    category = await desk.create("categories", name="Books")
+
+    async def costs(work: Awaitable[object]) -> int:
+        counting.statements.clear()
+        await work
+        return len(counting.statements)
+
+    def lamp(n: int) -> dict[str, object]:
+        return desk.values("products", name="L", sku=f"L-{n:04}", price=Decimal(1), category_id=category.id)
+
+    products, categories = registry["products"], registry["categories"]
+    lamps = [lamp(n) for n in range(MANY)]
+    assert await costs(desk.batches.create(write, products, lamps)) <= 4
+    names = [{"name": f"C {n}", "description": None} for n in range(MANY)]
+    assert await costs(desk.batches.create(write, categories, names)) <= 4
+    async with postgres.reading(HERE) as read:
+        model = await read.connection.fetch("SELECT id FROM products")
+        others = await read.connection.fetch("SELECT id FROM categories WHERE id <> $1", category.id)
+    ids, further = [row["id"] for row in model], [row["id"] for row in others]
+    assert (len(ids), len(further)) == (MANY, MANY)
+    live = [Change(one, {"status": Status.LIVE} if n % 2 else {"stock": n}) for n, one in enumerate(ids)]
+    assert await costs(desk.batches.update(write, products, live)) <= 4
+    assert (
+        await costs(desk.batches.update(write, categories, [Change(one, {"description": "x"}) for one in further])) <= 4
+    )
+    await desk.create("reviews", product_id=ids[0], rating=1, author="Ada")
+    assert await costs(desk.batches.delete(write, products, ids)) <= 4
+    assert await costs(desk.batches.delete(write, categories, further)) <= 4
+
+
+async def test_a_change_reads_the_row_first_where_a_rule_looks_at_what_changes(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    counting = Counting(postgres)
+    desk = Desk(counting, registry)  # type: ignore[arg-type]
+    made = await desk.create("products", name="L", sku="L-0001", price=Decimal(1))
+    write, products = Write(caller=ADA, scope=HERE), registry["products"]
+    for values, statements in (({"price": Decimal(2)}, 1), ({"status": Status.RETIRED}, 2)):
+        counting.statements.clear()
+        await desk.crud.update(write, products, Change(made.id, values))
+        assert len(counting.statements) == statements, counting.statements
+    with pytest.raises(UnprocessableEntity):
+        await desk.crud.update(write, products, Change(made.id, {"status": Status.LIVE}))
+
+
+async def test_one_item_is_named_as_one_of_many_is(desk: Desk) -> None:
+    write = Write(caller=ADA, scope=HERE)
+    with pytest.raises(NotFound) as error:
+        await desk.batches.update(write, desk.registry["shelves"], [Change(new_id(), {"name": "x"})])
+    assert [one.field for one in error.value.fields] == ["items[0].id"]

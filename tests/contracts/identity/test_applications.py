@@ -1,0 +1,74 @@
+"""Applications: who may sign in to which."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from application.identity.login.applications import RegisteredApplications
+from application.ports.entities.records import Act, NewRow
+from application.ports.identity.sessions import Applications
+from application.ports.whole_database import WholeDatabase
+from domain.entities.declaration import Registry
+from domain.errors import Forbidden
+from domain.scope import EveryTenant
+from tests.builders import NOW, new_id
+
+HERE, THERE = new_id(), new_id()
+ROWS: tuple[dict[str, object], ...] = (
+    {"app_id": "open"},
+    {"app_id": "closed", "is_active": False},
+    {"app_id": "here", "allowed_tenant_ids": [HERE]},
+    {"app_id": "nowhere", "allowed_tenant_ids": []},
+    {"app_id": "sellers", "required_permission": "sell:products"},
+)
+
+
+@pytest.fixture
+async def registered(database: WholeDatabase, registry: Registry) -> Applications:
+    common = {"name": "An application", "is_active": True, "allowed_tenant_ids": None, "required_permission": None}
+    async with database.transaction(EveryTenant()) as tx:
+        rows = [NewRow(new_id(), {**common, **row}) for row in ROWS]
+        await tx.records.add(registry["applications"], rows, Act(by=None, at=NOW))
+    return RegisteredApplications(database, registry["applications"], registration_required=False)
+
+
+TAKEN: list[tuple[str | None, UUID | None, Sequence[str]]] = [
+    (None, HERE, ()),
+    ("unknown", HERE, ()),
+    ("open", None, ()),
+    ("open", HERE, ()),
+    ("here", HERE, ()),
+    ("here", None, ()),
+    ("nowhere", None, ()),
+    ("sellers", None, ()),
+    ("sellers", HERE, ("sell:products",)),
+    ("sellers", HERE, ("*",)),
+]
+REFUSED: list[tuple[str, UUID | None, Sequence[str]]] = [
+    ("closed", None, ("*",)),
+    ("closed", HERE, ("*",)),
+    ("here", THERE, ("*",)),
+    ("nowhere", HERE, ("*",)),
+    ("sellers", HERE, ()),
+    ("sellers", HERE, ("read:products",)),
+]
+
+
+async def test_an_application_takes_whom_it_is_open_to(registered: Applications) -> None:
+    for app_id, tenant_id, permissions in TAKEN:
+        await registered.ensure_takes(app_id, tenant_id, permissions)
+    for app_id, tenant_id, permissions in REFUSED:
+        with pytest.raises(Forbidden):
+            await registered.ensure_takes(app_id, tenant_id, permissions)
+
+
+async def test_where_it_is_required_what_is_not_registered_takes_nobody(
+    registered: Applications, database: WholeDatabase, registry: Registry
+) -> None:
+    strict = RegisteredApplications(database, registry["applications"], registration_required=True)
+    await strict.ensure_takes(None, HERE, ())
+    await strict.ensure_takes("open", HERE, ())
+    for unknown in ("unknown", "OPEN", " open", ""):
+        with pytest.raises(Forbidden):
+            await strict.ensure_takes(unknown, HERE, ())

@@ -1,0 +1,145 @@
+"""Attempts: counted before the password is checked, so that guesses at once cannot outrun the lock."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+from application.ports.whole_database import WholeDatabase
+from domain.identity.users import FAILURES_FORGOTTEN, Lockout
+from domain.scope import EveryTenant
+from tests.builders import NOW
+
+LOCKOUT = Lockout(attempts=3, duration=timedelta(minutes=15))
+KEY = "ada@example.com"
+HOME, AWAY = "192.0.2.1", "198.51.100.1"
+
+
+class Guesses:
+    def __init__(self, database: WholeDatabase) -> None:
+        self.database = database
+
+    async def reserve(self, network: str = AWAY, at: datetime = NOW, key: str = KEY) -> bool:
+        async with self.database.reading(EveryTenant()) as read:
+            return await read.attempts.reserve(key, network, LOCKOUT, at)
+
+    async def forgive(self, network: str, at: datetime = NOW) -> None:
+        async with self.database.reading(EveryTenant()) as read:
+            await read.attempts.forgive(KEY, network, at)
+
+    async def forgive_after_reserving(self, network: str) -> None:
+        assert await self.reserve(network)
+        await self.forgive(network)
+
+    async def release(self, network: str) -> None:
+        async with self.database.reading(EveryTenant()) as read:
+            await read.attempts.release(KEY, network)
+
+    async def unlock(self) -> None:
+        async with self.database.reading(EveryTenant()) as read:
+            await read.attempts.unlock(KEY)
+
+    async def locked_until(self, at: datetime = NOW) -> datetime | None:
+        async with self.database.reading(EveryTenant()) as read:
+            return await read.attempts.locked_until(KEY, at)
+
+    async def lock(self, network: str = AWAY) -> None:
+        for _ in range(LOCKOUT.attempts):
+            assert await self.reserve(network)
+
+
+async def test_so_many_failures_lock_a_network_for_a_while(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    assert await guesses.locked_until() is None
+    await guesses.lock()
+    assert not await guesses.reserve()
+    assert await guesses.reserve(HOME)
+    assert await guesses.reserve(key="bob@example.com")
+    ends = NOW + LOCKOUT.duration
+    assert await guesses.locked_until() == ends
+    assert not await guesses.reserve(at=ends - timedelta(microseconds=1))
+    assert await guesses.locked_until(ends) is None
+    assert await guesses.reserve(at=ends)
+
+
+async def test_after_a_lock_the_count_begins_anew(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    await guesses.lock()
+    later = NOW + LOCKOUT.duration
+    assert [await guesses.reserve(at=later) for _ in range(4)] == [True, True, True, False]
+
+
+async def test_after_a_long_pause_the_count_begins_anew(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    for _ in range(2):
+        assert await guesses.reserve()
+    later = NOW + FAILURES_FORGOTTEN - timedelta(microseconds=1)
+    assert [await guesses.reserve(at=later) for _ in range(2)] == [True, False]
+    again = later + FAILURES_FORGOTTEN
+    assert [await guesses.reserve(at=again) for _ in range(4)] == [True, True, True, False]
+
+
+async def test_a_pause_ends_no_lock(database: WholeDatabase) -> None:
+    guesses, long = Guesses(database), Lockout(attempts=1, duration=2 * FAILURES_FORGOTTEN)
+    async with database.reading(EveryTenant()) as read:
+        assert await read.attempts.reserve(KEY, AWAY, long, NOW)
+        assert not await read.attempts.reserve(KEY, AWAY, long, NOW + FAILURES_FORGOTTEN)
+    assert await guesses.locked_until() == NOW + long.duration
+
+
+async def test_a_success_takes_all_failures_back(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    await guesses.lock()
+    await guesses.forgive(AWAY)
+    assert await guesses.locked_until() is None
+    await guesses.lock()
+
+
+async def test_a_released_attempt_was_none(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    await guesses.lock()
+    await guesses.release(AWAY)
+    assert await guesses.locked_until() is None
+    assert await guesses.reserve()
+    assert not await guesses.reserve()
+
+
+async def test_of_many_guesses_at_once_only_so_many_are_checked(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    assert sum(await asyncio.gather(*(guesses.reserve() for _ in range(100)))) == LOCKOUT.attempts
+
+
+async def test_guesses_from_everywhere_lock_all_but_the_known_networks(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    assert await guesses.reserve(HOME)
+    await guesses.forgive(HOME)
+    strangers = [f"203.0.113.{n}" for n in range(60)]
+    assert sum(await asyncio.gather(*(guesses.reserve(one) for one in strangers))) == 10 * LOCKOUT.attempts
+    assert not await guesses.reserve("203.0.113.99")
+    assert await guesses.reserve(HOME)
+    await guesses.unlock()
+    assert await guesses.reserve("203.0.113.99")
+
+
+async def test_a_login_from_a_known_network_lets_no_strangers_in(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    await guesses.forgive_after_reserving(HOME)
+    for n in range(10 * LOCKOUT.attempts):
+        assert await guesses.reserve(f"203.0.113.{n}")
+    await guesses.forgive_after_reserving(HOME)
+    assert not await guesses.reserve("203.0.113.99")
+
+
+async def test_one_locked_network_cannot_lock_the_others(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    for _ in range(20 * LOCKOUT.attempts):
+        await guesses.reserve(AWAY)
+    assert await guesses.reserve(HOME)
+
+
+async def test_unlocking_ends_every_lock(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    for network in (HOME, AWAY):
+        await guesses.lock(network)
+    await guesses.unlock()
+    assert await guesses.locked_until() is None
+    for network in (HOME, AWAY):
+        await guesses.lock(network)

@@ -1,0 +1,73 @@
+"""Authentication: who knows a password, and what of it is kept."""
+
+from datetime import timedelta
+
+import pytest
+
+from adapters.argon2 import Argon2Passwords, Cost
+from adapters.joserfc import JoserfcSealedPasswords
+from adapters.memory.clock import MovableClock
+from application.identity.login.authentication import PasswordAuthentication
+from application.identity.login.encrypted_passwords import PasswordReader
+from application.ports.identity.sessions import Authentication
+from application.ports.whole_database import WholeDatabase
+from domain.audit import Client
+from domain.errors import AccountLocked, InvalidCredentials
+from domain.identity.users import Lockout
+from domain.scope import EveryTenant
+from tests.builders import user
+
+HERE = Client(address="192.0.2.1", network="192.0.2.1")
+CHEAP, DEAR = Cost(memory_kib=8, passes=1), Cost(memory_kib=16, passes=1)
+EMAIL, PASSWORD = "ada@example.com", "ﬁrst password ½"
+
+
+@pytest.fixture
+def passwords() -> Argon2Passwords:
+    return Argon2Passwords(DEAR, cores=1)
+
+
+@pytest.fixture
+def authentication(database: WholeDatabase, passwords: Argon2Passwords, clock: MovableClock) -> Authentication:
+    reader = PasswordReader(database, JoserfcSealedPasswords("a secret"), clock, strict=False)
+    return PasswordAuthentication(database, passwords, reader, clock, Lockout(3, timedelta(minutes=15)))
+
+
+async def keep(database: WholeDatabase, password_hash: str | None) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(user(email=EMAIL, password_hash=password_hash))
+
+
+async def test_who_knows_the_password_is_proven_and_its_hash_stays(
+    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+) -> None:
+    await keep(database, await passwords.hash("first password 1⁄2"))
+    for typed in (PASSWORD, "first password ½"):
+        proven = await authentication.by_password(" ADA@Example.com", typed, False, HERE)
+        assert proven.standing.user.email == EMAIL
+        assert proven.by_password
+        assert proven.renewed is None
+
+
+async def test_a_weaker_hash_is_renewed(
+    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+) -> None:
+    weaker = await Argon2Passwords(CHEAP, cores=1).hash("a password")
+    await keep(database, weaker)
+    proven = await authentication.by_password(EMAIL, "a password", False, HERE)
+    assert proven.renewed is not None
+    assert proven.renewed.seen == weaker
+    assert not passwords.is_outdated(proven.renewed.hash)
+    assert await passwords.verify("a password", proven.renewed.hash)
+
+
+@pytest.mark.parametrize("email", [EMAIL, "nobody@example.com", "no address"])
+async def test_unknown_and_wrong_are_alike_and_lock_alike(
+    authentication: Authentication, database: WholeDatabase, email: str
+) -> None:
+    await keep(database, None)
+    for _ in range(3):
+        with pytest.raises(InvalidCredentials):
+            await authentication.by_password(email, "wrong", False, HERE)
+    with pytest.raises(AccountLocked):
+        await authentication.by_password(email, "wrong", False, HERE)

@@ -1,0 +1,23 @@
+"""Hashes of other systems' making: known by their mark until they are renewed."""
+
+from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.users import Proven, RenewedHash
+from application.ports.whole_database import WholeDatabase
+from domain.scope import EveryTenant
+from tests.builders import session, user
+from tests.contracts.identity.logins import begin
+
+
+async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeDatabase) -> None:
+    ada, bob, cleo = user(password_hash="$argon2id$own"), user(password_hash=None), user(password_hash=f"{FOREIGN}old")
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (ada, bob):
+            await tx.users.add(one)
+        assert not await tx.imported.any_left()
+        await tx.users.add(cleo)
+        assert await tx.imported.any_left()
+        standing = await tx.users.standing(cleo.id)
+        assert standing is not None
+        renewed = RenewedHash(f"{FOREIGN}old", "$argon2id$new")
+        assert await begin(tx, session(cleo.id), Proven(standing, by_password=True, renewed=renewed))
+        assert not await tx.imported.any_left()

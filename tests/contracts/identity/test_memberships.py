@@ -1,0 +1,146 @@
+"""Memberships: one per user and tenant, of which one is the default."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from application.ports.whole_database import Transaction, WholeDatabase
+from domain.errors import Conflict
+from domain.identity.tenants import Tenant
+from domain.identity.users import Membership, User
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id, role, tenant, user
+
+
+@pytest.fixture
+async def ada(database: WholeDatabase) -> User:
+    one = user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(one)
+    return one
+
+
+@pytest.fixture
+async def tenants(database: WholeDatabase) -> list[Tenant]:
+    made = [tenant() for _ in range(3)]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in made:
+            await tx.tenants.add(one)
+    return made
+
+
+async def of(tx: Transaction, one: User) -> tuple[Membership, ...]:
+    standing = await tx.users.standing(one.id)
+    assert standing is not None
+    return standing.memberships
+
+
+async def test_the_first_is_the_default_until_the_mark_is_moved(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    first, second, _ = tenants
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.memberships.save(ada.id, first.id, [], None, NOW)
+        assert await tx.memberships.save(ada.id, second.id, [], False, NOW + timedelta(1))
+        assert [one.is_default for one in await of(tx, ada)] == [True, False]
+        assert not await tx.memberships.save(ada.id, second.id, [], True, NOW + timedelta(2))
+        assert [one.is_default for one in await of(tx, ada)] == [False, True]
+        assert [one.joined_at for one in await of(tx, ada)] == [NOW, NOW + timedelta(1)]
+
+
+async def test_saving_again_replaces_the_roles(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
+    here = tenants[0]
+    a, b, c = (role(here.id, name=name) for name in "ABC")
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (a, b, c):
+            await tx.roles.add(one)
+        await tx.memberships.save(ada.id, here.id, [b.id, a.id, b.id], None, NOW)
+        assert (await of(tx, ada))[0].roles == (a, b)
+        await tx.memberships.save(ada.id, here.id, [c.id, b.id], None, NOW)
+        assert (await of(tx, ada))[0].roles == (b, c)
+
+
+async def test_removing_the_default_moves_the_mark_to_the_oldest(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        for days, one in enumerate(tenants):
+            await tx.memberships.save(ada.id, one.id, [], None, NOW + timedelta(3 - days))
+        assert await tx.memberships.remove(ada.id, tenants[0].id)
+        assert not await tx.memberships.remove(ada.id, tenants[0].id)
+        left = {one.tenant_id: one.is_default for one in await of(tx, ada)}
+    assert left == {tenants[2].id: True, tenants[1].id: False}
+
+
+async def test_a_visit_is_a_place_without_roles(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        visit = await tx.memberships.visit(tenants[0].id, NOW)
+        assert visit == Membership(
+            tenant_id=tenants[0].id, tenant_name="Example", tenant_is_active=True, is_default=False, joined_at=NOW
+        )
+        await tx.tenants.remove(tenants[0].id, NOW)
+        assert await tx.memberships.visit(tenants[0].id, NOW) is None
+        assert await tx.memberships.visit(new_id(), NOW) is None
+
+
+async def test_system_roles_are_replaced_as_a_set(database: WholeDatabase, ada: User) -> None:
+    a, b = role(None, name="A"), role(None, name="B")
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (a, b):
+            await tx.roles.add(one)
+        for held in ((a, b), (b,), ()):
+            await tx.memberships.set_system_roles(ada.id, [one.id for one in held])
+            standing = await tx.users.standing(ada.id)
+            assert standing is not None
+            assert standing.roles == held
+
+
+async def test_system_roles_show_in_every_tenant(database: WholeDatabase) -> None:
+    shared = role(None)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.add(shared)
+    async with database.reading(OneTenant(new_id())) as read:
+        assert await read.roles.by_id(shared.id) == shared
+
+
+async def test_what_was_read_under_the_lock_stays_true_until_the_end(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    """Of two who each make the membership if there is none, the second sees what the first has done."""
+    given = [role(tenants[0].id), role(tenants[0].id)]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in given:
+            await tx.roles.add(one)
+
+    async def join(role_id: UUID) -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(ada.id)
+            if not await of(tx, ada):
+                await tx.memberships.save(ada.id, tenants[0].id, [role_id], None, NOW)
+
+    await asyncio.gather(*(join(one.id) for one in given * 3))
+    async with database.reading(EveryTenant()) as read:
+        (membership,) = await of(read, ada)
+        assert len(membership.roles) == 1
+
+
+async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    given = role(tenants[0].id, name="Given")
+
+    async def remove() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.roles.remove(given.id)
+
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.add(given)
+    async with database.transaction(EveryTenant()) as tx:
+        role_ids = [one.id for one in await tx.roles.by_names(tenants[0].id, ["Given"])]
+        removing = asyncio.create_task(remove())
+        await asyncio.wait([removing], timeout=0.1)
+        await tx.memberships.save(ada.id, tenants[0].id, role_ids, None, NOW)
+    with pytest.raises(Conflict):
+        await removing

@@ -1,0 +1,134 @@
+"""One-time tokens and credentials: used once, replaced by newer ones, dead with the address they were for."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.whole_database import WholeDatabase
+from domain.identity.users import User
+from domain.scope import EveryTenant
+from tests.builders import NOW, new_id, user
+
+LATER = NOW + timedelta(minutes=60)
+
+
+@pytest.fixture
+async def ada(database: WholeDatabase) -> User:
+    one = user(email="ada@example.com", password_hash="old", must_change_password=True)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(one)
+    return one
+
+
+def token(one: User, number: int = 1, purpose: Purpose = "reset") -> OneTimeToken:
+    return OneTimeToken(
+        user_id=one.id,
+        email_key=one.email_key,
+        purpose=purpose,
+        number=number,
+        hash=f"{purpose} {one.id} {number}",
+        expires_at=LATER,
+    )
+
+
+async def test_a_token_is_found_by_its_hash_until_it_expires(database: WholeDatabase, ada: User) -> None:
+    first = token(ada)
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.one_time_tokens.issue(first)
+        assert await tx.one_time_tokens.living("reset", first.hash, NOW) == first
+        assert await tx.one_time_tokens.living("confirm", first.hash, NOW) is None
+        assert await tx.one_time_tokens.living("reset", "another", NOW) is None
+        assert await tx.one_time_tokens.living("reset", first.hash, LATER) is None
+        assert not await tx.one_time_tokens.spend("reset", first.hash, LATER)
+        assert not await tx.one_time_tokens.spend("confirm", first.hash, NOW)
+
+
+async def test_a_newer_one_takes_the_place_of_an_older(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        other = token(ada, 1, "confirm")
+        for one in (other, token(ada, 2), token(ada, 3)):
+            assert await tx.one_time_tokens.issue(one)
+        assert not await tx.one_time_tokens.issue(token(ada, 2))
+        assert await tx.one_time_tokens.living("reset", token(ada, 2).hash, NOW) is None
+        assert await tx.one_time_tokens.living("reset", token(ada, 3).hash, NOW) == token(ada, 3)
+        assert await tx.one_time_tokens.living("confirm", other.hash, NOW) == other
+
+
+async def test_the_same_one_again_is_renewed_unless_it_was_used(database: WholeDatabase, ada: User) -> None:
+    first = token(ada)
+    renewed = replace(first, expires_at=LATER + timedelta(minutes=5))
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.one_time_tokens.issue(first)
+        assert await tx.one_time_tokens.issue(renewed)
+        assert await tx.one_time_tokens.living("reset", first.hash, LATER) == renewed
+        assert await tx.one_time_tokens.spend("reset", first.hash, NOW)
+        assert not await tx.one_time_tokens.issue(first)
+        assert await tx.one_time_tokens.living("reset", first.hash, NOW) is None
+        assert await tx.one_time_tokens.issue(token(ada, 2))
+
+
+async def test_of_many_that_spend_a_token_one_does(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.one_time_tokens.issue(token(ada))
+
+    async def spend() -> bool:
+        async with database.transaction(EveryTenant()) as tx:
+            return await tx.one_time_tokens.spend("reset", token(ada).hash, NOW)
+
+    assert sum(await asyncio.gather(*(spend() for _ in range(20)))) == 1
+
+
+async def test_forgotten_ones_are_as_if_used(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.one_time_tokens.issue(token(ada))
+        await tx.one_time_tokens.issue(token(ada, 2, "confirm"))
+        await tx.one_time_tokens.forget(ada.id, ["reset"], NOW)
+        assert await tx.one_time_tokens.living("reset", token(ada).hash, NOW) is None
+        assert not await tx.one_time_tokens.issue(token(ada))
+        assert await tx.one_time_tokens.living("confirm", token(ada, 2, "confirm").hash, NOW) is not None
+
+
+async def test_they_end_with_the_address_and_with_the_account(database: WholeDatabase, ada: User) -> None:
+    bob = user(email="bob@example.com")
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(bob)
+        for one in (ada, bob):
+            await tx.one_time_tokens.issue(token(one))
+        await tx.users.save(replace(ada, full_name="Ada"), ada)
+        assert await tx.one_time_tokens.living("reset", token(ada).hash, NOW) is not None
+        await tx.users.save(replace(ada, email="new@example.com", email_key="new@example.com"), ada)
+        await tx.users.remove(bob.id)
+        for one in (ada, bob):
+            assert await tx.one_time_tokens.living("reset", token(one).hash, NOW) is None
+
+
+async def test_a_save_leaves_what_changed_meanwhile(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.credentials.set_password(ada.id, "new", LATER)
+        await tx.users.save(replace(ada, full_name="Ada Byron", updated_at=LATER), ada)
+        standing = await tx.users.standing(ada.id)
+    assert standing is not None
+    assert (standing.user.password_hash, standing.user.full_name) == ("new", "Ada Byron")
+
+
+async def test_a_password_is_set_without_touching_anything_else(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.credentials.set_password(ada.id, "new", LATER)
+        await tx.credentials.set_password(new_id(), "new", LATER)
+        standing = await tx.users.standing(ada.id)
+    assert standing is not None
+    changes = {"password_hash": "new", "password_set_at": LATER, "must_change_password": False, "updated_at": LATER}
+    assert standing.user == replace(ada, **changes)
+
+
+async def test_only_the_address_that_the_account_has_is_confirmed(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        assert not await tx.credentials.confirm_email(ada.id, "old@example.com", LATER)
+        assert not await tx.credentials.confirm_email(new_id(), ada.email_key, LATER)
+        assert await tx.credentials.confirm_email(ada.id, ada.email_key, LATER)
+        standing = await tx.users.standing(ada.id)
+    assert standing is not None
+    assert standing.user == replace(ada, email_confirmed=True, email_proved=True, updated_at=LATER)

@@ -1,0 +1,22 @@
+"""Permissions that somebody listed: by name, each once."""
+
+import pytest
+
+from application.ports.whole_database import WholeDatabase
+from domain.errors import Conflict
+from domain.identity.permissions import Permission
+from domain.scope import EveryTenant
+from tests.builders import new_id
+
+
+async def test_permissions_are_listed_by_name_and_each_once(database: WholeDatabase) -> None:
+    one = Permission(id=new_id(), name="read:b", description="reads", category="shop")
+    other = Permission(id=new_id(), name="read:a")
+    async with database.transaction(EveryTenant()) as tx:
+        for listed in (one, other):
+            await tx.permissions.add(listed)
+        assert await tx.permissions.all() == [other, one]
+    with pytest.raises(Conflict) as error:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.permissions.add(Permission(id=new_id(), name="read:a"))
+    assert [found.field for found in error.value.fields] == ["name"]

@@ -1,0 +1,159 @@
+"""Roles: of a tenant or of the system, by names that mean one role each."""
+
+import asyncio
+
+import pytest
+
+from adapters.postgres.database import PostgresDatabase
+from application.ports.whole_database import WholeDatabase
+from domain.errors import Conflict
+from domain.identity.tenants import Tenant
+from domain.identity.users import SUPER_ADMIN, Role
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from tests.builders import NOW, new_id, role, tenant, user
+
+
+@pytest.fixture
+async def tenants(database: WholeDatabase) -> list[Tenant]:
+    made = [tenant(), tenant()]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in made:
+            await tx.tenants.add(one)
+    return made
+
+
+async def add(database: WholeDatabase, *roles: Role) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        for one in roles:
+            await tx.roles.add(one)
+
+
+async def test_a_tenant_sees_its_own_roles_and_the_systems(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    here, there = tenants
+    own, system = role(here.id, name="Editor", permissions=("read:products",)), role(None, name="Admin")
+    await add(database, own, system, role(there.id, name="Other"))
+    ada, bob = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (ada, bob):
+            await tx.users.add(one)
+            await tx.memberships.save(one.id, here.id, [system.id], None, NOW)
+        await tx.memberships.save(ada.id, there.id, [system.id], None, NOW)
+        seen = await tx.roles.visible(here.id)
+    assert [(one.role, one.user_count) for one in seen] == [(system, 2), (own, 0)]
+
+
+async def test_names_find_the_tenants_own_first(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    here, there = tenants
+    own, system, foreign = role(here.id, name="Z"), role(None, name="A"), role(there.id, name="Z")
+    await add(database, own, system, foreign)
+    async with database.reading(EveryTenant()) as read:
+        assert await read.roles.by_names(here.id, ["A", "Z", "none"]) == [own, system]
+        assert await read.roles.by_names(None, ["A", "Z"]) == [system]
+        assert await read.roles.by_id(foreign.id) == foreign
+        assert await read.roles.by_id(new_id()) is None
+
+
+async def test_a_name_stands_for_one_role(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    here, there = tenants
+    await add(database, role(here.id, name="Editor"), role(there.id, name="editor"), role(None, name="Admin"))
+    for taken in (role(here.id, name="EDITOR"), role(here.id, name="admin"), role(None, name="ADMIN")):
+        with pytest.raises(Conflict) as error:
+            await add(database, taken)
+        assert [one.field for one in error.value.fields] == ["name"]
+
+
+async def test_saving_keeps_the_name_free_of_others(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    one, other = role(tenants[0].id, name="One"), role(tenants[0].id, name="Other")
+    await add(database, one, other)
+    changed = Role(id=one.id, tenant_id=one.tenant_id, name="ONE", description="new", permissions=("*",))
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.save(changed)
+        assert await tx.roles.by_id(one.id) == changed
+    with pytest.raises(Conflict):
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.roles.save(Role(id=one.id, tenant_id=one.tenant_id, name="other"))
+
+
+async def test_a_role_that_is_held_stays(database: WholeDatabase, tenants: list[Tenant]) -> None:
+    in_tenant, as_such, free = role(tenants[0].id), role(None), role(tenants[0].id)
+    ada = user()
+    await add(database, in_tenant, as_such, free)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.memberships.save(ada.id, tenants[0].id, [in_tenant.id], None, NOW)
+        await tx.memberships.set_system_roles(ada.id, [as_such.id])
+        await tx.roles.remove(free.id)
+        assert await tx.roles.by_id(free.id) is None
+    for held in (in_tenant, as_such):
+        with pytest.raises(Conflict):
+            async with database.transaction(EveryTenant()) as tx:
+                await tx.roles.remove(held.id)
+
+
+async def test_super_admins_are_the_active_ones(database: WholeDatabase) -> None:
+    shipped = role(None, name=SUPER_ADMIN)
+    ada, bob, gone = user(), user(), user(is_active=False)
+    await add(database, shipped)
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (ada, bob, gone):
+            await tx.users.add(one)
+        for one in (ada, gone):
+            await tx.memberships.set_system_roles(one.id, [shipped.id])
+        assert await tx.roles.lock_super_admins() == [ada.id]
+
+
+async def test_two_super_admins_who_demote_each_other_leave_one(postgres: PostgresDatabase) -> None:
+    shipped, ada, bob = role(None, name=SUPER_ADMIN), user(), user()
+    async with postgres.transaction(EveryTenant()) as tx:
+        await tx.roles.add(shipped)
+        for one in (ada, bob):
+            await tx.users.add(one)
+            await tx.memberships.set_system_roles(one.id, [shipped.id])
+
+    async def demote(index: int) -> None:
+        async with postgres.transaction(EveryTenant()) as tx:
+            held = await tx.roles.lock_super_admins()
+            if len(held) > 1:
+                await tx.memberships.set_system_roles(held[index], [])
+
+    await asyncio.gather(demote(0), demote(1), demote(0), demote(1))
+    async with postgres.transaction(EveryTenant()) as tx:
+        assert len(await tx.roles.lock_super_admins()) == 1
+
+
+async def test_what_is_held_beside_a_role_is_told_once_for_each_set(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
+    here, there = tenants
+    own, more, system = role(here.id), role(here.id), role(None)
+    foreign = role(there.id)
+    await add(database, own, more, system, foreign)
+    ada, bob, cleo, dora = user(), user(), user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        for one in (ada, bob, cleo, dora):
+            await tx.users.add(one)
+        await tx.memberships.set_system_roles(ada.id, [system.id])
+        await tx.memberships.save(ada.id, here.id, [own.id, more.id], None, NOW)
+        await tx.memberships.save(ada.id, there.id, [foreign.id], None, NOW)
+        for one in (bob, cleo):
+            await tx.memberships.save(one.id, here.id, [own.id, more.id], None, NOW)
+        await tx.memberships.save(dora.id, here.id, [more.id], None, NOW)
+        beside = {one.id: {frozenset(each) for each in await tx.roles.held_beside(one.id)} for one in (own, system)}
+        assert await tx.roles.held_beside(foreign.id) == [(), (system,)]
+        assert await tx.roles.held_beside(new_id()) == [()]
+    assert beside[own.id] == {frozenset(), frozenset([more]), frozenset([more, system])}
+    assert beside[system.id] == {frozenset(), frozenset([own, more]), frozenset([foreign])}
+
+
+async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: WholeDatabase) -> None:
+    system, ada = role(None, name="Auditor"), user()
+    await add(database, system)
+    async with database.transaction(EveryTenant()) as tx:
+        home = await tx.tenants.by_id(SYSTEM_TENANT_ID)
+        if home is None:
+            await tx.tenants.add(tenant(id=SYSTEM_TENANT_ID))
+        await tx.users.add(ada)
+        await tx.memberships.set_system_roles(ada.id, [system.id])
+        await tx.memberships.save(ada.id, SYSTEM_TENANT_ID, [system.id], None, NOW)
+        seen = {one.role.id: one.user_count for one in await tx.roles.visible(SYSTEM_TENANT_ID)}
+    assert seen[system.id] == 1

@@ -1,0 +1,134 @@
+"""Sessions: rotated by one at a time, and never after their end."""
+
+import asyncio
+from datetime import timedelta
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from application.ports.identity.users import Proven
+from application.ports.whole_database import WholeDatabase
+from domain.entities.declaration import Registry
+from domain.entities.query.query import Path, Query, SortKey
+from domain.identity.sessions import is_expired
+from domain.identity.users import Lockout, User
+from domain.scope import EveryTenant
+from tests.builders import LIFETIMES, NOW, new_id, session, user
+from tests.contracts.identity.logins import begin
+
+TRAIL = Query(sort=(SortKey(Path((), "occurred_at"), descending=True),), page_size=100)
+
+
+@pytest.fixture
+async def ada(database: WholeDatabase) -> User:
+    one = user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(one)
+    return one
+
+
+async def test_a_session_is_found_as_it_was_stored(database: WholeDatabase, ada: User) -> None:
+    stored = session(ada.id, tenant_id=new_id(), app_id="shop", address="::1", device="a browser", counter=7)
+    async with database.transaction(EveryTenant()) as tx:
+        assert await begin(tx, stored)
+        assert await tx.sessions.by_id(stored.id) == stored
+        assert await tx.sessions.by_id(new_id()) is None
+        found = await tx.sessions.with_standing(stored.id)
+        assert found == (stored, await tx.users.standing(ada.id))
+        assert await tx.sessions.with_standing(new_id()) is None
+
+
+async def test_a_login_forgives_its_network_and_is_in_the_trail(
+    database: WholeDatabase, registry: Registry, ada: User
+) -> None:
+    own, lockout = session(ada.id, tenant_id=new_id()), Lockout(attempts=1, duration=timedelta(minutes=15))
+    async with database.reading(EveryTenant()) as alone:
+        for network in ("192.0.2.1", "192.0.2.2"):
+            assert await alone.attempts.reserve(ada.email_key, network, lockout, NOW)
+        assert await begin(alone, own, forgiven="192.0.2.1")
+        assert await alone.sessions.by_id(own.id) == own
+        standing = await alone.users.standing(ada.id)
+        assert standing is not None
+        assert standing.user.last_login_at == NOW
+        assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        assert not await alone.attempts.reserve(ada.email_key, "192.0.2.2", lockout, NOW)
+        events = await alone.records.page(registry["audit-events"], TRAIL)
+    (line,) = [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)]
+    assert (line["action"], line["tenantId"]) == ("login.succeeded", str(own.tenant_id))
+
+
+async def test_a_login_that_comes_too_late_leaves_nothing(
+    database: WholeDatabase, registry: Registry, ada: User
+) -> None:
+    lockout = Lockout(attempts=1, duration=timedelta(minutes=15))
+    late = session(ada.id)
+    async with database.reading(EveryTenant()) as alone:
+        assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        standing = await alone.users.standing(ada.id)
+        assert standing is not None
+        await alone.users.save(replace(ada, password_set_at=NOW + timedelta(1)), ada)
+        assert not await begin(alone, late, Proven(standing, by_password=True), "192.0.2.1")
+        assert await alone.sessions.by_id(late.id) is None
+        assert not await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        events = await alone.records.page(registry["audit-events"], TRAIL)
+    assert [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)] == []
+
+
+async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:
+    stored = session(ada.id)
+    later = NOW + timedelta(minutes=5)
+    rotated = replace(stored, counter=1, tenant_id=new_id(), rotated_at=later)
+    async with database.transaction(EveryTenant()) as tx:
+        assert await begin(tx, stored)
+
+    async def rotate() -> bool:
+        async with database.transaction(EveryTenant()) as tx:
+            return await tx.sessions.rotate(rotated, seen=0)
+
+    assert sum(await asyncio.gather(*(rotate() for _ in range(50)))) == 1
+    async with database.reading(EveryTenant()) as read:
+        assert await read.sessions.by_id(stored.id) == rotated
+
+
+async def test_an_ended_session_stays_ended(database: WholeDatabase, ada: User) -> None:
+    stored = session(ada.id)
+    async with database.transaction(EveryTenant()) as tx:
+        assert await begin(tx, stored)
+        assert await tx.sessions.end(stored.id, NOW)
+        assert not await tx.sessions.end(stored.id, NOW + timedelta(1))
+        assert not await tx.sessions.end(new_id(), NOW)
+        assert not await tx.sessions.rotate(replace(stored, counter=1), seen=0)
+        assert await tx.sessions.by_id(stored.id) == replace(stored, ended_at=NOW)
+
+
+async def test_living_sessions_come_last_used_first(database: WholeDatabase, ada: User) -> None:
+    old, new, ended = session(ada.id), session(ada.id, rotated_at=NOW + timedelta(1)), session(ada.id)
+    other = user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(other)
+        for one in (old, new, ended, session(other.id)):
+            assert await begin(tx, one)
+        await tx.sessions.end(ended.id, NOW)
+        assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == [new, old]
+        await tx.users.end_sessions(ada.id, NOW)
+        assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == []
+        assert len(await tx.sessions.living(other.id, NOW, LIFETIMES)) == 1
+
+
+async def test_expired_sessions_are_not_among_the_living(database: WholeDatabase, ada: User) -> None:
+    begun = timedelta(days=30) - timedelta.resolution
+    chosen = {"tenant_id": new_id(), "rotated_at": NOW}
+    stored = [
+        session(ada.id, created_at=NOW - begun, **chosen),
+        session(ada.id, created_at=NOW - timedelta(days=30), **chosen),
+        session(ada.id, tenant_id=new_id(), created_at=NOW - timedelta(days=8), rotated_at=NOW - timedelta(days=7)),
+        session(ada.id, created_at=NOW - timedelta(minutes=10), rotated_at=NOW),
+        session(ada.id, created_at=NOW - timedelta(minutes=9), rotated_at=NOW - timedelta(minutes=9)),
+    ]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in stored:
+            assert await begin(tx, one)
+        living = await tx.sessions.living(ada.id, NOW, LIFETIMES)
+    assert living == [stored[0], stored[4]]
+    assert living == [one for one in stored if not is_expired(one, NOW, LIFETIMES)]

@@ -1,0 +1,56 @@
+"""Identities at social providers: each belongs to one user, and goes with them."""
+
+import asyncio
+
+from application.ports.whole_database import WholeDatabase
+from domain.scope import EveryTenant
+from tests.builders import NOW, user
+
+
+async def test_an_identity_belongs_to_one_user(database: WholeDatabase) -> None:
+    ada, bob = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.users.add(bob)
+        assert await tx.social.user_of("google", "1") is None
+        assert await tx.social.link("google", "1", ada.id, NOW)
+        assert not await tx.social.link("google", "1", bob.id, NOW)
+        assert not await tx.social.link("google", "1", ada.id, NOW)
+        assert await tx.social.link("github", "1", bob.id, NOW)
+        assert await tx.social.user_of("google", "1") == ada.id
+        assert await tx.social.user_of("github", "1") == bob.id
+
+
+async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: WholeDatabase) -> None:
+    ada, bob = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.users.add(bob)
+        for provider, subject, one in (("google", "1", ada), ("github", "2", ada), ("google", "3", bob)):
+            await tx.social.link(provider, subject, one.id, NOW)
+        await tx.social.unlink_all(ada.id)
+        assert await tx.social.user_of("google", "1") is None
+        assert await tx.social.user_of("github", "2") is None
+        assert await tx.social.user_of("google", "3") == bob.id
+
+
+async def test_they_go_with_the_account(database: WholeDatabase) -> None:
+    ada = user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.social.link("google", "1", ada.id, NOW)
+        await tx.users.remove(ada.id)
+        assert await tx.social.user_of("google", "1") is None
+
+
+async def test_of_many_that_link_one_identity_one_does(database: WholeDatabase) -> None:
+    people = [user() for _ in range(10)]
+    async with database.transaction(EveryTenant()) as tx:
+        for one in people:
+            await tx.users.add(one)
+
+    async def link(n: int) -> bool:
+        async with database.transaction(EveryTenant()) as tx:
+            return await tx.social.link("google", "1", people[n].id, NOW)
+
+    assert sum(await asyncio.gather(*(link(n) for n in range(10)))) == 1

@@ -1,0 +1,87 @@
+"""Tenants: found by id and identifier until they are deleted."""
+
+from datetime import timedelta
+
+import pytest
+
+from application.ports.identity.listing import Listing
+from application.ports.whole_database import WholeDatabase
+from domain.errors import Conflict
+from domain.identity.tenants import Tenant, TenantSettings
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id, tenant
+
+
+async def add(database: WholeDatabase, *tenants: Tenant) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        for one in tenants:
+            await tx.tenants.add(one)
+
+
+async def test_a_tenant_is_found_as_it_was_stored(database: WholeDatabase) -> None:
+    settings = TenantSettings(enabled_features=("a", "b"), custom_settings={"deep": {"list": [1, None, "ä"]}})
+    stored = tenant(domain="example.com", settings=settings)
+    await add(database, stored)
+    async with database.reading(OneTenant(new_id())) as read:
+        assert await read.tenants.by_id(stored.id) == stored
+        assert await read.tenants.by_identifier(stored.identifier) == stored
+        assert await read.tenants.by_id(new_id()) is None
+        assert await read.tenants.by_identifier("none") is None
+
+
+async def test_an_identifier_is_one_living_tenants(database: WholeDatabase) -> None:
+    first, other = tenant(identifier="acme"), tenant(identifier="other")
+    await add(database, first, other)
+    for attempt in ("add", "save"):
+        with pytest.raises(Conflict) as error:
+            async with database.transaction(EveryTenant()) as tx:
+                await getattr(tx.tenants, attempt)(
+                    tenant(id=other.id if attempt == "save" else new_id(), identifier="acme")
+                )
+        assert [one.field for one in error.value.fields] == ["identifier"]
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.remove(first.id, NOW)
+    again = tenant(identifier="acme")
+    await add(database, again)
+    async with database.reading(EveryTenant()) as read:
+        assert await read.tenants.by_identifier("acme") == again
+
+
+async def test_a_deleted_tenant_is_found_no_more_and_not_saved(database: WholeDatabase) -> None:
+    gone = tenant()
+    await add(database, gone)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.remove(gone.id, NOW)
+        await tx.tenants.save(gone)
+        assert await tx.tenants.by_id(gone.id) is None
+        assert await tx.tenants.by_identifier(gone.identifier) is None
+        assert await tx.tenants.page(Listing()) == ([], 0)
+
+
+async def test_saving_replaces_all_but_the_id(database: WholeDatabase) -> None:
+    before = tenant()
+    after = tenant(id=before.id, name="New", is_active=False, settings=TenantSettings(language="de-DE"))
+    await add(database, before)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.save(after)
+        assert await tx.tenants.by_id(before.id) == after
+
+
+async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase) -> None:
+    acme = tenant(name="Acme", identifier="acme-1", domain="acme.example")
+    beta = tenant(name="Beta", is_active=False, created_at=NOW + timedelta(1))
+    await add(database, acme, beta)
+    async with database.reading(EveryTenant()) as read:
+
+        async def listed(**asked: object) -> tuple[list[str], int]:
+            page, total = await read.tenants.page(Listing(**asked))  # type: ignore[arg-type]
+            return [one.name for one in page], total
+
+        assert await listed() == (["Beta", "Acme"], 2)
+        assert await listed(is_active=True) == (["Acme"], 1)
+        assert await listed(search="ACME.ex e-1") == (["Acme"], 1)
+        assert await listed(search="nothing") == ([], 0)
+        assert await listed(sort_by="name", descending=False) == (["Acme", "Beta"], 2)
+        assert await listed(sort_by="domain") == (["Beta", "Acme"], 2)
+        assert await listed(page=2, page_size=1) == (["Acme"], 2)
+        assert await listed(page=9, page_size=1) == ([], 2)

@@ -1,0 +1,27 @@
+"""The audit trail: what was added is read as the entity ``audit-events``, in its tenant alone."""
+
+import msgspec
+
+from application.ports.whole_database import WholeDatabase
+from domain.audit import AuditEvent
+from domain.entities.declaration import Registry
+from domain.entities.query.query import Path, Query, SortKey
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id
+
+NEWEST = Query(sort=(SortKey(Path((), "occurred_at"), True), SortKey(Path((), "id"), True)))
+
+
+async def test_an_event_is_read_in_its_own_tenant(database: WholeDatabase, registry: Registry) -> None:
+    here, there = new_id(), new_id()
+    event = AuditEvent(actor_id=new_id(), action="login.succeeded", target_id=None, address="::1", occurred_at=NOW)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.audit.add(here, event)
+    pages = {}
+    for tenant_id in (here, there):
+        async with database.reading(OneTenant(tenant_id)) as read:
+            pages[tenant_id] = await read.records.page(registry["audit-events"], NEWEST)
+    assert pages[there].length == 0
+    (row,) = msgspec.json.decode(pages[here].items)
+    assert (row["action"], row["actorId"], row["tenantId"]) == ("login.succeeded", str(event.actor_id), str(here))
+    assert row["occurredAt"] == "2026-11-20T12:00:00.123456Z"

@@ -1,0 +1,47 @@
+"""Database: a transaction is all or nothing, and seen by nobody else before it is committed."""
+
+import pytest
+
+from application.ports.whole_database import WholeDatabase
+from domain.scope import EveryTenant
+
+SUBJECT = "user:ada"
+
+
+async def count(database: WholeDatabase) -> int:
+    async with database.reading(EveryTenant()) as read:
+        return (await read.counts.of([SUBJECT]))[SUBJECT]
+
+
+async def test_it_is_ready(database: WholeDatabase) -> None:
+    assert await database.is_ready()
+
+
+async def test_leaving_a_transaction_commits_it(database: WholeDatabase) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.counts.raise_all([SUBJECT])
+        assert await tx.counts.of([SUBJECT]) == {SUBJECT: 1}
+        assert await count(database) == 0
+    assert await count(database) == 1
+
+
+async def test_an_exception_takes_all_of_it_back(database: WholeDatabase) -> None:
+    async def raise_and_fail() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.counts.raise_all([SUBJECT])
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await raise_and_fail()
+    assert await count(database) == 0
+
+
+async def test_without_a_transaction_each_statement_stands_alone(database: WholeDatabase) -> None:
+    async def raise_and_fail() -> None:
+        async with database.reading(EveryTenant()) as read:
+            await read.counts.raise_all([SUBJECT])
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await raise_and_fail()
+    assert await count(database) == 1

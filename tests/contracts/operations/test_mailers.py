@@ -1,0 +1,92 @@
+"""Mailers: what was sent can be read by whom it was for, and by nobody whom a field smuggled in."""
+
+import email
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.policy import default
+from pathlib import Path
+
+import pytest
+
+from adapters.mail.files import FileMailer
+from adapters.mail.smtp import SmtpMailer
+from adapters.mail.smtp_url import SmtpServer
+from application.ports.mail_delivery import Mailer, Message, PostClosed, Undeliverable
+from tests.builders import new_id
+from tests.smtp_server import smtp_server
+
+SENDER = "Tenantry <no-reply@example.com>"
+
+
+@dataclass
+class Way:
+    """A mailer, and what arrived by it."""
+
+    mailer: Mailer
+    arrived: Callable[[], list[EmailMessage]]
+
+
+@pytest.fixture(params=["files", "smtp"])
+async def way(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Way]:
+    if request.param == "files":
+        yield Way(FileMailer(tmp_path / "mail", SENDER), lambda: read(tmp_path / "mail"))
+        return
+    async with smtp_server() as server:
+        url = SmtpServer(host="127.0.0.1", port=server.port)
+        yield Way(SmtpMailer(url, SENDER), lambda: server.messages)
+
+
+def read(folder: Path) -> list[EmailMessage]:
+    files = sorted(folder.glob("*"), key=lambda file: file.stat().st_mtime_ns)
+    return [email.message_from_bytes(file.read_bytes(), _class=EmailMessage, policy=default) for file in files]
+
+
+def message(**given: str) -> Message:
+    values = {"to": "ada@example.com", "subject": "Grüße", "text": "Hello Ada – 1\n", "html": "<p>Hello Ada – 1</p>"}
+    return Message(id=new_id(), **{**values, **given})
+
+
+async def test_it_arrives_whole_as_text_and_as_html(way: Way) -> None:
+    sent = message()
+    await way.mailer.send(sent)
+    (arrived,) = way.arrived()
+    assert (arrived["To"], arrived["From"], arrived["Subject"]) == (sent.to, SENDER, sent.subject)
+    assert arrived["Message-ID"] == f"<{sent.id}@example.com>"
+    assert arrived["Auto-Submitted"] == "auto-generated"
+    assert [part.get_content_type() for part in arrived.iter_parts()] == ["text/plain", "text/html"]
+    text, html = (part.get_content().replace("\r\n", "\n").strip() for part in arrived.iter_parts())
+    assert (text, html) == (sent.text.strip(), sent.html)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "ada@example.com\r\nBcc: eve@example.com",
+        "ada@example.com,eve@example.org",
+        "<ada@example.com>,eve@example.org",
+        '"ada@example.com, eve"@example.org',
+        "ada",
+        "",
+        "ada@exam ple.com",
+        "ada@" + "x" * 70 + ".com",
+    ],
+)
+async def test_what_is_no_address_is_undeliverable(way: Way, wrong: str) -> None:
+    with pytest.raises(Undeliverable):
+        await way.mailer.send(message(to=wrong))
+    assert way.arrived() == []
+
+
+async def test_a_subject_is_one_line_or_nothing_is_sent(way: Way) -> None:
+    with pytest.raises(Undeliverable):
+        await way.mailer.send(message(subject="Hello\r\nBcc: eve@example.com"))
+    assert way.arrived() == []
+
+
+async def test_who_cannot_send_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(PostClosed):
+        await FileMailer(tmp_path / "file", SENDER).send(message())
+    with pytest.raises(PostClosed):
+        await SmtpMailer(SmtpServer(host="127.0.0.1", port=1), SENDER).send(message())

@@ -1,0 +1,139 @@
+"""The outbox: sent for what committed, to one taker alone, and lost by nobody's death."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from application.ports.mail_delivery import Due
+from application.ports.outbox import Mail
+from application.ports.whole_database import WholeDatabase
+from domain.scope import EveryTenant
+from tests.builders import NOW, new_id
+
+HELD = timedelta(minutes=2)
+
+
+def mail(**given: object) -> Mail:
+    values = {"id": new_id(), "kind": "reset", "recipient": "ada@example.com", "at": NOW}
+    return Mail(**{**values, **given})  # type: ignore[arg-type]
+
+
+async def add(database: WholeDatabase, *mails: Mail) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        for one in mails:
+            await tx.outbox.add(one)
+
+
+async def take(database: WholeDatabase, most: int = 10, after: timedelta = timedelta()) -> Sequence[Due]:
+    async with database.reading(EveryTenant()) as alone:
+        return await alone.post.take(most, NOW + after, HELD)
+
+
+async def test_a_mail_is_taken_as_it_was_put_in(database: WholeDatabase) -> None:
+    whole = mail(kind="session-stolen", recipient="Ada@example.com", name="Ada {{ 7 * 7 }}", address="::1")
+    await add(database, whole)
+    (due,) = await take(database)
+    assert (due.mail, due.tries) == (whole, 1)
+
+
+async def test_what_rolled_back_is_never_sent(database: WholeDatabase) -> None:
+    async def fail() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.outbox.add(mail())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert await take(database) == []
+
+
+async def test_numbers_grow_and_the_longest_due_come_first(database: WholeDatabase) -> None:
+    mails = [mail(at=NOW - timedelta(minutes=number)) for number in range(5)]
+    await add(database, *mails)
+    first, rest = await take(database, 2), await take(database)
+    assert {due.mail.id for due in first} == {mails[4].id, mails[3].id}
+    numbers = {due.mail.id: due.number for due in (*first, *rest)}
+    assert [numbers[one.id] for one in mails] == sorted(numbers.values())
+
+
+async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> None:
+    mails = [mail() for _ in range(40)]
+    await add(database, *mails)
+    taken = [due.mail.id for dues in await asyncio.gather(*(take(database) for _ in range(8))) for due in dues]
+    taken += [due.mail.id for due in await take(database, 40)]
+    assert sorted(taken) == sorted(one.id for one in mails)
+
+
+async def test_a_mail_whose_taker_died_is_due_again(database: WholeDatabase) -> None:
+    await add(database, mail())
+    (first,) = await take(database)
+    assert await take(database, after=HELD - timedelta(seconds=1)) == []
+    (again,) = await take(database, after=HELD)
+    assert (again.mail, again.number, again.tries) == (first.mail, first.number, 2)
+
+
+async def test_what_is_done_put_off_or_given_up(database: WholeDatabase) -> None:
+    done, late, hopeless = mail(), mail(), mail()
+    await add(database, done, late, hopeless)
+    await take(database)
+    async with database.reading(EveryTenant()) as alone:
+        await alone.post.done(done.id)
+        await alone.post.put_off(late.id, NOW + timedelta(hours=1))
+        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
+    assert await take(database, after=timedelta(minutes=59)) == []
+    assert [due.mail for due in await take(database, after=timedelta(hours=1))] == [late]
+
+
+async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase) -> None:
+    mails = [mail(recipient=f"{number}@example.com") for number in range(4)]
+    await add(database, *mails)
+    await take(database, 3)
+    async with database.reading(EveryTenant()) as alone:
+        for number, one in enumerate(mails[:3]):
+            await alone.post.give_up(one.id, NOW + timedelta(hours=number % 2), f"why {number}")
+        found = await alone.post.given_up(10)
+        assert [one.mail for one in found] == [mails[1], mails[2], mails[0]]
+        assert [one.at - NOW for one in found] == [timedelta(hours=1), timedelta(), timedelta()]
+        assert [(one.tries, one.why) for one in found] == [(1, "why 1"), (1, "why 2"), (1, "why 0")]
+        assert await alone.post.given_up(2) == found[:2]
+
+
+async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: WholeDatabase) -> None:
+    hopeless, waiting = mail(), mail(at=NOW + timedelta(days=9))
+    await add(database, hopeless, waiting)
+    (first,) = await take(database)
+    later = NOW + timedelta(days=5)
+    async with database.reading(EveryTenant()) as alone:
+        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
+        assert await alone.post.try_again(hopeless.id, later)
+        assert not await alone.post.try_again(hopeless.id, later)
+        assert not await alone.post.try_again(waiting.id, later)
+        assert not await alone.post.try_again(new_id(), later)
+        assert await alone.post.given_up(10) == []
+    assert await take(database, after=later - NOW - timedelta(seconds=1)) == []
+    (again,) = await take(database, after=later - NOW)
+    assert (first.since, again.since) == (NOW, later)
+    assert (again.mail, again.number, again.tries) == (hopeless, first.number, 1)
+
+
+async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> None:
+    hopeless, waiting = mail(), mail()
+    await add(database, hopeless, waiting)
+    async with database.reading(EveryTenant()) as alone:
+        await alone.post.give_up(hopeless.id, NOW, "")
+        assert await alone.post.drop(hopeless.id)
+        assert not await alone.post.drop(hopeless.id)
+        assert not await alone.post.drop(waiting.id)
+        assert await alone.post.given_up(10) == []
+    assert [due.mail for due in await take(database)] == [waiting]
+
+
+def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:
+    secrets, mails = DerivedLinkSecrets("k" * 32), [new_id() for _ in range(100)]
+    made = [secrets.secret(one) for one in mails]
+    assert made == [DerivedLinkSecrets("k" * 32).secret(one) for one in mails]
+    assert len({*made, *(DerivedLinkSecrets("l" * 32).secret(one) for one in mails)}) == 200
+    assert {len(one) for one in made} == {43}

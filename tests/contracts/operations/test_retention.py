@@ -1,0 +1,249 @@
+"""What is kept only for a while: taken away by its age to the microsecond, some at a time, and nothing else."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+import pytest
+
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.operations.retention import STATEMENTS
+from application.ports.entities.idempotency import Claim
+from application.ports.identity.accounts import OneTimeToken
+from application.ports.outbox import Mail
+from application.ports.whole_database import Transaction, WholeDatabase
+from domain.identity.users import Lockout
+from domain.retention import Leftover
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import LIFETIMES, NOW, new_id, session, user
+from tests.contracts.identity.logins import begin
+
+TICK = timedelta.resolution
+LONG_AGO = NOW - timedelta(days=500)
+LOCKOUT = Lockout(attempts=3, duration=timedelta(minutes=15))
+HOME = "192.0.2.1"
+
+Make = Callable[[Transaction, datetime], Awaitable[None]]
+"""Leaves one of a kind behind, whose time is the one given."""
+
+
+async def end_session(tx: Transaction, at: datetime) -> None:
+    owner = user()
+    one = session(owner.id, created_at=NOW)
+    await tx.users.add(owner)
+    assert await begin(tx, one)
+    await tx.sessions.end(one.id, at)
+
+
+async def begin_session(tx: Transaction, at: datetime) -> None:
+    owner = user()
+    await tx.users.add(owner)
+    assert await begin(tx, session(owner.id, created_at=at))
+
+
+async def fail(tx: Transaction, at: datetime) -> None:
+    """From a network, and so over all of them."""
+    assert await tx.attempts.reserve(f"{new_id()}@example.com", HOME, LOCKOUT, at)
+
+
+async def succeed(tx: Transaction, at: datetime) -> None:
+    key = f"{new_id()}@example.com"
+    assert await tx.attempts.reserve(key, HOME, LOCKOUT, at)
+    await tx.attempts.forgive(key, HOME, at)
+
+
+async def end_count(tx: Transaction, at: datetime) -> None:
+    subject = f"session:{new_id()}"
+    await tx.counts.raise_all([subject])
+    await tx.counts.end([subject], at)
+
+
+async def spend(tx: Transaction, at: datetime) -> None:
+    assert await tx.spent.spend(str(new_id()), at, at - timedelta(minutes=2))
+
+
+async def issue(tx: Transaction, at: datetime) -> None:
+    owner = user()
+    await tx.users.add(owner)
+    token = OneTimeToken(
+        user_id=owner.id, email_key=owner.email_key, purpose="reset", number=7, hash=str(owner.id), expires_at=at
+    )
+    assert await tx.one_time_tokens.issue(token)
+
+
+async def answer(tx: Transaction, at: datetime) -> None:
+    claim = Claim(tenant_id=new_id(), user_id=new_id(), key="k", fingerprint="f")
+    assert await tx.answers.claim(claim, at) is None
+    await tx.answers.keep(claim, b"first", at)
+
+
+async def give_up(tx: Transaction, at: datetime) -> None:
+    mail = Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=NOW)
+    await tx.outbox.add(mail)
+    await tx.post.give_up(mail.id, at, "")
+
+
+KINDS: dict[Leftover, tuple[Make, int]] = {
+    Leftover.ENDED_SESSIONS: (end_session, 1),
+    Leftover.OLD_SESSIONS: (begin_session, 1),
+    Leftover.FAILURES: (fail, 2),
+    Leftover.NETWORKS: (succeed, 1),
+    Leftover.COUNTS: (end_count, 1),
+    Leftover.SPENT_IDS: (spend, 1),
+    Leftover.LINKS: (issue, 1),
+    Leftover.ANSWERS: (answer, 1),
+    Leftover.MAILS: (give_up, 1),
+}
+"""How one of each is made, and how many rows it comes to."""
+
+
+async def remove(database: WholeDatabase, what: Leftover, before: datetime = NOW, most: int = 100) -> int:
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.leftovers.claim()
+        return await tx.leftovers.remove(what, before, most)
+
+
+@pytest.mark.parametrize("what", Leftover)
+async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
+    database: WholeDatabase, what: Leftover
+) -> None:
+    make, rows = KINDS[what]
+    async with database.transaction(EveryTenant()) as tx:
+        for at in (NOW - timedelta(days=1), NOW - TICK, NOW, NOW + TICK):
+            await make(tx, at)
+    assert await remove(database, what, NOW - timedelta(days=1) - TICK) == 0
+    assert await remove(database, what, most=2 * rows) == 2 * rows
+    assert await remove(database, what) == rows
+    assert await remove(database, what) == 0
+    assert await remove(database, what, NOW + TICK) == rows
+
+
+@pytest.mark.parametrize("what", Leftover)
+async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: Leftover) -> None:
+    """But for a session that was begun long ago and ended: it is old in both ways."""
+    alike = {Leftover.ENDED_SESSIONS, Leftover.OLD_SESSIONS}
+    others = {kind: one for kind, one in KINDS.items() if kind is not what and not {kind, what} <= alike}
+    async with database.transaction(EveryTenant()) as tx:
+        for kind, (make, _) in others.items():
+            if {kind, what} != {Leftover.NETWORKS, Leftover.FAILURES}:
+                await make(tx, LONG_AGO)
+    assert await remove(database, what) == 0
+
+
+async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> None:
+    owner = user()
+    begun, ended = session(owner.id), session(owner.id)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(owner)
+        for one in (begun, ended):
+            assert await begin(tx, one)
+        await tx.sessions.end(ended.id, NOW)
+    assert await remove(database, Leftover.ENDED_SESSIONS) == 1
+    assert await remove(database, Leftover.OLD_SESSIONS, NOW - TICK) == 0
+    async with database.reading(EveryTenant()) as read:
+        assert await read.sessions.by_id(ended.id) is None
+        assert await read.sessions.living(owner.id, NOW, LIFETIMES) == [begun]
+
+
+async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) -> None:
+    long = Lockout(attempts=1, duration=timedelta(days=60))
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.attempts.reserve("ada@example.com", HOME, long, NOW)
+    assert await remove(database, Leftover.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
+    async with database.reading(EveryTenant()) as read:
+        assert await read.attempts.locked_until("ada@example.com", NOW) == NOW + long.duration
+    assert await remove(database, Leftover.FAILURES, NOW + long.duration) == 1
+
+
+async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase) -> None:
+    key = "ada@example.com"
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
+        await tx.attempts.forgive(key, HOME, LONG_AGO)
+    await remove(database, Leftover.FAILURES)
+    async with database.reading(EveryTenant()) as read:
+        for number in range(LOCKOUT.attempts_over_all):
+            assert await read.attempts.reserve(key, f"203.0.113.{number}", LOCKOUT, NOW)
+        assert not await read.attempts.reserve(key, "203.0.113.99", LOCKOUT, NOW)
+        assert await read.attempts.reserve(key, HOME, LOCKOUT, NOW)
+
+
+async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.counts.raise_all(["user:a", "session:b"])
+        await tx.counts.end(["session:b", "role:never-raised"], LONG_AGO)
+    assert await remove(database, Leftover.COUNTS, NOW + timedelta(days=9_999)) == 1
+    async with database.reading(EveryTenant()) as read:
+        assert await read.counts.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
+
+
+async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(database: WholeDatabase) -> None:
+    mail = Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(mail)
+        (due,) = await tx.post.take(1, NOW, timedelta(minutes=2))
+        for number in (due.number - 1, due.number, due.number + 1):
+            owner = user()
+            await tx.users.add(owner)
+            ended = OneTimeToken(
+                user_id=owner.id,
+                email_key=owner.email_key,
+                purpose="reset",
+                number=number,
+                hash=str(number),
+                expires_at=LONG_AGO,
+            )
+            assert await tx.one_time_tokens.issue(ended)
+    assert await remove(database, Leftover.LINKS) == 1
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.post.done(mail.id)
+    assert await remove(database, Leftover.LINKS) == 2
+
+
+async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO))
+    assert await remove(database, Leftover.MAILS) == 0
+    async with database.reading(EveryTenant()) as read:
+        assert len(await read.post.take(1, NOW, timedelta(minutes=2))) == 1
+
+
+async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:
+    for tenant_id in (new_id(), new_id()):
+        async with database.transaction(OneTenant(tenant_id)) as tx:
+            claim = Claim(tenant_id=tenant_id, user_id=new_id(), key="k", fingerprint="f")
+            assert await tx.answers.claim(claim, LONG_AGO) is None
+            await tx.answers.keep(claim, b"first", LONG_AGO)
+    assert await remove(database, Leftover.ANSWERS) == 2
+
+
+async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
+    async with postgres.transaction(EveryTenant()) as first, postgres.transaction(EveryTenant()) as second:
+        assert await first.leftovers.claim()
+        assert not await second.leftovers.claim()
+    async with postgres.transaction(EveryTenant()) as third:
+        assert await third.leftovers.claim()
+
+
+async def test_what_somebody_works_on_waits_for_the_next_time(postgres: PostgresDatabase) -> None:
+    key = "ada@example.com"
+    async with postgres.transaction(EveryTenant()) as tx:
+        assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
+    async with postgres.transaction(EveryTenant()) as trying:
+        assert await trying.attempts.reserve(key, HOME, LOCKOUT, NOW)
+        async with asyncio.timeout(5):
+            assert await remove(postgres, Leftover.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, Leftover.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, Leftover.FAILURES) == 2
+
+
+@pytest.mark.parametrize("what", Leftover)
+async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: Leftover) -> None:
+    """None of the statements reads a table from its beginning to its end once it is large."""
+    async with postgres.transaction(EveryTenant()) as tx:
+        await tx.connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        rows = await tx.connection.fetch(f"EXPLAIN {STATEMENTS[what]}", NOW, 500)
+    plan = "\n".join(row[0] for row in rows)
+    assert "Index Scan using ix_" in plan
+    assert "Seq Scan" not in plan
+    assert "Sort" not in plan

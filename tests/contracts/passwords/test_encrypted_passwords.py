@@ -1,0 +1,186 @@
+"""Encrypted passwords: opened when they were encrypted as asked for, to a key that lives; nothing else ever is."""
+
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from joserfc import jwe
+from joserfc.jwk import ECKey, OctKey, RSAKey
+
+from adapters.joserfc import Issuance, JoserfcKeyring, JoserfcSealedPasswords, JoserfcTokens, WrongSecretKey
+from application.ports.identity.encrypted_passwords import OpenedPassword, SealedPasswords
+from domain.identity.signing_keys import LEEWAY, NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+SECRET = "a secret key of more than 32 characters"
+SAID = {"password": "correct horse ü", "iat": 1_795_000_000, "jti": "first"}
+OPENED = OpenedPassword("correct horse ü", 1_795_000_000, "first")
+
+PASSWORDS = JoserfcSealedPasswords(SECRET)
+KEYS = {purpose: PASSWORDS.make_key(purpose, NOW - HOUR) for purpose in OPENS_PASSWORDS}
+PASSWORDS.use(list(KEYS.values()))
+SEALED: SealedPasswords = PASSWORDS
+
+
+def public(key: SigningKey) -> RSAKey | ECKey:
+    jwk = json.loads(key.public)
+    return RSAKey.import_key(jwk) if jwk["kty"] == "RSA" else ECKey.import_key(jwk)
+
+
+def sealed(purpose: Purpose = "RSA-OAEP-256", said: Any = SAID, key: Any = None, **header: Any) -> str:
+    whole = {"alg": purpose, "enc": "A256GCM", **header}
+    registry = jwe.JWERegistry(algorithms=[*jwe.JWERegistry.algorithms["alg"], "A256GCM", "A128GCM", "DEF"])
+    plaintext = said if isinstance(said, bytes) else json.dumps(said).encode()
+    return jwe.encrypt_compact(whole, plaintext, key or public(KEYS[purpose]), registry=registry)
+
+
+@pytest.mark.parametrize("purpose", OPENS_PASSWORDS)
+@pytest.mark.parametrize("with_kid", [True, False])
+def test_what_was_encrypted_to_a_published_key_opens(purpose: Purpose, with_kid: bool) -> None:
+    text = sealed(purpose, **({"kid": KEYS[purpose].kid} if with_kid else {}))
+    assert SEALED.is_sealed(text)
+    assert SEALED.open(text, NOW) == OPENED
+
+
+def test_the_header_may_say_what_kind_of_content_it_is() -> None:
+    assert SEALED.open(sealed(typ="JWE", cty="json"), NOW) == OPENED
+
+
+def without(part: int, by: str = "") -> str:
+    parts = sealed().split(".")
+    parts[part] = by
+    return ".".join(parts)
+
+
+STRANGER = RSAKey.generate_key(2048)
+OTHER_ENCRYPTION = jwe.encrypt_compact(
+    {"alg": "RSA-OAEP-256", "enc": "A128GCM"},
+    json.dumps(SAID).encode(),
+    public(KEYS["RSA-OAEP-256"]),
+    registry=jwe.JWERegistry(algorithms=["RSA-OAEP-256", "A128GCM"]),
+)
+OTHERS = {
+    "zipped": sealed(zip="DEF"),
+    "of another algorithm": sealed("RSA-OAEP-256", alg="RSA-OAEP"),
+    "of another encryption": OTHER_ENCRYPTION,
+    "to a stranger's key": sealed(key=STRANGER),
+    "to a key of another name": sealed(kid="unknown"),
+    "with a symmetric key": sealed(key=OctKey.generate_key(256), alg="dir"),
+    "with a critical extension": without(
+        0,
+        base64.urlsafe_b64encode(b'{"alg":"RSA-OAEP-256","enc":"A256GCM","crit":["b64"],"b64":true}')
+        .rstrip(b"=")
+        .decode(),
+    ),
+    "too long": sealed(said=SAID | {"password": "x" * 1500}),
+    "no JSON": sealed(said=b"correct horse"),
+    "JSON of another shape": sealed(said=["password"]),
+    "without an id": sealed(said={name: SAID[name] for name in ("password", "iat")}),
+    "with an empty id": sealed(said=SAID | {"jti": ""}),
+    "with a time in words": sealed(said=SAID | {"iat": "now"}),
+    "with NUL": sealed(said=SAID | {"password": "a\0b"}),
+    "with half a character": sealed(said=b'{"password": "\\ud800", "iat": 1, "jti": "a"}'),
+    **{f"with another part {n}": without(n, "AAAA") for n in range(1, 5)},
+    **{f"without part {n}": without(n) for n in range(1, 5)},
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS.keys())
+def test_nothing_else_opens_though_it_has_the_form(text: str) -> None:
+    assert SEALED.is_sealed(text)
+    assert SEALED.open(text, NOW) is None
+
+
+def header(text: bytes) -> str:
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+PLAIN = (
+    "correct horse",
+    "",
+    "a.b.c.d.e",
+    "....",
+    "five.dots.are.not.a.jwe",
+    f"{header(b'{}')}.b.c.d.e",
+    f"{header(b'not json')}.b.c.d.e",
+    f"{header(json.dumps({'alg': 'dir'}).encode())}.b.c.d.e",
+    f"{header(json.dumps({'alg': 'dir', 'enc': 'A256GCM'}).encode())}.b.c.d",
+    "ü.ü.ü.ü.ü",
+)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_has_not_the_form_is_taken_for_no_jwe(text: str) -> None:
+    assert not SEALED.is_sealed(text)
+    assert SEALED.open(text, NOW) is None
+
+
+@given(st.text(max_size=300) | st.binary(max_size=200).map(header), st.integers(0, 4))
+def test_whatever_stands_in_any_part_nothing_is_raised(part: str, place: int) -> None:
+    parts = sealed("ECDH-ES+A256KW").split(".") if place % 2 else SEALED_RSA.split(".")
+    parts[place] = part
+    text = ".".join(parts)
+    SEALED.is_sealed(text)
+    opened = SEALED.open(text, NOW)
+    assert opened is None or text == SEALED_RSA
+
+
+SEALED_RSA = sealed()
+
+
+def ring(secret: str = SECRET) -> JoserfcKeyring:
+    issuance = Issuance(issuer="https://service", audience="https://service", lifetime=HOUR)
+    return JoserfcKeyring(JoserfcTokens(secret, issuance), JoserfcSealedPasswords(secret))
+
+
+def published(keyring: JoserfcKeyring, now: datetime) -> list[dict[str, str]]:
+    keys: list[dict[str, str]] = json.loads(keyring.published(now))["keys"]
+    return keys
+
+
+def test_all_keys_are_published_without_their_secret_halves() -> None:
+    keyring = ring()
+    keyring.use([keyring.make_key(purpose, NOW) for purpose in PURPOSES])
+    shown = published(keyring, NOW)
+    assert [(one["use"], one["alg"]) for one in shown] == [
+        ("sig", "EdDSA"),
+        ("enc", "RSA-OAEP-256"),
+        ("enc", "ECDH-ES+A256KW"),
+    ]
+    assert all(one.keys().isdisjoint({"d", "p", "q", "dp", "dq", "qi", "k"}) for one in shown)
+
+
+def test_a_new_key_is_published_when_every_process_has_it_and_the_old_one_opens_for_a_day() -> None:
+    keyring = ring()
+    purpose: Purpose = "RSA-OAEP-256"
+    old, new = keyring.make_key(purpose, NOW - HOUR), keyring.make_key(purpose, NOW + NOTICE)
+    keyring.use([old, new])
+    then = NOW + NOTICE
+    assert [one["kid"] for one in published(keyring, then - timedelta.resolution)] == [old.kid]
+    assert [one["kid"] for one in published(keyring, then)] == [new.kid]
+    end = then + OVERLAP + LEEWAY
+    for text in (sealed(key=public(old)), sealed(key=public(old), kid=old.kid)):
+        assert keyring.passwords.open(text, end - timedelta.resolution) == OPENED
+        assert keyring.passwords.open(text, end) is None
+    assert keyring.passwords.open(sealed(key=public(new)), end) == OPENED
+
+
+def test_another_process_opens_what_was_encrypted_and_one_of_another_secret_refuses_the_keys() -> None:
+    other = JoserfcSealedPasswords(SECRET)
+    other.use(list(KEYS.values()))
+    assert other.open(SEALED_RSA, NOW) == OPENED
+    with pytest.raises(WrongSecretKey):
+        JoserfcSealedPasswords(SECRET + "!").use(list(KEYS.values()))
+
+
+def test_a_password_key_signs_nothing() -> None:
+    keyring = ring()
+    keys = [keyring.make_key(purpose, NOW) for purpose in PURPOSES]
+    keyring.use(keys)
+    assert len(keyring.tokens.public_keys(NOW)) == 1
+    assert len(keyring.passwords.public_keys(NOW)) == 2

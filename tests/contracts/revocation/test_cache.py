@@ -1,0 +1,135 @@
+"""Cache: forgets at any time, but never shows what was dropped."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from itertools import count
+
+import pytest
+from msgspec import Struct
+
+from adapters.memory.cache import MemoryCache
+from adapters.memory.clock import MovableClock
+from adapters.redis.batch import Batch
+from adapters.redis.cache import RedisCache
+from application.ports.cache import Cache
+from tests.redis_server import RedisServer
+
+LONG = timedelta(minutes=30)
+SHORT = timedelta(milliseconds=50)
+
+
+class Kept(Struct):
+    """The tombstones of ``brief`` end after SHORT; ``tick`` lets time pass."""
+
+    cache: Cache
+    brief: Cache
+    tick: Callable[[], Awaitable[None]]
+
+    async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
+        deadline = time.monotonic() + 10
+        while not await condition():
+            assert time.monotonic() < deadline, "it never came to that"
+            await self.tick()
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def kept(request: pytest.FixtureRequest) -> AsyncIterator[Kept]:
+    if request.param == "memory":
+        yield _memory()
+        return
+    batch = Batch(request.getfixturevalue("redis_server").url)
+    yield Kept(RedisCache(batch), RedisCache(batch, tombstone=SHORT), lambda: asyncio.sleep(0.01))
+    await batch.close()
+
+
+def _memory() -> Kept:
+    clock = MovableClock()
+
+    async def tick() -> None:
+        clock.move(timedelta(milliseconds=10))
+
+    return Kept(MemoryCache(clock), MemoryCache(clock, tombstone=SHORT), tick)
+
+
+@pytest.fixture
+def key() -> str:
+    return next(_keys)
+
+
+_keys = (f"case-{number}" for number in count())
+
+
+@pytest.mark.parametrize("value", [b"profile", b"", b"=", b"\x00\xff"])
+async def test_what_was_put_is_found(kept: Kept, key: str, value: bytes) -> None:
+    await kept.cache.put(key, value, LONG)
+    assert await kept.cache.get(key) == value
+
+
+async def test_what_was_never_put_is_not_found(kept: Kept, key: str) -> None:
+    assert await kept.cache.get(key) is None
+
+
+async def test_a_later_value_replaces_an_earlier_one(kept: Kept, key: str) -> None:
+    await kept.cache.put(key, b"old", LONG)
+    await kept.cache.put(key, b"new", LONG)
+    assert await kept.cache.get(key) == b"new"
+
+
+async def test_a_value_ends_with_its_lifetime(kept: Kept, key: str) -> None:
+    await kept.cache.put(key, b"profile", SHORT)
+
+    async def is_gone() -> bool:
+        return await kept.cache.get(key) is None
+
+    await kept.until(is_gone)
+
+
+async def test_what_was_dropped_is_gone_and_cannot_be_put_back_at_once(kept: Kept, key: str) -> None:
+    other = f"{key}-other"
+    for one in (key, other):
+        await kept.cache.put(one, b"old", LONG)
+
+    await kept.cache.drop([key, other])
+    await kept.cache.put(key, b"old", LONG)
+
+    assert await kept.cache.get(key) is None
+    assert await kept.cache.get(other) is None
+
+
+async def test_what_was_never_put_can_be_dropped_before_it_comes(kept: Kept, key: str) -> None:
+    await kept.cache.drop([key])
+    await kept.cache.put(key, b"old", LONG)
+    assert await kept.cache.get(key) is None
+
+
+async def test_others_are_not_dropped(kept: Kept, key: str) -> None:
+    await kept.cache.put(key, b"profile", LONG)
+    await kept.cache.drop([])
+    await kept.cache.drop([f"{key}-other"])
+    assert await kept.cache.get(key) == b"profile"
+
+
+async def test_a_new_value_is_kept_once_the_tombstone_has_gone(kept: Kept, key: str) -> None:
+    await kept.brief.drop([key])
+
+    async def is_kept() -> bool:
+        await kept.brief.put(key, b"new", LONG)
+        return await kept.brief.get(key) == b"new"
+
+    await kept.until(is_kept)
+
+
+async def test_without_redis_nothing_is_known_and_nothing_is_raised(redis_server: RedisServer, key: str) -> None:
+    batch = Batch(redis_server.url)
+    cache = RedisCache(batch)
+    await cache.put(key, b"profile", LONG)
+    redis_server.kill()
+    try:
+        assert await cache.get(key) is None
+        await cache.put(key, b"profile", LONG)
+        await cache.drop([key])
+    finally:
+        await batch.close()
+        redis_server.start()

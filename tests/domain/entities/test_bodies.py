@@ -1,0 +1,74 @@
+"""What may be sent of an entity, by whom, and how what is wrong with it is told."""
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.entities.bodies import (
+    EVERYTHING,
+    Sendable,
+    read_changed_items,
+    read_changes_from,
+    read_ids,
+    read_items,
+    read_new_from,
+    sendable,
+)
+from domain.entities.registry import build_registry
+from domain.errors import FieldError, Forbidden, ValidationError
+from tests.library import LIBRARY
+
+VOLUMES = build_registry(LIBRARY)["volumes"]
+CLERK = sendable(VOLUMES, ["update:volumes"])
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.uuids().map(str),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "title", "code", "x"]), inner),
+    max_leaves=8,
+)
+BODIES = st.dictionaries(st.sampled_from(["items", "ids", "x"]), JSON | st.lists(JSON, max_size=4), max_size=2)
+
+
+def fields(error: pytest.ExceptionInfo[Any]) -> list[str]:
+    return [one.field for one in error.value.fields]
+
+
+@given(BODIES)
+def test_whatever_is_sent_is_read_or_refused(body: dict[str, object]) -> None:
+    for read in (
+        lambda: read_items(body, lambda item: read_new_from(VOLUMES, item, CLERK)),
+        lambda: read_changed_items(body, lambda item: read_changes_from(VOLUMES, item, CLERK)),
+        lambda: read_ids(body),
+    ):
+        with suppress(ValidationError, Forbidden):
+            read()
+
+
+def test_what_holders_of_permissions_may_send() -> None:
+    assert (CLERK.unknown, CLERK.closed) == (frozenset({"code"}), frozenset({"cost"}))
+    assert sendable(VOLUMES, ["read:codes"]) == Sendable(frozenset(), frozenset({"cost"}))
+    assert not sendable(VOLUMES, ["*"])
+    assert sendable(build_registry(LIBRARY)["shelves"], []) is EVERYTHING
+
+
+def test_a_hint_never_names_what_does_not_exist() -> None:
+    with pytest.raises(ValidationError) as error:
+        read_changes_from(VOLUMES, {"codes": "x", "titel": "y", "code": "z"}, CLERK)
+    assert error.value.fields == (
+        FieldError("codes", "is not known; did you mean 'cost'?"),
+        FieldError("titel", "is not known; did you mean 'title'?"),
+        FieldError("code", "is not known"),
+    )
+
+
+def test_what_must_be_sent_and_may_not_is_forbidden() -> None:
+    with pytest.raises(Forbidden):
+        read_new_from(VOLUMES, {}, Sendable(frozenset({"title"})))
+    with pytest.raises(Forbidden):
+        read_new_from(VOLUMES, {}, Sendable(closed=frozenset({"title"})))
+    with pytest.raises(ValidationError) as error:
+        read_new_from(VOLUMES, {"condition": "odd"}, Sendable(frozenset({"title"})))
+    assert fields(error) == ["condition"]

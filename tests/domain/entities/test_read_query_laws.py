@@ -1,0 +1,104 @@
+"""What holds of the query grammar whatever a caller writes."""
+
+import string
+from collections.abc import Callable
+from contextlib import suppress
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.cursors import read_cursor, write_cursor
+from domain.entities.query.parameters import Parameter, export_parameters_of, parameters_of, view_parameters_of
+from domain.entities.query.query import Hidden, Query, View, field_of
+from domain.entities.query.read_query import read_export, read_query, read_view
+from domain.entities.registry import build_registry
+from domain.entities.visibility import hidden_from
+from domain.errors import BadRequest, ValidationError
+from tests.twins.drawing import Parameters, parameters
+from tests.twins.everything import EVERYTHING
+
+Listed = Callable[[EntityModel, Registry, Hidden], list[Parameter]]
+Read = Callable[[EntityModel, Registry, Hidden, Parameters], Query | View]
+
+REGISTRY = build_registry(EVERYTHING)
+HIDDEN = hidden_from(REGISTRY, ())
+MODEL = REGISTRY["things"]
+
+settings = "page pageSize cursor count search sort sortBy sortOrder include fields includeDeleted".split()
+operators = "eq in isNull contains".split()
+words = st.sampled_from(
+    [*MODEL.by_wire, *MODEL.relations, *settings, *operators, "minPrice", "dayBefore", "created", ""]
+)
+anything = st.text(st.characters(), max_size=30)
+names = st.lists(words | anything, min_size=1, max_size=5).map(".".join)
+texts = (
+    anything | names | st.sampled_from(["1", "true", "2026-01-01", "9" * 400, "1e999", '"', '""', "a:desc,b", ",,,"])
+)
+given_by_anybody = st.lists(st.tuples(names, texts), max_size=70)
+
+
+@given(asked=given_by_anybody)
+def test_reading_raises_nothing_but_what_it_says(asked: Parameters) -> None:
+    for read in (read_query, read_export, read_view):
+        with suppress(ValidationError, BadRequest):
+            read(MODEL, REGISTRY, HIDDEN, asked)
+
+
+@given(
+    asked=st.sampled_from([*REGISTRY]).flatmap(
+        lambda model: parameters(REGISTRY, model, ("a", "B,c", 'q"q')).map(lambda p: (model, p))
+    )
+)
+def test_what_is_well_formed_is_taken_in_any_case_of_its_names(asked: tuple[object, Parameters]) -> None:
+    model = next(one for one in REGISTRY if one is asked[0])
+    seen = hidden_from(REGISTRY, {"*"})
+    shouted = [(name.upper(), text) for name, text in asked[1]]
+    assert read_query(model, REGISTRY, seen, shouted) == read_query(model, REGISTRY, seen, asked[1])
+
+
+@given(text=anything | st.text(string.ascii_letters + string.digits + "-_="))
+def test_a_cursor_that_no_page_gave_is_refused(text: str) -> None:
+    sort = read_query(MODEL, REGISTRY, HIDDEN, []).sort
+    with pytest.raises(BadRequest):
+        read_cursor(REGISTRY, MODEL, sort, text)
+
+
+def test_a_cursor_belongs_to_one_order() -> None:
+    by_day = read_query(MODEL, REGISTRY, HIDDEN, [("sort", "day")]).sort
+    by_seen = read_query(MODEL, REGISTRY, HIDDEN, [("sort", "day:desc")]).sort
+    cursor = write_cursor(by_day, [None, UUID(int=1)])
+    assert read_cursor(REGISTRY, MODEL, by_day, cursor) == (None, UUID(int=1))
+    with pytest.raises(BadRequest):
+        read_cursor(REGISTRY, MODEL, by_seen, cursor)
+
+
+@pytest.mark.parametrize(
+    ("listed", "read"),
+    [(parameters_of, read_query), (view_parameters_of, read_view), (export_parameters_of, read_export)],
+)
+def test_every_parameter_that_is_listed_is_known(listed: Listed, read: Read) -> None:
+    for model in REGISTRY:
+        for one in listed(model, REGISTRY, HIDDEN):
+            assert quote(one.name) == one.name
+            assert wrong(read, model, [(one.name, "1")]).isdisjoint({"is not known", "is not taken here"})
+
+
+def wrong(read: Read, model: EntityModel, asked: Parameters) -> set[str]:
+    """The sentences that refuse a query, without what they hint at."""
+    try:
+        read(model, REGISTRY, HIDDEN, asked)
+    except ValidationError as error:
+        return {one.message.partition(";")[0] for one in error.fields}
+    except BadRequest:
+        return set()
+    return set()
+
+
+def test_a_query_speaks_of_fields_that_exist() -> None:
+    query: Query = read_query(MODEL, REGISTRY, HIDDEN, [("whole.unit.label", "a"), ("sort", "unit.label")])
+    paths = [*(one.path for one in query.where), *(key.path for key in query.sort)]
+    assert [field_of(REGISTRY, MODEL, path).wire for path in paths] == ["label", "label", "id"]

@@ -1,0 +1,263 @@
+"""From declarations to models, and the report of what is wrong with them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+import pytest
+from msgspec import Meta, Struct, defstruct
+
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Kind, big, entity, many, money, ref, unique
+from domain.entities.registry import DeclarationError, build_registry
+from domain.errors import FieldError
+
+REGISTRY = build_registry((*ENTITIES, *OWN_ENTITIES))
+
+
+def declared(plural: str, fields: Mapping[str, Any], **options: Any) -> type[Struct]:
+    kind = defstruct(plural.title().replace("-", ""), list(fields.items()), rename="camel", kw_only=True)
+    return entity(plural, **options)(kind)
+
+
+def named(name: str, plural: str) -> type[Struct]:
+    return entity(plural)(defstruct(name, [("text", str)], kw_only=True))
+
+
+def mistakes(*kinds: type[Struct]) -> tuple[str, ...]:
+    with pytest.raises(DeclarationError) as caught:
+        build_registry(kinds)
+    assert all(one in str(caught.value) for one in caught.value.mistakes)
+    return caught.value.mistakes
+
+
+ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
+    "not an entity": ([defstruct("Plain", [("name", str)])], "carries no @entity"),
+    "no path": ([declared("Bad_Path", {"name": str})], "is no path"),
+    "our own path": ([declared("users", {"name": str})], "is a path of the service itself"),
+    "two alike": ([declared("as", {"name": str}), declared("as", {"name": str})], "declared 2 times"),
+    "one name for two": ([named("Note", "as"), named("Note", "bs")], "'Note' would be the schema of 2 things"),
+    "a name that another's page has": (
+        [named("Note", "as"), named("NotePage", "bs")],
+        "'NotePage' would be the schema of 2 things",
+    ),
+    "a type that cannot be stored": ([declared("as", {"name": set[str]})], "cannot be stored"),
+    "two types": ([declared("as", {"name": str | int})], "only one type"),
+    "a decimal without digits": ([declared("as", {"price": Decimal})], "without money"),
+    "a choice of numbers": ([declared("as", {"size": Literal[1, 2]})], "choice of something else than text"),
+    "a server's name": ([declared("as", {"created_at": str})], "'createdat' stands for two things"),
+    "a server's name that it does not show": ([declared("as", {"tenant_id": str})], "name of the service's own"),
+    "a parameter's name": ([declared("as", {"sort_by": str})], "name of a query parameter"),
+    "two of one name": ([declared("as", {"ab": str, "AB": str})], "'ab' stands for two things"),
+    "a relation of a field's name": (
+        [declared("as", {"b": str, "b_id": Annotated[UUID, ref("as")]})],
+        "'b' stands for two things",
+    ),
+    "an unknown target": ([declared("as", {"b_id": Annotated[UUID, ref("bs")]})], "'bs', which is not declared"),
+    "a reference that is no id": ([declared("as", {"b_id": Annotated[str, ref("as")]})], "is no UUID"),
+    "cleared but required": (
+        [declared("as", {"b_id": Annotated[UUID, ref("as", on_delete="clear")]})],
+        "cannot be null",
+    ),
+    "from shared into a tenant": (
+        [declared("as", {"b_id": Annotated[UUID, ref("bs")]}, tenant_owned=False), declared("bs", {"name": str})],
+        "from rows that all share",
+    ),
+    "to-many without a way back": (
+        [declared("as", {"name": str}, has_many={"bs": many("bs", by="a_id")}), declared("bs", {"a_id": UUID})],
+        "refers back",
+    ),
+    "an unknown unique field": ([declared("as", {"name": str}, unique=[unique("code")])], "unique() names 'code'"),
+    "an unknown search field": ([declared("as", {"name": str}, search=["code"])], "search names 'code'"),
+    "search in a number": ([declared("as", {"size": int}, search=["size"])], "search names 'size'"),
+    "an unknown order": ([declared("as", {"name": str}, sort="-code")], "sort names '-code'"),
+}
+
+
+@pytest.mark.parametrize("name", ONE_MISTAKE)
+def test_a_mistake_stops_the_start_with_one_sentence(name: str) -> None:
+    kinds, sentence = ONE_MISTAKE[name]
+    assert any(sentence in one for one in mistakes(*kinds)), mistakes(*kinds)
+
+
+def test_all_mistakes_of_all_entities_are_told_at_once() -> None:
+    told = mistakes(
+        declared("users", {"name": set[str]}),
+        declared("as", {"price": Decimal}),
+        declared("bs", {"c_id": Annotated[UUID, ref("cs")], "sort": str}, search=["x"]),
+    )
+    assert len(told) == 5
+
+
+def test_the_example_catalogue_is_served() -> None:
+    assert [model.plural for model in REGISTRY] == [
+        "categories",
+        "products",
+        "reviews",
+        "currencies",
+        "applications",
+        "audit-events",
+    ]
+    assert REGISTRY.oddities == ()
+
+
+def test_an_answer_names_id_the_declared_fields_and_the_servers_own() -> None:
+    assert [one.wire for one in REGISTRY["products"].fields] == (
+        [
+            "id",
+            "name",
+            "sku",
+            "description",
+            "price",
+            "stock",
+            "status",
+            "categoryId",
+            "releasedAt",
+            "createdAt",
+            "updatedAt",
+            "createdBy",
+            "updatedBy",
+            "isDeleted",
+            "deletedAt",
+            "deletedBy",
+            "version",
+        ]
+    )
+
+
+def test_without_soft_delete_there_are_no_marks_of_it() -> None:
+    assert "is_deleted" not in REGISTRY["currencies"].by_name
+
+
+def test_what_nobody_writes_has_no_audit_fields_of_its_own() -> None:
+    assert "created_at" not in REGISTRY["audit-events"].by_name
+    assert "tenant_id" in REGISTRY["audit-events"].by_name
+
+
+def test_relations_go_both_ways() -> None:
+    category, products = REGISTRY["products"].relations["category"], REGISTRY["categories"].relations["products"]
+    assert (category.target, category.by, category.is_many, category.on_delete) == (
+        "categories",
+        "category_id",
+        False,
+        "restrict",
+    )
+    assert (products.target, products.by, products.is_many) == ("products", "category_id", True)
+    assert [(model.plural, one.name) for model, one in REGISTRY.referring("products")] == [("reviews", "product_id")]
+
+
+def test_permissions_are_four_per_entity() -> None:
+    assert "create:products" in REGISTRY.permissions()
+    assert "delete:audit-events" in REGISTRY.permissions()
+    assert "purge:products" in REGISTRY.permissions()
+    assert "purge:currencies" not in REGISTRY.permissions()
+    assert len(REGISTRY.permissions()) == 4 * len(REGISTRY.models) + 4
+
+
+class Everything(Struct, rename="camel", kw_only=True):
+    text: str
+    whole: int
+    large: Annotated[int, big]
+    price: Annotated[Decimal, money(10, 2)]
+    ratio: float
+    is_open: bool
+    at: datetime
+    row: UUID
+    choice: Literal["a", "b"]
+    rows: list[UUID]
+    words: list[str] | None = None
+
+
+def test_each_type_has_its_kind() -> None:
+    model = build_registry([entity("everything")(Everything)])["everything"]
+    assert [one.kind for one in model.declared] == [
+        Kind.TEXT,
+        Kind.INTEGER,
+        Kind.BIG_INTEGER,
+        Kind.DECIMAL,
+        Kind.FLOAT,
+        Kind.BOOLEAN,
+        Kind.TIMESTAMP,
+        Kind.UUID,
+        Kind.CHOICE,
+        Kind.UUIDS,
+        Kind.TEXTS,
+    ]
+    assert [one.name for one in model.declared if not one.required] == ["words"]
+    assert model.by_name["choice"].choices == ("a", "b")
+
+
+def test_null_can_stand_inside_or_outside_of_annotated() -> None:
+    outside, inside = Annotated[str, Meta(max_length=3)] | None, Annotated[str | None, Meta(max_length=3)]
+    for hint in (outside, inside):
+        one = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
+        assert one.nullable
+        assert msgspec.convert(None, one.type) is None
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert("long", one.type)
+
+
+@pytest.mark.parametrize("name", ["minPrice", "maxPrice", "priceAfter", "priceBefore"])
+def test_a_property_that_wins_over_a_bound_is_an_oddity(name: str) -> None:
+    kind = defstruct("A", [("price", int), ("odd", int)], rename={"odd": name}, kw_only=True)
+    (oddity,) = build_registry([entity("as")(kind)]).oddities
+    assert name in oddity
+    assert "'price'" in oddity
+
+
+def test_a_rule_is_told_in_wire_names() -> None:
+    products = REGISTRY["products"]
+    values = {one.name: None for one in products.declared} | {"status": products.struct.__annotations__["status"].LIVE}
+    assert [error.field for error in products.broken_rules(values, None)] == ["categoryId"]
+
+
+@entity("lamps", check_reads=["watts"])
+class Lamp(Struct, kw_only=True):
+    watts: int
+    socket: str = "E27"
+
+    def check(self, before: "Lamp | None") -> Iterator[FieldError]:
+        if self.watts > 60 and (before is None or before.watts <= 60):
+            yield FieldError("watts", "is too much")
+        if self.watts == 13:
+            yield FieldError("socket", f"is unlucky: {self.socket}")
+
+
+def test_a_rule_is_asked_of_changes_of_what_it_looks_at() -> None:
+    lamps = build_registry([Lamp])["lamps"]
+    assert lamps.rules_look_at(["socket", "watts"])
+    assert not lamps.rules_look_at(["socket"])
+    assert [one.message for one in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
+    assert lamps.broken_rules({"watts": 62, "socket": "E14"}, {"watts": 61, "socket": "E14"}) == []
+    assert REGISTRY["products"].rules_look_at(["status"])
+    assert not REGISTRY["products"].rules_look_at(["price"])
+    assert not REGISTRY["reviews"].rules_look_at(["rating"])
+
+
+def test_a_rule_cannot_look_further_than_it_says() -> None:
+    lamps = build_registry([Lamp])["lamps"]
+    with pytest.raises(LookupError, match="'socket'"):
+        lamps.broken_rules({"watts": 13, "socket": "E14"}, None)
+
+
+def test_what_a_rule_says_that_it_looks_at_is_there() -> None:
+    kind = defstruct("Plain", [("name", str)], kw_only=True)
+    assert mistakes(entity("plain", check_reads=["colour"])(kind)) == (
+        "Plain: check_reads names 'colour', which it does not declare",
+        "Plain: check_reads says what check looks at, but there is no check",
+    )
+
+
+def test_a_rule_on_other_rows_is_written_as_one() -> None:
+    @entity("plain")
+    class Plain(Struct):
+        name: str
+
+        async def check_stored(self, before: object, rows: object) -> list[object]:
+            return []
+
+    assert mistakes(Plain) == ("Plain: check_stored is no `async def` that yields its errors",)

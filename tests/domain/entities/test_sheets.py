@@ -1,0 +1,115 @@
+"""Cells and columns: what an export writes, an import reads back, and what it says of the rest."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.entities.bodies import Sendable
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.csv_rows import BrokenCsv, read_rows, written
+from domain.entities.registry import build_registry
+from domain.entities.sheets import escaped, read_header, read_options, unescaped
+from domain.errors import Forbidden, ValidationError
+
+REGISTRY = build_registry([*ENTITIES, *OWN_ENTITIES])
+PRODUCT = REGISTRY["products"]
+SIGNS = st.text(alphabet="'=+-@\t\r\n a,\"é")
+
+
+@given(SIGNS)
+def test_an_escaped_text_comes_back(text: str) -> None:
+    assert unescaped(escaped(text)) == text
+
+
+@given(SIGNS)
+def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
+    assert escaped(text)[:1] not in set("=+-@\t\r\n")
+
+
+@pytest.mark.parametrize("text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill"])
+def test_text_that_nobody_runs_stays_as_it_is(text: str) -> None:
+    assert escaped(text) == text == unescaped(text)
+
+
+@given(st.lists(st.lists(st.none() | SIGNS, min_size=2, max_size=4), max_size=4))
+def test_rows_come_back_with_null_and_empty_text_apart(rows: list[list[str | None]]) -> None:
+    text = "".join(map(written, rows))
+    assert list(read_rows(io.StringIO(text, newline=""))) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "said"),
+    [
+        ('a,b\n"c"d,e\n', 2, "behind a quoted cell"),
+        ('a,b\n1,2\n"c,d\n', 3, "never ends"),
+    ],
+)
+def test_what_breaks_the_format_is_told_with_its_row(text: str, row: int, said: str) -> None:
+    with pytest.raises(BrokenCsv, match=said) as broken:
+        list(read_rows(io.StringIO(text, newline="")))
+    assert broken.value.row == row
+
+
+def test_a_quote_that_never_ends_does_not_swallow_the_file() -> None:
+    lines = iter(['a,"b\n', *["x" * 1_000_000 + "\n"] * 100])
+    with pytest.raises(BrokenCsv, match="longer"):
+        list(read_rows(lines))
+    assert sum(1 for _ in lines) > 90
+
+
+def test_columns_are_known_in_any_case_and_by_other_names() -> None:
+    fields = read_header(PRODUCT, ["NAME", " sku ", "Artikel-Preis"], {"artikel-preis": "price"})
+    assert [one and one.name for one in fields] == ["name", "sku", "price"]
+
+
+def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
+    fields = read_header(PRODUCT, ["id", "createdAt", "tenantId", "version", "category.name", "sku"], {})
+    assert [one and one.name for one in fields] == [None, None, None, None, None, "sku"]
+
+
+@pytest.mark.parametrize(
+    ("names", "renames", "field", "said"),
+    [
+        (["sku", "prise"], {}, "prise", "did you mean 'price'"),
+        (["sku", "SKU"], {}, "SKU", "another column"),
+        (["sku", ""], {}, "column 2", "no name"),
+        (["sku"], {"Preis": "price"}, "options.columns.preis", "no column of the file"),
+        (["sku", "x"], {"x": "prise"}, "x", "renamed to 'prise'"),
+        (["id"], {}, "file", "no column that is taken"),
+        (["a"] * 10_000, {}, "file", "10000 columns"),
+    ],
+)
+def test_a_wrong_header_says_what_is_wrong(
+    names: list[str | None], renames: dict[str, str], field: str, said: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        read_header(PRODUCT, names, renames)
+    assert [one for one in refused.value.fields if one.field == field and said in one.message]
+
+
+def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
+    with pytest.raises(ValidationError):
+        read_header(PRODUCT, ["sku", "price"], {}, Sendable(unknown=frozenset({"price"})))
+    with pytest.raises(Forbidden):
+        read_header(PRODUCT, ["sku", "price"], {}, Sendable(closed=frozenset({"price"})))
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"mod": "upsert"}, "options.mod"),
+        ({"mode": "replace"}, "options.mode"),
+        ({"key": "sku"}, "options.key"),
+        ({"mode": "upsert", "key": "name"}, "options.key"),
+        ({"delimiter": ",,"}, "options.delimiter"),
+        ({"dryRun": "yes"}, "options.dryRun"),
+        ({"columns": ["a"]}, "options.columns"),
+    ],
+)
+def test_wrong_options_are_named(body: dict[str, object], field: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        read_options(PRODUCT, body)
+    assert [one.field for one in refused.value.fields] == [field]

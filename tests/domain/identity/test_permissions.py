@@ -1,0 +1,108 @@
+"""Permission names, their wildcards, and the laws of holding them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.identity.permissions import allows, covers, is_permission, may_grant, smallest
+
+SIDES = st.sampled_from(["*", "read", "create", "users", "products"])
+NAMES = st.one_of(st.just("*"), st.builds("{}:{}".format, SIDES, SIDES))
+HELD = st.lists(NAMES, max_size=6)
+
+
+@pytest.mark.parametrize("name", ["*", "*:*", "read:users", "*:users", "read:*", "a-b_c:d-0", "x" * 63 + ":y"])
+def test_names_that_parse(name: str) -> None:
+    assert is_permission(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ":",
+        "read",
+        "read:",
+        ":users",
+        "Read:users",
+        "read:users:all",
+        "read: users",
+        "read:users\n",
+        "**",
+        "re*:users",
+        "-a:b",
+        "x" * 64 + ":y",
+        "read:usérs",
+        " *",
+    ],
+)
+def test_names_that_do_not(name: str) -> None:
+    assert not is_permission(name)
+
+
+@pytest.mark.parametrize(
+    ("held", "needed", "expected"),
+    [
+        ("*", "read:users", True),
+        ("*:*", "read:users", True),
+        ("*:*", "*", True),
+        ("*", "*:*", True),
+        ("read:*", "read:users", True),
+        ("*:users", "read:users", True),
+        ("read:users", "read:users", True),
+        ("read:users", "read:roles", False),
+        ("read:users", "create:users", False),
+        ("read:*", "create:users", False),
+        ("read:users", "read:*", False),
+        ("read:*", "*", False),
+        ("*:users", "*:*", False),
+    ],
+)
+def test_what_covers_what(held: str, needed: str, expected: bool) -> None:
+    assert covers(held, needed) is expected
+
+
+def test_nothing_held_allows_nothing() -> None:
+    assert not allows((), "read:users")
+
+
+def test_nobody_grants_what_they_do_not_hold() -> None:
+    assert may_grant(["read:*"], ["read:users", "read:*"])
+    assert not may_grant(["read:*"], ["read:users", "create:users"])
+    assert not may_grant(["*:users", "read:*"], ["*"])
+    assert may_grant([], [])
+
+
+def test_the_smallest_set_drops_what_a_wildcard_swallows() -> None:
+    assert smallest(["read:users", "read:*", "create:users", "read:roles"]) == ("create:users", "read:*")
+    assert smallest(["*:*", "read:users"]) == ("*",)
+    assert smallest([]) == ()
+
+
+@given(HELD, NAMES, NAMES)
+def test_allows_grows_with_what_is_held(held: list[str], more: str, needed: str) -> None:
+    assert not allows(held, needed) or allows([*held, more], needed)
+
+
+@given(HELD, NAMES)
+def test_the_smallest_set_says_the_same(held: list[str], needed: str) -> None:
+    assert allows(smallest(held), needed) == allows(held, needed)
+
+
+@given(HELD)
+def test_nothing_can_be_left_out_of_the_smallest_set(held: list[str]) -> None:
+    least = smallest(held)
+    for one in least:
+        assert not allows([other for other in least if other != one], one)
+
+
+@given(NAMES, NAMES, NAMES)
+def test_covering_is_transitive(one: str, two: str, three: str) -> None:
+    assert not (covers(one, two) and covers(two, three)) or covers(one, three)
+
+
+@given(HELD, HELD)
+def test_a_grant_never_reaches_further_than_its_giver(held: list[str], given_: list[str]) -> None:
+    if may_grant(held, given_):
+        for needed in ("*", "read:users", "create:products", "read:*", "*:users"):
+            assert not allows(given_, needed) or allows(held, needed)

@@ -1,0 +1,64 @@
+"""What showing a refresh token comes to, and when a session ends."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from domain.identity.sessions import Lifetimes, Session, Showing, expires_at, is_expired, shown
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
+LIFETIMES = Lifetimes(
+    access=timedelta(minutes=60),
+    global_access=timedelta(minutes=2),
+    unused=7 * DAY,
+    session=30 * DAY,
+    selection=timedelta(minutes=10),
+    grace=30 * SECOND,
+)
+SESSION = Session(
+    id=UUID(int=1), user_id=UUID(int=2), tenant_id=UUID(int=3), counter=5, created_at=NOW - DAY, rotated_at=NOW
+)
+
+
+@pytest.mark.parametrize(
+    ("counter", "after", "expected"),
+    [
+        (5, 0 * SECOND, Showing.FRESH),
+        (5, 7 * DAY - SECOND, Showing.FRESH),
+        (5, 7 * DAY, Showing.EXPIRED),
+        (4, 0 * SECOND, Showing.REPLAYED),
+        (4, 29 * SECOND, Showing.REPLAYED),
+        (4, 30 * SECOND, Showing.STOLEN),
+        (3, 0 * SECOND, Showing.STOLEN),
+        (0, 0 * SECOND, Showing.STOLEN),
+        (6, 0 * SECOND, Showing.DEAD),
+        (4, 7 * DAY, Showing.EXPIRED),
+    ],
+)
+def test_a_shown_token(counter: int, after: timedelta, expected: Showing) -> None:
+    assert shown(SESSION, counter, NOW + after, LIFETIMES) is expected
+
+
+@pytest.mark.parametrize("counter", [3, 4, 5, 6])
+def test_an_ended_session_is_dead_whatever_is_shown(counter: int) -> None:
+    assert shown(replace(SESSION, ended_at=NOW), counter, NOW, LIFETIMES) is Showing.DEAD
+
+
+def test_without_a_grace_a_spent_token_is_always_stolen() -> None:
+    assert shown(SESSION, 4, NOW, replace(LIFETIMES, grace=0 * SECOND)) is Showing.STOLEN
+
+
+def test_a_session_in_use_ends_with_its_age() -> None:
+    used = replace(SESSION, created_at=NOW - 29 * DAY)
+    assert expires_at(used, LIFETIMES) == NOW + DAY
+    assert not is_expired(used, NOW + DAY - SECOND, LIFETIMES)
+    assert is_expired(used, NOW + DAY, LIFETIMES)
+
+
+def test_a_session_without_a_tenant_is_refreshed_for_minutes_only() -> None:
+    waiting = replace(SESSION, tenant_id=None, created_at=NOW)
+    assert expires_at(waiting, LIFETIMES) == NOW + timedelta(minutes=10)
+    assert shown(waiting, 5, NOW + timedelta(minutes=10), LIFETIMES) is Showing.EXPIRED

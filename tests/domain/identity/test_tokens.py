@@ -1,0 +1,171 @@
+"""The specification's state table of logins, and what a token says."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from domain.errors import Forbidden
+from domain.identity.permissions import EVERYTHING
+from domain.identity.sessions import Lifetimes, Session
+from domain.identity.token_versions import grants_subject, role_subject, session_subject, tenant_subject, user_subject
+from domain.identity.tokens import SELECTOR_SCOPE, Issue, caller_of, choose_tenant, claims_for, membership_in
+from domain.identity.users import SUPER_ADMIN, Membership, Role, Standing, User
+from domain.scope import OneTenant
+
+NOW = datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+SECONDS = int(NOW.timestamp())
+
+
+def tenant(number: int, is_active: bool = True, roles: tuple[Role, ...] = ()) -> Membership:
+    return Membership(
+        tenant_id=UUID(int=number),
+        tenant_name=f"Tenant {number}",
+        tenant_is_active=is_active,
+        is_default=False,
+        joined_at=NOW,
+        roles=roles,
+    )
+
+
+ONE, TWO, CLOSED = tenant(1), tenant(2), tenant(3, is_active=False)
+
+
+@pytest.mark.parametrize(
+    ("memberships", "preferred", "chosen", "smart", "asks"),
+    [
+        ([], None, None, False, False),
+        ([ONE], None, ONE, True, False),
+        ([ONE, TWO], None, None, False, True),
+        ([ONE, CLOSED], None, ONE, True, False),
+        ([CLOSED], None, None, False, False),
+        ([ONE, TWO, CLOSED], None, None, False, True),
+        ([ONE], 1, ONE, False, False),
+        ([ONE, TWO], 2, TWO, False, False),
+    ],
+)
+def test_the_state_table(
+    memberships: list[Membership], preferred: int | None, chosen: Membership | None, smart: bool, asks: bool
+) -> None:
+    choice = choose_tenant(memberships, None if preferred is None else UUID(int=preferred))
+    assert (choice.membership, choice.smart_auto_switched, choice.requires_tenant_selection) == (chosen, smart, asks)
+
+
+@pytest.mark.parametrize("memberships", [[], [TWO], [CLOSED, ONE]])
+def test_a_preferred_tenant_one_is_not_active_in_is_forbidden(memberships: list[Membership]) -> None:
+    with pytest.raises(Forbidden):
+        choose_tenant(memberships, UUID(int=3))
+
+
+def test_foreign_closed_and_unknown_tenants_are_refused_alike() -> None:
+    sentences = set()
+    for number in (2, 3, 4):
+        with pytest.raises(Forbidden) as caught:
+            membership_in([ONE, CLOSED], UUID(int=number))
+        sentences.add(caught.value.message)
+    assert len(sentences) == 1
+
+
+READER = Role(id=UUID(int=11), tenant_id=UUID(int=1), name="Reader", permissions=("read:*", "read:products"))
+WRITER = Role(id=UUID(int=12), tenant_id=None, name="Writer", permissions=("create:products",))
+SUPER = Role(id=UUID(int=13), tenant_id=None, name=SUPER_ADMIN, permissions=(EVERYTHING,))
+USER = User(
+    id=UUID(int=7),
+    email="Ada@example.com",
+    email_key="ada@example.com",
+    full_name="Ada",
+    created_at=NOW,
+    updated_at=NOW,
+)
+MEMBER = tenant(1, roles=(READER, WRITER))
+STANDING = Standing(
+    user=USER,
+    memberships=(MEMBER,),
+    roles=(WRITER,),
+    counts={user_subject(USER.id): 4, grants_subject(USER.id): 2, tenant_subject(UUID(int=1)): 1},
+)
+SESSION = Session(
+    id=UUID(int=8), user_id=USER.id, tenant_id=UUID(int=1), counter=0, created_at=NOW, rotated_at=NOW, app_id="shop"
+)
+ISSUE = Issue(
+    issuer="https://service",
+    audience="api",
+    jti=UUID(int=9),
+    lifetimes=Lifetimes(
+        access=60 * MINUTE,
+        global_access=2 * MINUTE,
+        unused=MINUTE,
+        session=MINUTE,
+        selection=MINUTE,
+        grace=MINUTE,
+    ),
+)
+
+
+def test_a_tenant_token_says_what_its_bearer_may_there() -> None:
+    claims = claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE)
+    assert (claims.token_type, claims.tenant_id, claims.scope) == ("Tenant", UUID(int=1), UNSET)
+    assert (claims.iat, claims.nbf, claims.exp) == (SECONDS, SECONDS, SECONDS + 3600)
+    assert (claims.sub, claims.sid, claims.jti, claims.app_id) == (USER.id, SESSION.id, UUID(int=9), "shop")
+    assert (claims.name, claims.email) == ("Ada", "Ada@example.com")
+    assert claims.permissions == ("create:products", "read:*")
+    assert claims.roles == ("Reader", "Writer")
+    assert not claims.super_admin
+
+
+def test_a_tenant_token_names_the_counts_it_was_issued_under() -> None:
+    claims = claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE)
+    assert claims.rev == 4
+    assert claims.ver == {
+        grants_subject(USER.id): 2,
+        tenant_subject(UUID(int=1)): 1,
+        role_subject(READER.id): 0,
+        role_subject(WRITER.id): 0,
+    }
+
+
+def test_a_global_token_only_selects_a_tenant() -> None:
+    standing = replace(STANDING, roles=(SUPER,))
+    claims = claims_for(standing, None, replace(SESSION, app_id=None), NOW, ISSUE)
+    assert (claims.token_type, claims.tenant_id, claims.scope) == ("Global", UNSET, SELECTOR_SCOPE)
+    assert (claims.permissions, claims.roles, claims.super_admin) == ((), (), False)
+    assert claims.exp == SECONDS + 120
+    assert claims.app_id is UNSET
+
+
+def test_a_super_admin_is_one_in_every_tenant() -> None:
+    claims = claims_for(replace(STANDING, roles=(SUPER,)), MEMBER, SESSION, NOW, ISSUE)
+    assert claims.super_admin
+    assert claims.permissions == (EVERYTHING,)
+
+
+def test_a_tenants_own_role_of_that_name_makes_no_super_admin() -> None:
+    own = replace(SUPER, tenant_id=UUID(int=1))
+    assert not claims_for(replace(STANDING, roles=(own,)), MEMBER, SESSION, NOW, ISSUE).super_admin
+    in_membership = replace(MEMBER, roles=(SUPER,))
+    assert not claims_for(STANDING, in_membership, SESSION, NOW, ISSUE).super_admin
+
+
+def test_a_caller_is_who_the_token_says() -> None:
+    caller = caller_of(claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE))
+    assert (caller.user_id, caller.session_id, caller.app_id) == (USER.id, SESSION.id, "shop")
+    assert caller.tenant == OneTenant(UUID(int=1))
+    assert not caller.is_global
+    assert caller.may("read:users")
+    assert not caller.may("delete:users")
+    with pytest.raises(Forbidden):
+        caller.ensure_may("delete:users")
+    assert caller.issued[user_subject(USER.id)] == 4
+    assert caller.issued[session_subject(SESSION.id)] == 0
+    assert caller.issued.keys() >= {grants_subject(USER.id), tenant_subject(UUID(int=1)), role_subject(READER.id)}
+
+
+def test_a_global_caller_has_no_tenant() -> None:
+    caller = caller_of(claims_for(STANDING, None, SESSION, NOW, ISSUE))
+    assert caller.is_global
+    assert not caller.may("read:users")
+    with pytest.raises(Forbidden):
+        _ = caller.tenant

@@ -1,0 +1,157 @@
+"""Addresses, passwords, and who may sign in."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from domain.errors import AccountDisabled, EmailNotConfirmed
+from domain.identity.users import (
+    User,
+    days_until_expiration,
+    email_key,
+    ensure_may_sign_in,
+    must_change_password,
+    normal_password,
+    password_errors,
+)
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+USER = User(
+    id=UUID(int=1),
+    email="ada@example.com",
+    email_key="ada@example.com",
+    full_name="Ada Lovelace",
+    email_confirmed=True,
+    password_set_at=NOW,
+    created_at=NOW,
+    updated_at=NOW,
+)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ada@example.com", "ADA@Example.COM"),
+        ("ada@example.com", "  ada@example.com\t"),
+        ("andré@example.com", "andre\u0301@example.com"),
+        ("ada@bücher.example", "ada@xn--bcher-kva.example"),
+        ("ada@BÜCHER.example", "ada@bücher.example"),
+        ("straße@example.com", "STRASSE@example.com"),
+    ],
+)
+def test_addresses_that_are_the_same(one: str, other: str) -> None:
+    assert email_key(one) == email_key(other) is not None
+
+
+def test_addresses_that_differ() -> None:
+    keys = {email_key(text) for text in ("ada@example.com", "ada+x@example.com", "a.da@example.com", "ada@example.org")}
+    assert len(keys) == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "@",
+        "ada",
+        "ada@",
+        "@example.com",
+        "ada lovelace@example.com",
+        "ada@exam ple.com",
+        "ada@example.com\x00",
+        "a\nb@example.com",
+        "ada@.example.com",
+        "ada@example..com",
+        "x" * 250 + "@example.com",
+        "a\u200bda@example.com",
+        "ada@example.com,eve@example.org",
+        "ada,eve@example.org",
+        "<ada@example.com",
+        '"ada"@example.com',
+        "ada;eve@example.com",
+    ],
+)
+def test_what_is_no_address(text: str) -> None:
+    assert email_key(text) is None
+
+
+@given(st.text(max_size=40))
+def test_a_key_is_its_own_key(text: str) -> None:
+    for address in (text, f"{text}@example.com", f"ada@{text}"):
+        key = email_key(address)
+        assert key is None or email_key(key) == key
+
+
+def sentences(password: str) -> list[str]:
+    errors = password_errors(password, email="ada@example.com", full_name="Ada Lovelace", field="newPassword")
+    assert all(error.field == "newPassword" for error in errors)
+    return [error.message for error in errors]
+
+
+@pytest.mark.parametrize("password", ["correct horse", "        x", "x1y2z3w4", "пароль-мой", "🐎" * 8, "ab" * 64])
+def test_passwords_that_are_taken(password: str) -> None:
+    assert sentences(password) == []
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("", "8 to 128"),
+        ("1234567", "8 to 128"),
+        ("x" * 129, "8 to 128"),
+        ("ﬀ" * 65, "8 to 128"),
+        ("password", "common"),
+        ("PassWord1", "common"),
+        ("１２３４５６７８", "common"),
+        ("ada@example.com", "made of"),
+        ("ADA@EXAMPLE.COM", "made of"),
+        ("Ada Lovelace", "made of"),
+        ("lovelace", "made of"),
+        ("Lovelace123!", "made of"),
+        ("adalovelace1", "made of"),
+    ],
+)
+def test_passwords_that_are_refused(password: str, reason: str) -> None:
+    (sentence,) = sentences(password)
+    assert reason in sentence
+
+
+def test_the_same_characters_typed_elsewhere_are_the_same_password() -> None:
+    assert normal_password("pa\u0308sswort") == normal_password("pässwort")
+    assert normal_password("Ａ") == "A"
+
+
+def test_who_may_sign_in() -> None:
+    ensure_may_sign_in(USER, confirmation_required=True)
+    ensure_may_sign_in(replace(USER, email_confirmed=False), confirmation_required=False)
+    with pytest.raises(EmailNotConfirmed):
+        ensure_may_sign_in(replace(USER, email_confirmed=False), confirmation_required=True)
+    with pytest.raises(AccountDisabled):
+        ensure_may_sign_in(replace(USER, is_active=False, email_confirmed=False), confirmation_required=True)
+
+
+@pytest.mark.parametrize(
+    ("max_age", "age", "left"), [(0, 999, None), (90, 0, 90), (90, 89, 1), (90, 90, 0), (90, 500, 0)]
+)
+def test_a_password_ages_by_whole_days(max_age: int, age: int, left: int | None) -> None:
+    now = NOW + timedelta(days=age)
+    assert days_until_expiration(USER, max_age, now) == left
+    assert must_change_password(USER, max_age, now) is (left == 0)
+
+
+def test_on_its_last_day_a_password_may_still_be_used() -> None:
+    now = NOW + timedelta(days=89, hours=12)
+    assert not must_change_password(USER, 90, now)
+    assert must_change_password(USER, 90, NOW + timedelta(days=90))
+
+
+def test_an_administrators_password_must_be_changed() -> None:
+    assert must_change_password(replace(USER, must_change_password=True), 0, NOW)
+
+
+def test_who_has_no_password_has_none_to_age() -> None:
+    assert days_until_expiration(replace(USER, password_set_at=None), 90, NOW) is None

@@ -1,0 +1,41 @@
+"""Work in a process of its own: what comes back from it, and that nothing else does."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.entrypoints.processes import environment
+
+TRIED = """
+import os, sys
+from entrypoints.server.run_in_child import aside
+from entrypoints.cli.errors import Refusal
+
+def refuse():
+    raise Refusal("not now", 5)
+
+def take_memory():
+    import decimal
+    return "decimal" in sys.modules
+
+kept = aside(take_memory)
+print(kept, "decimal" in sys.modules)
+for work in (refuse, lambda: os._exit(9), lambda: 1 // 0):
+    try:
+        aside(work)
+    except Refusal as refusal:
+        print(refusal.exit_code, refusal)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
+def test_what_it_answers_and_refuses_comes_back_and_its_memory_does_not() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", TRIED], env=environment({}), capture_output=True, text=True, timeout=30, check=True
+    )
+    answered, refused, died, raised = ended.stdout.splitlines()
+    assert answered == "True False"
+    assert refused == "5 not now"
+    assert died == raised == "1 The start was broken off: the lines above say why."
+    assert "ZeroDivisionError" in ended.stderr

@@ -1,0 +1,92 @@
+"""The whole application in this process, over the memory world: what a client sees, without a socket."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from msgspec import Struct
+
+from adapters.http.app import HttpSettings, build_app
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.registry import build_registry
+from entrypoints.composition import World, memory_world
+from entrypoints.settings.settings import Settings, read_settings
+from entrypoints.use_cases import Services, assemble
+from tests.keys import ensure_keys
+
+ADMIN = "admin@example.com"
+PASSWORD = "correct horse battery"
+SETTINGS = {"TENANTRY_SECRET_KEY": "a secret key for tests, long enough"}
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Place:
+    """One running application, and ways to act in it that tests share."""
+
+    client: httpx.AsyncClient
+    services: Services
+    world: World
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    async def call(
+        self, method: str, path: str, *, as_whom: str | None = None, json: object = None, **more: Any
+    ) -> httpx.Response:
+        headers = dict(more.pop("headers", {}))
+        if as_whom is not None:
+            headers["Authorization"] = f"Bearer {self.tokens[as_whom]}"
+        if json is not None:
+            more["json"] = json
+        return await self.client.request(method, path, headers=headers, **more)
+
+    async def login(self, name: str, email: str, tenant_id: str | None = None) -> Json:
+        body: Json = {"email": email, "password": PASSWORD, "isPasswordEncrypted": False}
+        if tenant_id is not None:
+            body["preferredTenantId"] = tenant_id
+        answer = await self.call("POST", "/api/auth/login", json=body)
+        assert answer.status_code == 200, answer.text
+        data: Json = answer.json()["data"]
+        self.tokens[name] = data["token"]
+        return data
+
+    async def make_tenant(self, identifier: str) -> str:
+        body = {"name": identifier.title(), "identifier": identifier}
+        answer = await self.call("POST", "/api/tenants", as_whom="root", json=body)
+        assert answer.status_code == 201, answer.text
+        tenant_id: str = answer.json()["data"]["id"]
+        root = await self.call("POST", "/api/auth/switch-tenant", as_whom="root", json={"tenantId": tenant_id})
+        assert root.status_code == 200, root.text
+        self.tokens[f"root in {identifier}"] = root.json()["data"]["token"]
+        return tenant_id
+
+    async def make_role(self, identifier: str, name: str, permissions: list[str]) -> None:
+        body = {"name": name, "permissions": permissions}
+        answer = await self.call("POST", "/api/roles", as_whom=f"root in {identifier}", json=body)
+        assert answer.status_code == 201, answer.text
+
+    async def make_user(self, identifier: str, email: str, roles: list[str]) -> str:
+        body = {"email": email, "password": PASSWORD, "fullName": "Somebody Else", "roles": roles}
+        answer = await self.call("POST", "/api/users", as_whom=f"root in {identifier}", json=body)
+        assert answer.status_code == 201, answer.text
+        user_id: str = answer.json()["data"]["id"]
+        return user_id
+
+
+async def open_place(
+    environment: Mapping[str, str] | None = None, entities: Sequence[type[Struct]] = ENTITIES, **settings: Any
+) -> Place:
+    read: Settings = read_settings({**SETTINGS, **(environment or {})})
+    registry = build_registry([*OWN_ENTITIES, *entities])
+    world = memory_world(read, registry)
+    services = assemble(world, read)
+    await ensure_keys(services)
+    await services.first_start.prepare(ADMIN, PASSWORD)
+    return Place(client_of(services, HttpSettings(**settings)), services, world)
+
+
+def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
+    app: Any = build_app(services, settings)  # Litestar and httpx spell the same callable differently
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost")

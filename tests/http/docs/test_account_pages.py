@@ -1,0 +1,185 @@
+"""The pages that links in mails lead to, in a real browser that can reach nothing but the application itself."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, async_playwright, expect
+
+from adapters.http.docs.page import About
+from adapters.memory.mail import MemoryMailer
+from tests.http.app import Json, Place, open_place
+from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
+from tests.mails import link_in, said_by
+
+ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}
+NEW = "a second password"
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the pages are not driven")
+
+
+@dataclass
+class Reader:
+    """Somebody who opens links from their mails."""
+
+    page: Page
+    place: Place
+    visit: Visit
+
+    async def link(self) -> str:
+        mailer = self.place.world.mailer
+        assert isinstance(mailer, MemoryMailer)
+        await self.place.services.relay.deliver()
+        return link_in(mailer.sent[-1]).replace("http://127.0.0.1:8000", HOME)
+
+    async def open(self, link: str) -> None:
+        await self.page.goto("about:blank")
+        await self.page.goto(link)
+
+    async def post(self, name: str, body: Json) -> int:
+        return (await self.place.call("POST", f"/api/auth/{name}", json=body)).status_code
+
+    async def login(self, password: str) -> int:
+        return await self.post("login", {"email": ADA["email"], "password": password, "isPasswordEncrypted": False})
+
+    async def told(self, text: str) -> None:
+        await expect(self.page.get_by_role("status")).to_contain_text(text)
+        await expect(self.page.get_by_role("status")).to_be_focused()
+
+
+@pytest_asyncio.fixture
+async def reader(place: Place, tmp_path: Path) -> AsyncIterator[Reader]:
+    """Who has registered, and not confirmed yet."""
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
+        )
+        page = context.pages[0]
+        visit = Visit(page, place)
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.on("console", lambda said: visit.complaints.append(said.text) if "Security" in said.text else None)
+        await context.route("**/*", visit.answer)
+        made = Reader(page, place, visit)
+        assert await made.post("register", ADA) == 201
+        yield made
+        assert (visit.strangers, visit.complaints) == ([], [])
+        await context.close()
+
+
+@in_browser
+async def test_an_address_is_confirmed_by_a_click_and_not_by_opening(reader: Reader) -> None:
+    link = await reader.link()
+    await reader.open(link)
+    await expect(reader.page.get_by_text(ADA["email"])).to_be_visible()
+    assert reader.page.url == f"{HOME}/account/confirm"
+    assert await reader.login(ADA["password"]) == 401
+    await reader.page.keyboard.press("Tab")
+    await reader.page.keyboard.press("Enter")
+    await reader.told("Your address is confirmed")
+    assert await reader.login(ADA["password"]) == 200
+    await reader.open(link)
+    await reader.page.get_by_role("button", name="Confirm").click()
+    await reader.told("wrong, was used, or has expired")
+
+
+@in_browser
+async def test_a_password_is_set(reader: Reader) -> None:
+    assert await reader.post("request-password-reset", {"email": ADA["email"]}) == 200
+    await reader.open(await reader.link())
+    page = reader.page
+    await expect(page.get_by_label("E-mail address").first).to_have_value(ADA["email"])
+    submit = page.get_by_role("button", name="Set the password")
+    await page.get_by_label("New password").fill(NEW)
+    await page.get_by_label("The same again").fill("another one")
+    await submit.click()
+    await reader.told("not the same")
+    for label in ("New password", "The same again"):
+        await page.get_by_label(label).fill("password123")
+    await submit.click()
+    await reader.told("The password is among the most common passwords")
+    for label in ("New password", "The same again"):
+        await page.get_by_label(label).fill(NEW)
+    await submit.click()
+    await reader.told("Your password is set")
+    assert await reader.login(NEW) == 200
+    await expect(submit).to_be_hidden()
+
+
+@in_browser
+async def test_without_a_link_or_with_a_dead_one_a_new_mail_is_asked_for(reader: Reader) -> None:
+    page = reader.page
+    await reader.open(f"{HOME}/account/reset")
+    await expect(page.get_by_label("New password")).to_be_hidden()
+    await page.get_by_label("E-mail address").last.fill(ADA["email"])
+    await page.get_by_role("button", name="Send me a new mail").click()
+    await reader.told("a mail is on its way")
+    dead = await reader.link()
+    assert await reader.post("request-password-reset", {"email": ADA["email"]}) == 200
+    assert await reader.link() != dead
+    await reader.open(dead)
+    for label in ("New password", "The same again"):
+        await page.get_by_label(label).fill(NEW)
+    await page.get_by_role("button", name="Set the password").click()
+    await reader.told("wrong, was used, or has expired")
+    await expect(page.get_by_label("E-mail address").last).to_have_value(ADA["email"])
+    await expect(page.get_by_role("button", name="Send me a new mail")).to_be_visible()
+
+
+@in_browser
+async def test_a_link_in_the_address_bar_of_an_open_page_is_read_too(reader: Reader) -> None:
+    await reader.open(f"{HOME}/account/confirm")
+    said = said_by(await reader.link())
+    await reader.page.evaluate("said => { location.hash = new URLSearchParams(said) }", said)
+    await reader.page.get_by_role("button", name="Confirm").click()
+    await reader.told("Your address is confirmed")
+
+
+@in_browser
+async def test_a_link_cannot_bring_markup_along(reader: Reader) -> None:
+    await reader.open(f"{HOME}/account/confirm#email=<img src=x onerror=alert(1)>&token=x")
+    await expect(reader.page.get_by_text("<img src=x onerror=alert(1)>")).to_be_visible()
+    assert await reader.page.locator("img").count() == 0
+
+
+@in_browser
+@pytest.mark.parametrize("path", ["confirm", "reset"])
+async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, path: str) -> None:
+    await reader.open(f"{HOME}/account/{path}#email=ada%40example.com&token=x")
+    page = reader.page
+    assert await page.get_attribute("html", "lang") == "en"
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.get_by_role("main")).to_be_visible()
+    unnamed = "() => [...document.querySelectorAll('input')].filter(one => !one.labels.length).length"
+    assert await page.evaluate(unnamed) == 0
+    await page.keyboard.press("Tab")
+    focused = "() => getComputedStyle(document.activeElement).outlineStyle"
+    assert await page.evaluate(focused) == "solid"
+
+
+@pytest.mark.parametrize("path", ["/account/confirm", "/account/reset"])
+async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(place: Place, path: str) -> None:
+    answer = await place.call("GET", path)
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert "style=" not in answer.text
+    assert "onclick" not in answer.text
+    assert "<script>" not in answer.text
+
+
+async def test_only_what_the_pages_are_made_of_is_served_beside_them(place: Place) -> None:
+    for name, status in (("account.js", 200), ("account.css", 200), ("docs.js", 404), ("..%2Faccounts.py", 404)):
+        assert (await place.call("GET", f"/account/assets/{name}")).status_code == status
+
+
+async def test_the_services_name_is_text_in_them() -> None:
+    named = await open_place(about=About(title="<b>Acme</b>"))
+    text = (await named.call("GET", "/account/confirm")).text
+    assert "&lt;b&gt;Acme&lt;/b&gt;" in text
+    assert "<b>" not in text

@@ -1,0 +1,117 @@
+"""The documentation page in a real browser, which can reach nothing but the application itself."""
+
+import json
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Locator, Page, Route, async_playwright, expect
+
+from tests.http.app import ADMIN, PASSWORD, Place
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HOME = "http://localhost"
+
+expect.set_options(timeout=30_000)  # a page of many operations, on a machine that does other things
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the documentation page is not driven"),
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+class Visit:
+    """A page whose every request is answered by the application, or noted as a stranger."""
+
+    def __init__(self, page: Page, place: Place) -> None:
+        self.page, self.place = page, place
+        self.strangers: list[str] = []
+        self.complaints: list[str] = []
+
+    async def answer(self, route: Route) -> None:
+        request = route.request
+        if not request.url.startswith(f"{HOME}/"):
+            self.strangers.append(request.url)
+            await route.abort()
+            return
+        answer = await self.place.client.request(
+            request.method, request.url, headers=await request.all_headers(), content=request.post_data_buffer
+        )
+        await route.fulfill(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+
+    def operation(self, name: str) -> Locator:
+        return self.page.locator(f"[id$='-{name}'].opblock")
+
+    async def try_out(self, name: str, body: object = None) -> Locator:
+        """Opens an operation, fills in the body, executes it; the live answer."""
+        block = self.operation(name)
+        await block.locator(".opblock-summary-control").click()
+        if body is not None:
+            await block.locator("textarea.body-param__text").fill(json.dumps(body))
+        await block.locator("button.execute").click()
+        return block.locator(".live-responses-table .response").first
+
+
+@pytest_asyncio.fixture
+async def visit(place: Place, tmp_path: Path) -> AsyncIterator[Visit]:
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
+        )
+        page = context.pages[0]
+        made = Visit(page, place)
+        page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: made.complaints.append(str(error)))
+        await context.route("**/*", made.answer)
+        await page.goto(f"{HOME}/docs/index.html")
+        await expect(made.operation("authLogin")).to_be_visible()
+        yield made
+        await context.close()
+
+
+async def test_one_logs_in_and_stores_a_product_there(visit: Visit) -> None:
+    login = {"email": "admin@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
+    answer = await visit.try_out("authLogin", login)
+    await expect(answer.locator(".response-col_status")).to_contain_text("200")
+    await expect(visit.page.get_by_role("status")).to_contain_text("token is kept")
+    answer = await visit.try_out("productsCreate", {"name": "Lamp", "sku": "LAMP-1", "price": 19.99})
+    await expect(answer.locator(".response-col_status")).to_contain_text("201")
+    listed = await visit.place.call("GET", "/api/products", as_whom="acme")
+    assert [one["sku"] for one in listed.json()["data"]["items"]] == ["LAMP-1"]
+    assert (visit.strangers, visit.complaints) == ([], [])
+
+
+async def test_the_example_bodies_only_wait_for_execute(visit: Visit) -> None:
+    await visit.place.login("acme", "admin@acme.example")
+    await visit.page.evaluate("token => ui.preauthorizeApiKey('bearer', token)", visit.place.tokens["acme"])
+    answer = await visit.try_out("categoriesCreate")
+    await expect(answer.locator(".response-col_status")).to_contain_text("201")
+
+
+async def test_a_token_can_be_pasted_in(visit: Visit) -> None:
+    await visit.place.login("root", ADMIN)
+    await visit.page.get_by_role("button", name="Authorize").first.click()
+    await visit.page.get_by_label("auth-bearer-value").fill(visit.place.tokens["root"])
+    await visit.page.get_by_role("button", name="Apply credentials").click()
+    await visit.page.get_by_role("button", name="Close").last.click()
+    answer = await visit.try_out("tenantsPage")
+    await expect(answer.locator(".response-col_status")).to_contain_text("200")
+
+
+async def test_it_says_what_it_is_to_those_who_listen(visit: Visit) -> None:
+    assert await visit.page.get_attribute("html", "lang") == "en"
+    await expect(visit.page.get_by_role("heading", level=1)).to_contain_text("Tenantry")
+    await expect(visit.page.get_by_role("main")).to_be_visible()
+    await visit.page.keyboard.press("Tab")
+    await expect(visit.page.get_by_role("link", name="Skip to the endpoints")).to_be_focused()

@@ -1,0 +1,154 @@
+"""The description: valid, complete, and the same as the one a reviewer saw."""
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+from uuid import UUID
+
+import httpx
+from msgspec import Struct
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from adapters.http.app import HttpSettings, api_endpoints
+from adapters.http.docs.openapi import camel, description
+from adapters.http.docs.page import ASSETS, About
+from adapters.http.entities.rows import entities_endpoints
+from adapters.http.identity.roles import role_endpoints
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.declaration import entity
+from domain.entities.declaration import ref as reference
+from domain.entities.registry import build_registry
+from tests.http.app import Json, Place
+
+GOLDEN = Path(__file__).parent / "golden" / "openapi.json"
+REWRITE = "TENANTRY_TEST_REWRITE_GOLDEN"
+
+
+async def described(place: Place) -> Json:
+    answer = await place.call("GET", "/docs/v1/docs.json")
+    assert answer.headers["Content-Type"] == "application/json"
+    document: Json = answer.json()
+    return document
+
+
+async def test_it_is_valid_openapi(place: Place) -> None:
+    OpenAPIV31SpecValidator(await described(place)).validate()
+
+
+async def test_it_is_the_one_that_was_reviewed(place: Place) -> None:
+    text = json.dumps(await described(place), indent=1, ensure_ascii=False) + "\n"
+    if os.environ.get(REWRITE):
+        GOLDEN.write_text(text)
+    assert GOLDEN.read_text() == text, f"the wire has changed; {REWRITE}=1 writes it down"
+
+
+async def test_every_endpoint_is_described(place: Place) -> None:
+    document = await described(place)
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    assert {one["operationId"] for one in operations} == {camel(one.operation) for one in api_endpoints(place.services)}
+
+
+async def test_an_entity_has_one_schema_for_each_shape(place: Place) -> None:
+    schemas = (await described(place))["components"]["schemas"]
+    assert {"Product", "ProductCreate", "ProductUpdate", "ProductPage"} <= schemas.keys()
+    assert not [name for name in schemas if "." in name or "_" in name]
+    assert schemas["ProductCreate"]["required"] == ["name", "sku", "price"]
+    assert schemas["ProductCreate"]["properties"]["sku"]["pattern"] == "^[A-Z0-9-]{3,32}$"
+
+
+@entity("permits")
+class Permission(Struct, rename="camel", kw_only=True):
+    """Called like a schema of the service's own."""
+
+    paper: str
+    inside_id: Annotated[UUID | None, reference("permits")] = None
+
+
+async def test_no_entity_takes_the_place_of_a_schema_of_the_service(place: Place) -> None:
+    registry = build_registry([*OWN_ENTITIES, Permission])
+    table = [*role_endpoints(place.services), *entities_endpoints(replace(place.services, registry=registry))]
+    document = json.loads(description(table, registry, HttpSettings().about))
+    OpenAPIV31SpecValidator(document).validate()
+    schemas = document["components"]["schemas"]
+    assert "paper" in schemas["PermissionEntity"]["properties"]
+    assert "paper" not in schemas["Permission"]["properties"]
+    shown = document["paths"]["/api/permits/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert shown["properties"]["data"] == {"$ref": "#/components/schemas/PermissionEntity"}
+
+
+async def test_every_filter_is_described_and_what_many_take_only_once(place: Place) -> None:
+    document = await described(place)
+    shared = document["components"]["parameters"]
+    every = document["paths"]["/api/products"]["get"]["parameters"]
+    named = {one["name"] if "name" in one else shared[one["$ref"].rpartition("/")[2]]["name"] for one in every}
+    assert len(named) == len(every)
+    assert {
+        "page",
+        "price",
+        "price.gte",
+        "minPrice",
+        "sku.startsWith",
+        "category.name",
+        "releasedAtAfter",
+        "createdAfter",
+    } <= named
+    assert {"$ref": "#/components/parameters/pageSize"} in every
+
+
+async def test_its_example_is_taken(place: Place) -> None:
+    document = await described(place)
+    for path in ("/api/products", "/api/categories"):
+        content = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        answer = await place.call("POST", path, as_whom="acme", json=content["example"])
+        assert answer.status_code == 201, answer.text
+
+
+def test_making_it_does_not_slow_the_start(place: Place) -> None:
+    endpoints = api_endpoints(place.services)
+    took = []
+    for _ in range(5):
+        started = time.perf_counter()
+        description(endpoints, place.services.registry, HttpSettings().about)
+        took.append(time.perf_counter() - started)
+    assert min(took) < 0.05
+
+
+def test_who_it_is_from_can_be_said(place: Place) -> None:
+    about = About(title="Shop", contact_name="Us", contact_email="us@example.com", license_url="https://example.com")
+    info = json.loads(description([], place.services.registry, about))["info"]
+    assert info["title"] == "Shop"
+    assert info["contact"] == {"name": "Us", "email": "us@example.com"}
+    assert info["license"]["url"] == "https://example.com"
+
+
+async def test_the_page_and_what_it_needs_are_served_from_here(place: Place) -> None:
+    page = await place.call("GET", "/docs/index.html")
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    for name in ("swagger-ui-bundle.js", "swagger-ui.css", "docs.js", "docs.css", "LICENSE"):
+        answer = await place.call("GET", f"/docs/assets/{name}")
+        assert answer.status_code == 200
+        again = await place.call("GET", f"/docs/assets/{name}", headers={"If-None-Match": answer.headers["ETag"]})
+        assert (again.status_code, again.content) == (304, b"")
+
+
+async def test_nothing_else_is_served_as_an_asset(place: Place) -> None:
+    for name in ("SHA256SUMS", "..%2Fapp.py", "%2e%2e", "swagger-ui.css.map"):
+        assert (await place.call("GET", f"/docs/assets/{name}")).status_code == 404
+
+
+async def test_the_short_way_leads_to_the_page(place: Place) -> None:
+    answer: httpx.Response = await place.call("GET", "/docs")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/docs/index.html")
+
+
+def test_the_assets_are_those_that_were_published() -> None:
+    import hashlib
+
+    for line in (ASSETS / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((ASSETS / name).read_bytes()).hexdigest() == digest

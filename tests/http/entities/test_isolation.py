@@ -1,0 +1,257 @@
+"""Every endpoint of every entity, tried by everybody. It is made from the table: a new entity needs no test."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from adapters.http.app import HttpSettings, api_endpoints
+from adapters.http.docs.schemas import Schemas
+from adapters.http.request.endpoint import Endpoint
+from adapters.system import Uuid7Ids
+from application.ports.entities.records import Act, NewRow
+from application.ports.whole_database import WholeDatabase
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.query.query import WHOLE
+from domain.entities.registry import build_registry
+from domain.scope import OneTenant
+from entrypoints.composition import memory_world
+from entrypoints.settings.settings import read_settings
+from entrypoints.use_cases import assemble
+from tests.http.app import ADMIN, SETTINGS, Json, Place, client_of
+from tests.keys import ensure_keys
+
+ABSENT = "01900000-0000-7000-8000-000000000000"
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+ACT = Act(by=None, at=NOW)
+PLURALS = list(build_registry([*OWN_ENTITIES, *ENTITIES]).models)
+WRITTEN = {"POST", "PUT", "PATCH", "DELETE"}
+
+_VALUES: dict[Kind, object] = {
+    Kind.INTEGER: 1,
+    Kind.BIG_INTEGER: 1,
+    Kind.DECIMAL: Decimal(1),
+    Kind.FLOAT: 1.0,
+    Kind.BOOLEAN: True,
+    Kind.TIMESTAMP: NOW,
+    Kind.DATE: date(2026, 11, 20),
+    Kind.UUIDS: [],
+    Kind.TEXTS: [],
+}
+_numbers = count(1)
+
+
+@dataclass
+class Ground:
+    """Two tenants, everybody there is, and ways to put a row into ``acme``."""
+
+    place: Place
+    database: WholeDatabase
+    registry: Registry
+    tenant_id: UUID
+    schemas: Schemas = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.schemas = Schemas(api_endpoints(self.place.services), self.registry)
+
+    def endpoints(self, plural: str) -> Iterator[Endpoint]:
+        return (one for one in api_endpoints(self.place.services) if one.tag == plural and one.area == "B")
+
+    async def row(self, model: EntityModel) -> str:
+        """A new one, with rows of its own behind its references; of what nobody writes, one that is there."""
+        if not model.declaration.writable:
+            answer = await self.place.call("GET", f"/api/{model.plural}", as_whom="acme")
+            found: str = answer.json()["data"]["items"][0]["id"]
+            return found
+        values = {one.name: await self._value(one) for one in model.declared}
+        row = NewRow(Uuid7Ids().new(), values)
+        async with self.database.transaction(OneTenant(self.tenant_id)) as tx:
+            await tx.records.add(model, [row], ACT)
+        return str(row.id)
+
+    async def _value(self, one: FieldModel) -> object:
+        if one.reference is not None:
+            return UUID(await self.row(self.registry[one.reference.target]))
+        if not one.required:
+            return one.default
+        if one.kind is Kind.CHOICE:
+            return one.choices[0]
+        return _VALUES.get(one.kind, f"ACME-{next(_numbers)}")
+
+    async def body(self, model: EntityModel) -> Json:
+        """What would be taken in ``acme``: it refers to rows there."""
+        made = self.schemas.example(model.create_form) or {}
+        for one in model.declared:
+            if one.reference is not None:
+                made[one.wire] = str(await self.row(self.registry[one.reference.target]))
+        return made
+
+    async def seen(self, model: EntityModel, row_id: str) -> object:
+        """The row as the store has it, whoever may see it."""
+        async with self.database.reading(OneTenant(self.tenant_id)) as read:
+            found = await read.records.get(model, UUID(row_id), WHOLE)
+        return None if found is None else (found.version, bytes(found.body))
+
+    async def ask(self, endpoint: Endpoint, whom: "Whom", row_id: str, body: Json) -> httpx.Response:
+        more: dict[str, Any] = {"headers": whom.headers(self.tenant_id)}
+        path = endpoint.path.replace("{id}", row_id)
+        if path.endswith("/import"):
+            text = ",".join(body) + "\n" + ",".join(str(value) for value in body.values()) + "\n"
+            more["files"] = {"file": ("rows.csv", text.encode())}
+        elif "batch" in path:
+            batch = {"POST": {"items": [body]}, "PUT": {"items": [{"id": row_id}]}}
+            is_deletion = endpoint.method == "DELETE" or path.endswith("/delete")
+            more["json"] = {"ids": [row_id]} if is_deletion else batch[endpoint.method]
+        elif endpoint.method in ("PUT", "PATCH"):
+            more["json"] = {}
+        elif endpoint.method == "POST" and "{id}" not in endpoint.path:
+            more["json"] = body
+        return await self.place.call(endpoint.method, path, as_whom=whom.token, **more)
+
+
+@dataclass(frozen=True)
+class Whom:
+    """A token, and what is in the header ``X-Tenant-Scope``: ``acme`` stands for that tenant's id."""
+
+    name: str
+    token: str | None
+    reach: str | None = None
+
+    def headers(self, acme: UUID) -> dict[str, str]:
+        return {} if self.reach is None else {"X-Tenant-Scope": str(acme) if self.reach == "acme" else self.reach}
+
+
+OWN = Whom("own tenant", "acme")
+REFUSED = {
+    Whom("nobody", None): 401,
+    Whom("a Global Token", "global"): 403,
+    Whom("somebody without the permission", "powerless"): 403,
+    Whom("no super-admin, with the header", "acme", "acme"): 403,
+    Whom("no super-admin, with the header for all", "other", "all"): 403,
+    Whom("another tenant, with the header", "other", "acme"): 403,
+}
+ELSEWHERE = [Whom("another tenant", "other"), Whom("a super-admin at home", "root")]
+BYPASSING = [Whom("a super-admin there", "root", "acme"), Whom("a super-admin everywhere", "root", "all")]
+
+
+async def _ground(database: WholeDatabase, registry: Registry) -> Ground:
+    settings = read_settings({**SETTINGS, "TENANTRY_RATE_LIMITS": "count"})
+    world = replace(memory_world(settings, registry), database=database, ids=Uuid7Ids())
+    services = assemble(world, settings)
+    await ensure_keys(services)
+    await services.first_start.prepare(ADMIN, "correct horse battery")
+    place = Place(client_of(services, HttpSettings()), services, world)
+    await place.login("root", ADMIN)
+    tenants = {identifier: await place.make_tenant(identifier) for identifier in ("acme", "other")}
+    for identifier in tenants:
+        await place.make_user(identifier, f"admin@{identifier}.example", ["Admin"])
+        await place.login(identifier, f"admin@{identifier}.example")
+    await place.make_role("acme", "Powerless", ["paint:walls"])
+    await place.make_user("acme", "powerless@acme.example", ["Powerless"])
+    await place.login("powerless", "powerless@acme.example")
+    both = await place.make_user("acme", "both@acme.example", ["Admin"])
+    body = {"userId": both, "roles": ["Admin"]}
+    await place.call("POST", f"/api/tenants/{tenants['other']}/users", as_whom="root", json=body)
+    assert (await place.login("global", "both@acme.example"))["isGlobal"]
+    return Ground(place, database, registry, UUID(tenants["acme"]))
+
+
+@pytest.fixture
+async def ground(database: WholeDatabase, registry: Registry) -> AsyncIterator[Ground]:
+    made = await _ground(database, registry)
+    yield made
+    await made.place.client.aclose()
+
+
+def told(answer: httpx.Response) -> Json:
+    """An error without what differs each time."""
+    error: Json = answer.json()["error"]
+    return {name: value for name, value in error.items() if name != "traceId"}
+
+
+async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> None:
+    covered = [one.operation for plural in PLURALS for one in ground.endpoints(plural)]
+    paths = tuple(f"/api/{plural}" for plural in PLURALS)
+    table = [one for one in api_endpoints(ground.place.services) if one.path.startswith(paths)]
+    assert sorted(covered) == sorted(one.operation for one in table)
+    assert len(covered) >= 2 * len(PLURALS)
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+async def test_who_may_not_is_refused_and_changes_nothing(ground: Ground, plural: str) -> None:
+    model = ground.registry[plural]
+    row_id, body = await ground.row(model), await ground.body(model)
+    before = await ground.seen(model, row_id)
+    for endpoint in ground.endpoints(plural):
+        for whom, status in REFUSED.items():
+            answer = await ground.ask(endpoint, whom, row_id, body)
+            assert answer.status_code == status, (endpoint.operation, whom.name, answer.text)
+            assert row_id not in answer.text
+    assert await ground.seen(model, row_id) == before
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+async def test_from_elsewhere_it_is_as_if_it_were_not_there(ground: Ground, plural: str) -> None:
+    model = ground.registry[plural]
+    row_id, body = await ground.row(model), await ground.body(model)
+    before = await ground.seen(model, row_id)
+    for endpoint in ground.endpoints(plural) if model.tenant_owned else ():
+        for whom in ELSEWHERE:
+            answer = await ground.ask(endpoint, whom, row_id, body)
+            said = (endpoint.operation, whom.name, answer.text)
+            if "{id}" in endpoint.path or "update-batch" in endpoint.operation or "delete-batch" in endpoint.operation:
+                unknown = await ground.ask(endpoint, whom, ABSENT, body)
+                assert answer.status_code == 404, said
+                assert told(answer) == told(unknown), said
+            elif endpoint.method == "GET":
+                assert answer.status_code == 200, said
+                assert row_id not in answer.text, said
+            elif refers_to_tenants(ground, model):
+                assert is_not_stored(answer), said
+            else:
+                assert answer.status_code in (200, 201, 409), said
+    assert await ground.seen(model, row_id) == before
+
+
+def refers_to_tenants(ground: Ground, model: EntityModel) -> bool:
+    references = (one.reference for one in model.declared)
+    return any(one is not None and ground.registry[one.target].tenant_owned for one in references)
+
+
+def is_not_stored(answer: httpx.Response) -> bool:
+    """A relation across tenants is refused, or its row left out of a file."""
+    return answer.status_code in (400, 404, 409) or answer.json()["data"].get("imported") == 0
+
+
+@pytest.mark.parametrize("plural", PLURALS)
+async def test_who_may_is_let_in_also_by_the_bypass(ground: Ground, plural: str) -> None:
+    model = ground.registry[plural]
+    for endpoint in ground.endpoints(plural):
+        for whom in (OWN, *ELSEWHERE, *BYPASSING):
+            row_id, body = await ground.row(model), await ground.body(model)
+            answer = await ground.ask(endpoint, whom, row_id, body)
+            said = (endpoint.operation, whom.name, answer.text)
+            is_write = endpoint.method in WRITTEN
+            if is_write and whom.reach == "all":
+                assert answer.status_code == 400, said
+            elif is_write and not model.tenant_owned and whom.token != "root":
+                assert answer.status_code == 403, said
+            elif whom in ELSEWHERE and model.tenant_owned:
+                continue  # the test above
+            else:
+                assert answer.status_code in allowed(endpoint), said
+                if endpoint.method == "GET" and endpoint.operation.endswith((".read", ".page", ".export")):
+                    assert row_id in answer.text, said
+
+
+def allowed(endpoint: Endpoint) -> tuple[int, ...]:
+    """The same row twice, or a restoring of what lives: 409 tells that one was let in."""
+    return (200, 201, 204, 409) if endpoint.method == "POST" else (200, 204)

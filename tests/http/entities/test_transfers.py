@@ -1,0 +1,244 @@
+"""Files over HTTP: what is asked, what is answered, and what is refused."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.http.app import Place
+
+HEADER = "name,sku,price\r\n"
+LAMP = HEADER + "Lamp,LAMP-1,19.99\r\n"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+async def send(
+    place: Place, file: str | bytes = LAMP, whom: str | None = "acme", options: Any = None, **more: Any
+) -> httpx.Response:
+    form = {} if options is None else {"options": options if isinstance(options, str) else json.dumps(options)}
+    path = more.pop("path", "/api/products/import")
+    return await place.call("POST", path, as_whom=whom, files={"file": ("a.csv", file)}, data=form, **more)
+
+
+async def export(place: Place, query: str = "", whom: str | None = "acme", **headers: str) -> httpx.Response:
+    return await place.call("GET", f"/api/products/export{query}", as_whom=whom, headers=headers)
+
+
+async def skus(place: Place, whom: str = "acme") -> list[str]:
+    items = (await place.call("GET", "/api/products?sort=sku&pageSize=100", as_whom=whom)).json()["data"]["items"]
+    return [item["sku"] for item in items]
+
+
+async def test_an_import_answers_as_the_specification_shows(place: Place) -> None:
+    answer = await send(place, LAMP + "Cup,bad,1\r\nLamp again,LAMP-1,1\r\n")
+    assert answer.status_code == 200
+    data = answer.json()["data"]
+    assert (data["imported"], data["skipped"], [one["row"] for one in data["errors"]]) == (1, 1, [3])
+    assert "sku" in data["errors"][0]["message"]
+    assert "errorsTruncated" not in data
+
+
+@pytest.mark.parametrize(
+    ("query", "accept", "kind"),
+    [
+        ("", None, "text/csv; charset=utf-8"),
+        ("?format=csv", "application/json", "text/csv; charset=utf-8"),
+        ("?format=JSON", None, "application/json"),
+        ("?format=xlsx", None, XLSX),
+        ("", "application/json", "application/json"),
+        ("", XLSX, XLSX),
+        ("", "application/json;q=0.5, text/csv", "text/csv; charset=utf-8"),
+        ("", "image/png", "text/csv; charset=utf-8"),
+    ],
+)
+async def test_format_wins_over_accept_and_csv_over_nothing(
+    place: Place, query: str, accept: str | None, kind: str
+) -> None:
+    answer = await export(place, query, **({"Accept": accept} if accept else {}))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == kind
+    ending = {"text/csv": "csv", "application/json": "json", XLSX: "xlsx"}[kind.partition(";")[0]]
+    assert answer.headers["content-disposition"] == f'attachment; filename="products-2026-11-20.{ending}"'
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code"),
+    [
+        ("?format=pdf", 400, "BAD_REQUEST"),
+        ("?page=1", 400, "VALIDATION_ERROR"),
+        ("?pageSize=5", 400, "VALIDATION_ERROR"),
+        ("?nmae=x", 400, "VALIDATION_ERROR"),
+        ("?include=reviews", 400, "VALIDATION_ERROR"),
+        ("?bom=maybe", 400, "VALIDATION_ERROR"),
+        ("?format=csv&format=json", 400, "VALIDATION_ERROR"),
+    ],
+)
+async def test_a_wrong_export_is_refused(place: Place, query: str, status: int, code: str) -> None:
+    answer = await export(place, query)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+async def test_an_export_takes_what_a_list_takes(place: Place) -> None:
+    await send(place, LAMP + "Cup,CUP-1,2\r\nTable,TAB-1,200\r\n")
+    answer = await export(place, "?minPrice=10&sort=price:desc&fields=sku&bom=true")
+    header, *rows = answer.content.decode("utf-8").splitlines()
+    assert header == "\ufeffid,sku"
+    assert [row.split(",")[1] for row in rows] == ["TAB-1", "LAMP-1"]
+
+
+async def test_head_answers_without_a_body(place: Place) -> None:
+    answer = await place.call("HEAD", "/api/products/export", as_whom="acme")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_who_may_read_may_export_and_not_import(place: Place) -> None:
+    assert (await export(place, whom="reader")).status_code == 200
+    assert (await export(place, whom=None)).status_code == 401
+    assert (await send(place, whom="reader")).status_code == 403
+    assert (await send(place, whom=None)).status_code == 401
+
+
+async def test_an_include_needs_read_on_its_target(place: Place) -> None:
+    assert (await export(place, "?include=category", whom="reader")).status_code == 403
+
+
+async def test_an_upsert_needs_update_too(place: Place) -> None:
+    await place.make_role("acme", "Writer", ["create:products", "read:products"])
+    await place.make_user("acme", "writer@acme.example", ["Writer"])
+    await place.login("writer", "writer@acme.example")
+    assert (await send(place, whom="writer")).status_code == 200
+    assert (await send(place, whom="writer", options={"mode": "upsert"})).status_code == 403
+
+
+async def test_a_file_stays_in_its_tenant(place: Place) -> None:
+    await send(place)
+    assert await skus(place, "other") == []
+    assert json.loads((await export(place, "?format=json", whom="other")).content) == []
+    (item,) = (await place.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
+    file = f"id,tenantId,{HEADER}{item['id']},{item['id']},Lamp,LAMP-1,1\r\n"
+    assert (await send(place, file, whom="other")).json()["data"]["imported"] == 1
+    assert await skus(place, "other") == ["LAMP-1"]
+
+
+async def test_a_dry_run_reports_and_stores_nothing(place: Place) -> None:
+    answer = await send(place, LAMP + "Lamp,LAMP-1,2\r\n", options={"dryRun": True})
+    assert {name: answer.json()["data"][name] for name in ("imported", "skipped")} == {"imported": 1, "skipped": 1}
+    assert await skus(place) == []
+
+
+async def test_atomic_stores_all_or_nothing_and_lists_the_errors(place: Place) -> None:
+    answer = await send(place, LAMP + "Cup,bad,1\r\n", options={"atomic": True})
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert (error["code"], error["details"][0]["row"], error["details"][0]["field"]) == ("VALIDATION_ERROR", 3, "row 3")
+    assert await skus(place) == []
+    assert (await send(place, options={"atomic": True})).status_code == 200
+
+
+async def test_at_most_a_thousand_errors_are_listed(place: Place) -> None:
+    data = (await send(place, HEADER + "x,bad,1\r\n" * 1_200)).json()["data"]
+    assert (data["imported"], data["skipped"], len(data["errors"])) == (0, 0, 1_000)
+    assert data["errorsTruncated"] is True
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "code", "field"),
+    [
+        ("nmae,sku\r\n", None, "VALIDATION_ERROR", "nmae"),
+        (LAMP, {"mod": "upsert"}, "VALIDATION_ERROR", "options.mod"),
+        (LAMP, {"sheet": "x"}, "VALIDATION_ERROR", "options.sheet"),
+        (LAMP, {"encoding": "klingon"}, "VALIDATION_ERROR", "options.encoding"),
+        (LAMP, {"encoding": "base64"}, "VALIDATION_ERROR", "options.encoding"),
+        (LAMP, "{", "VALIDATION_ERROR", "options"),
+        (LAMP, "[]", "VALIDATION_ERROR", "options"),
+        (LAMP, {"columns": {"x": "name"}}, "VALIDATION_ERROR", "options.columns.x"),
+        ("", None, "BAD_REQUEST", None),
+        (LAMP + "a,b\r\n", None, "BAD_REQUEST", None),
+        (b"\xff\xfe\xfd", None, "BAD_REQUEST", None),
+    ],
+)
+async def test_a_wrong_file_or_option_is_named(
+    place: Place, file: str | bytes, options: Any, code: str, field: str | None
+) -> None:
+    answer = await send(place, file, options=options)
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert (error["code"], [one["field"] for one in error.get("details", [])]) == (code, [field] if field else [])
+    assert await skus(place) == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"Content-Type": "application/json"}, b"{}", 415),
+        ({"Content-Type": "multipart/form-data"}, b"", 400),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"nothing of it", 400),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n", 400),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x--\r\n", 400),
+    ],
+)
+async def test_what_is_no_form_is_refused(place: Place, headers: dict[str, str], body: bytes, status: int) -> None:
+    answer = await place.call("POST", "/api/products/import", as_whom="acme", headers=headers, content=body)
+    assert answer.status_code == status
+
+
+async def test_a_form_has_a_file_and_options(place: Place) -> None:
+    for files in ({"other": ("a", b"x")}, {"options": (None, "{}")}):
+        answer = await place.call("POST", "/api/products/import", as_whom="acme", files=files)
+        assert answer.status_code == 400
+
+
+async def test_a_file_of_more_than_50_mebibytes_is_too_large(place: Place) -> None:
+    answer = await send(place, HEADER.encode() + bytes(50 * 1024 * 1024))
+    assert answer.status_code == 413
+    said = {"Content-Length": str(60 * 1024 * 1024), "Content-Type": "multipart/form-data; boundary=x"}
+    answer = await place.call("POST", "/api/products/import", as_whom="acme", headers=said, content=b"x")
+    assert answer.status_code == 413
+
+
+async def test_the_same_key_and_file_get_the_first_answer_again(place: Place) -> None:
+    key = {"Idempotency-Key": "one"}
+    first, second = [await send(place, headers=key) for _ in range(2)]
+    assert first.json()["data"] == second.json()["data"] == {"imported": 1, "skipped": 0, "errors": []}
+    assert second.headers["idempotent-replayed"] == "true"
+    assert (await send(place, LAMP + "Cup,CUP-1,1\r\n", headers=key)).status_code == 422
+
+
+async def test_a_super_admin_reaches_further_by_the_header(place: Place) -> None:
+    await send(place)
+    every = await place.call("GET", "/api/products/export", as_whom="root in other", headers={"X-Tenant-Scope": "all"})
+    assert every.text.startswith("id,tenantId,")
+    assert "LAMP-1" in every.text
+    refused = await send(place, whom="root in other", headers={"X-Tenant-Scope": "all"})
+    assert refused.json()["error"]["code"] == "BAD_REQUEST"
+    assert (await export(place, **{"X-Tenant-Scope": "all"})).status_code == 403
+
+
+async def test_rows_that_all_share_are_imported_by_super_admins(place: Place) -> None:
+    file, path = "code,name\r\nEUR,Euro\r\n", "/api/currencies/import"
+    assert (await send(place, file, path=path)).status_code == 403
+    assert (await send(place, file, whom="root in acme", path=path)).json()["data"]["imported"] == 1
+
+
+async def test_five_exports_and_five_imports_a_minute(place: Place) -> None:
+    for ask in (export, send):
+        answers = [await ask(place) for _ in range(6)]
+        assert [one.status_code for one in answers] == [200] * 5 + [429]
+        assert answers[0].headers["x-ratelimit-limit"] == "5"
+
+
+async def test_what_only_reads_has_no_import(place: Place) -> None:
+    answer = await place.call("POST", "/api/audit-events/import", as_whom="acme", files={"file": ("a", b"x")})
+    assert answer.status_code in (404, 405)
+    assert (await place.call("GET", "/api/audit-events/export", as_whom="acme")).status_code == 200
+
+
+async def test_an_xlsx_comes_back_as_it_went(place: Place) -> None:
+    await send(place, 'name,sku,price,description\r\n\'=1+1,AAA,12.50,"two\nlines"\r\nB,BBB,0.10,\r\n')
+    before = json.loads((await export(place, "?format=json&sort=sku&fields=name,price,description")).content)
+    sheet = (await export(place, "?format=xlsx")).content
+    assert (await send(place, sheet, whom="other")).json()["data"] == {"imported": 2, "skipped": 0, "errors": []}
+    there = await export(place, "?format=json&sort=sku&fields=name,price,description", whom="other")
+    after = json.loads(there.content)
+    assert [{**one, "id": None} for one in after] == [{**one, "id": None} for one in before]

@@ -1,0 +1,159 @@
+"""Who may do what to whom: every operation of users, roles, memberships and tenants, by everybody."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, fields
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from adapters.http.app import HttpSettings, endpoints
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.database import MemoryDatabase
+from tests.http.app import PASSWORD
+from tests.http.two_tenants import SYSTEM, Town, email_of, open_town
+
+WHO = ("root", "root in acme", "admin", "clerk", "member", "stranger", "undecided", "nobody")
+"""A super-admin at home and in the tenant, the tenant's admin, one who holds all of users and roles, one who holds
+nothing, another tenant's admin, a Global Token, and no token."""
+
+Form = dict[str, object]
+
+OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
+    "list users": ("GET", "/api/users", None),
+    "read a member": ("GET", "/api/users/{target}", None),
+    "make a user": ("POST", "/api/users", {"email": "n@acme.example", "password": PASSWORD, "fullName": "New"}),
+    "rename a member": ("PUT", "/api/users/{target}", {"fullName": "Renamed"}),
+    "rename an admin": ("PUT", "/api/users/{strong}", {"fullName": "Renamed"}),
+    "rename who is elsewhere too": ("PUT", "/api/users/{both}", {"fullName": "Renamed"}),
+    "rename a super-admin": ("PUT", "/api/users/{root}", {"fullName": "Renamed"}),
+    "unlock a member": ("POST", "/api/users/{target}/unlock", None),
+    "unlock an admin": ("POST", "/api/users/{strong}/unlock", None),
+    "give what everybody holds": ("POST", "/api/users/{target}/roles", {"roleNames": ["Member"]}),
+    "give all of the tenant": ("POST", "/api/users/{target}/roles", {"roleNames": ["Admin"]}),
+    "give all there is": ("POST", "/api/users/{target}/roles", {"roleNames": ["SuperAdmin"]}),
+    "delete a member": ("DELETE", "/api/users/{target}", None),
+    "delete an admin": ("DELETE", "/api/users/{strong}", None),
+    "list roles": ("GET", "/api/roles", None),
+    "make a role": ("POST", "/api/roles", {"name": "New", "permissions": ["read:users"]}),
+    "change a role": ("PUT", "/api/roles/{Empty}", {"name": "Empty", "permissions": ["read:users"]}),
+    "change a system role": ("PUT", "/api/roles/{Member}", {"name": "Member", "permissions": ["read:users"]}),
+    "delete a role": ("DELETE", "/api/roles/{Empty}", None),
+    "delete a system role": ("DELETE", "/api/roles/{Member}", None),
+    "list permissions": ("GET", "/api/permissions", None),
+    "make a permission": ("POST", "/api/permissions", {"name": "do:it"}),
+    "list members": ("GET", "/api/tenants/{acme}/users", None),
+    "change a membership": ("POST", "/api/tenants/{acme}/users", {"userId": "{target}", "roles": []}),
+    "bring a stranger in": ("POST", "/api/tenants/{acme}/users", {"userId": "{stranger}", "roles": []}),
+    "end a membership": ("DELETE", "/api/tenants/{acme}/users/{target}", None),
+    "end an admin's membership": ("DELETE", "/api/tenants/{acme}/users/{strong}", None),
+    "see where one is": ("GET", "/api/tenants/current", None),
+    "list tenants": ("GET", "/api/tenants", None),
+    "read a tenant": ("GET", "/api/tenants/{acme}", None),
+    "make a tenant": ("POST", "/api/tenants", {"name": "New", "identifier": "new"}),
+    "rename a tenant": ("PUT", "/api/tenants/{acme}", {"name": "Renamed"}),
+    "delete a tenant": ("DELETE", "/api/tenants/{other}", None),
+    "delete the system": ("DELETE", f"/api/tenants/{SYSTEM}", None),
+}
+
+EXPECTED = {
+    "list users": (200, 200, 200, 200, 403, 200, 403, 401),
+    "read a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "make a user": (201, 201, 201, 201, 403, 201, 403, 401),
+    "rename a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "rename an admin": (200, 200, 200, 403, 403, 404, 403, 401),
+    "rename who is elsewhere too": (200, 200, 403, 403, 403, 403, 403, 401),
+    "rename a super-admin": (200, 404, 404, 404, 403, 404, 403, 401),
+    "unlock a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "unlock an admin": (200, 200, 200, 403, 403, 404, 403, 401),
+    "give what everybody holds": (200, 200, 200, 200, 403, 404, 403, 401),
+    "give all of the tenant": (200, 200, 200, 403, 403, 404, 403, 401),
+    "give all there is": (200, 403, 403, 403, 403, 404, 403, 401),
+    "delete a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "delete an admin": (200, 200, 200, 403, 403, 404, 403, 401),
+    "list roles": (200, 200, 200, 403, 403, 200, 403, 401),
+    "make a role": (201, 201, 201, 201, 403, 201, 403, 401),
+    "change a role": (404, 200, 200, 200, 403, 404, 403, 401),
+    "change a system role": (200, 200, 403, 403, 403, 403, 403, 401),
+    "delete a role": (404, 200, 200, 200, 403, 404, 403, 401),
+    "delete a system role": (409, 409, 403, 403, 403, 403, 403, 401),
+    "list permissions": (200, 200, 200, 403, 403, 200, 403, 401),
+    "make a permission": (201, 201, 403, 403, 403, 403, 403, 401),
+    "list members": (200, 200, 200, 200, 403, 404, 403, 401),
+    "change a membership": (200, 200, 200, 200, 403, 404, 403, 401),
+    "bring a stranger in": (201, 201, 400, 400, 403, 404, 403, 401),
+    "end a membership": (200, 200, 200, 200, 403, 404, 403, 401),
+    "end an admin's membership": (200, 200, 200, 403, 403, 404, 403, 401),
+    "see where one is": (200, 200, 200, 200, 200, 200, 404, 401),
+    "list tenants": (200, 200, 403, 403, 403, 403, 403, 401),
+    "read a tenant": (200, 200, 403, 403, 403, 403, 403, 401),
+    "make a tenant": (201, 201, 403, 403, 403, 403, 403, 401),
+    "rename a tenant": (200, 200, 403, 403, 403, 403, 403, 401),
+    "delete a tenant": (200, 200, 403, 403, 403, 403, 403, 401),
+    "delete the system": (409, 409, 403, 403, 403, 403, 403, 401),
+}
+
+
+@dataclass
+class Furnished:
+    """A town in which nothing that is tried lasts."""
+
+    town: Town
+    named: dict[str, str]
+
+    async def attempt(self, whom: str, method: str, path: str, body: Form | None) -> httpx.Response:
+        world = self.town.place.world
+        assert isinstance(world.database, MemoryDatabase)
+        assert isinstance(world.admissions, MemoryAdmissions)
+        before = world.database.committed().copy()
+        as_whom = None if whom == "nobody" else whom
+        answer = await self.town.place.call(method, self._filled(path), as_whom=as_whom, json=self._form(body))
+        async with world.database.changing() as store:
+            for room in fields(store):
+                setattr(store, room.name, getattr(before, room.name))
+        world.admissions.forget()
+        return answer
+
+    def _form(self, body: Form | None) -> Form | None:
+        if body is None:
+            return None
+        return {name: self._filled(value) if isinstance(value, str) else value for name, value in body.items()}
+
+    def _filled(self, text: str) -> str:
+        return text.format(**self.named)
+
+
+@pytest_asyncio.fixture(scope="module")
+async def furnished() -> AsyncIterator[Furnished]:
+    async with open_town() as town:
+        for name, roles in (("target", []), ("strong", ["Admin"]), ("both", [])):
+            await town.make_user(name, "acme", roles)
+        joining = {"userId": town.users["both"], "roles": []}
+        joined = await town.call("root", "POST", f"/api/tenants/{town.tenants['other']}/users", joining)
+        assert joined.status_code == 201
+        await town.place.login("undecided", email_of("both"))
+        await town.make_role("Empty", "acme", [])
+        listed = (await town.call("root", "GET", "/api/roles")).json()["items"]
+        system_roles = {one["name"]: one["id"] for one in listed if one["isSystem"]}
+        yield Furnished(town, {**town.users, **town.tenants, **town.roles, **system_roles})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> None:
+    answers = [await furnished.attempt(whom, *OPERATIONS[operation]) for whom in WHO]
+    assert tuple(answer.status_code for answer in answers) == EXPECTED[operation]
+    assert all(answer.json()["isSuccess"] is False for answer in answers if answer.is_error)
+
+
+AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants")
+
+
+def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:
+    served = {
+        (one.method, re.sub(r"{[^}]+}", "{}", one.path))
+        for one in endpoints(furnished.town.place.services, HttpSettings())
+        if one.path.startswith(AREA)
+    }
+    tried = {(method, re.sub(r"{[^}]+}|" + SYSTEM, "{}", path)) for method, path, _ in OPERATIONS.values()}
+    assert tried == served

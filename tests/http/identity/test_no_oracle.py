@@ -1,0 +1,172 @@
+"""What a refused login tells a stranger: nothing, by status, body, headers or time."""
+
+import random
+import time
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from adapters.argon2 import Argon2Passwords, Cost
+from adapters.http.app import HttpSettings
+from adapters.memory.clock import MovableClock
+from application.ports.passwords import Passwords
+from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.registry import build_registry
+from domain.scope import EveryTenant
+from entrypoints.composition import World, memory_world
+from entrypoints.settings.settings import read_settings
+from entrypoints.use_cases import assemble
+from tests.builders import user
+from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of
+from tests.keys import ensure_keys
+
+SAMPLES = 200
+FARTHEST = 0.35
+"""Of two sets of samples the largest distance between their distributions: 0 for the same, 1 for two that are apart.
+
+By chance alone it passes 0.19 once in a thousand times.
+"""
+
+VARIES = ("date", "x-request-id", "x-ratelimit-reset", "x-ratelimit-remaining")
+COST = Cost(memory_kib=4_096, passes=1)
+
+
+@dataclass(frozen=True)
+class Undisguised:
+    """The fault that the measure must see: nothing is verified where there is nothing to verify against."""
+
+    passwords: Passwords
+
+    async def hash(self, password: str) -> str:
+        return await self.passwords.hash(password)
+
+    async def verify(self, password: str, stored: str | None) -> bool:
+        return stored is not None and await self.passwords.verify(password, stored)
+
+    def is_outdated(self, stored: str) -> bool:
+        return self.passwords.is_outdated(stored)
+
+
+@dataclass(frozen=True)
+class Street:
+    """Accounts of every state, and the door at which a stranger tries them."""
+
+    world: World
+    client: httpx.AsyncClient
+
+    async def guess(self, email: str, password: str = "a wrong guess") -> httpx.Response:
+        body = {"email": email, "password": password, "isPasswordEncrypted": False}
+        return await self.client.post("/api/auth/login", json=body)
+
+    async def timed(self, emails: Sequence[str]) -> dict[str, list[float]]:
+        """In an order that nothing but chance decides, so that what else goes on falls on all alike."""
+        order = list(emails) * SAMPLES
+        random.Random(7).shuffle(order)
+        took: dict[str, list[float]] = {email: [] for email in emails}
+        for email in order:
+            began = time.perf_counter()
+            await self.guess(email)
+            took[email].append(time.perf_counter() - began)
+        return took
+
+
+async def open_street(*, disguised: bool = True, **variables: str) -> Street:
+    environment = {f"TENANTRY_{name}": value for name, value in variables.items()}
+    settings = read_settings({**SETTINGS, "TENANTRY_LOCKOUT_ATTEMPTS": "1000", **environment})
+    passwords = Argon2Passwords(COST, cores=1)
+    world = memory_world(settings, build_registry([*OWN_ENTITIES, *ENTITIES]))
+    world = replace(world, passwords=passwords if disguised else Undisguised(passwords))
+    services = assemble(world, settings)
+    await ensure_keys(services)
+    await services.first_start.prepare(ADMIN, PASSWORD)
+    stored = await passwords.hash(PASSWORD)
+    accounts = (
+        user(email="known@example.com", password_hash=stored, email_confirmed=True),
+        user(email="disabled@example.com", password_hash=stored, email_confirmed=True, is_active=False),
+        user(email="unconfirmed@example.com", password_hash=stored),
+        user(email="social@example.com", email_confirmed=True),
+        user(email="locked@example.com", password_hash=stored, email_confirmed=True),
+    )
+    async with world.database.transaction(EveryTenant()) as tx:
+        for account in accounts:
+            await tx.users.add(account)
+    return Street(world, client_of(services, HttpSettings(counts_limits=False)))
+
+
+UNKNOWN = "unknown@example.com"
+STATES = (UNKNOWN, "known@example.com", "disabled@example.com", "unconfirmed@example.com", "social@example.com")
+"""No such account, a living one, a disabled one, one not confirmed, one without a password."""
+
+
+@pytest_asyncio.fixture
+async def street() -> AsyncIterator[Street]:
+    street = await open_street()
+    yield street
+    await street.client.aclose()
+
+
+def said(answer: httpx.Response) -> tuple[int, bytes, Mapping[str, str]]:
+    return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k not in VARIES}
+
+
+async def test_a_refused_login_says_the_same_of_every_account(street: Street) -> None:
+    answers = [said(await street.guess(email)) for email in STATES]
+    assert answers[0][0] == 401
+    assert b"INVALID_CREDENTIALS" in answers[0][1]
+    assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize(("email", "code"), [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED")])
+async def test_the_state_of_an_account_is_told_to_who_knows_its_password(street: Street, email: str, code: str) -> None:
+    answer = await street.guess(email, PASSWORD)
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, code)
+
+
+async def test_a_refused_login_takes_the_same_time_for_every_account(street: Street) -> None:
+    took = await street.timed(STATES)
+    distances = {email: distance(took[UNKNOWN], took[email]) for email in STATES}
+    assert max(distances.values()) < FARTHEST, distances
+    assert max(map(median, took.values())) < 1.25 * min(map(median, took.values()))
+
+
+async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
+    street = await open_street(disguised=False)
+    took = await street.timed((UNKNOWN, STATES[1]))
+    assert distance(took[UNKNOWN], took[STATES[1]]) > 0.9
+    assert median(took[STATES[1]]) > 1.25 * median(took[UNKNOWN])
+
+
+async def test_a_lock_says_the_same_of_every_account_and_every_password_and_takes_the_same_time() -> None:
+    street = await open_street(LOCKOUT_ATTEMPTS="3")
+    emails = (UNKNOWN, "locked@example.com", "disabled@example.com", "social@example.com")
+    for email in emails:
+        for _ in range(3):
+            assert (await street.guess(email)).json()["errorCode"] == "INVALID_CREDENTIALS"
+    answers = [said(await street.guess(email, password)) for email in emails for password in ("wrong", PASSWORD)]
+    assert b"ACCOUNT_LOCKED" in answers[0][1]
+    assert all(answer == answers[0] for answer in answers)
+    took = await street.timed(emails)
+    assert max(distance(took[UNKNOWN], took[email]) for email in emails) < FARTHEST
+    clock = street.world.clock
+    assert isinstance(clock, MovableClock)
+    clock.move(timedelta(minutes=15))
+    assert (await street.guess("locked@example.com", PASSWORD)).status_code == 200
+
+
+def median(samples: Sequence[float]) -> float:
+    return sorted(samples)[len(samples) // 2]
+
+
+def distance(one: Sequence[float], other: Sequence[float]) -> float:
+    """Kolmogorov's and Smirnov's: how far the two cumulative distributions are apart at most."""
+    first, second = sorted(one), sorted(other)
+    return max(
+        abs(bisect_right(first, moment) / len(first) - bisect_right(second, moment) / len(second))
+        for moment in (*first, *second)
+    )

@@ -1,0 +1,179 @@
+"""Ways to sign in, one request a row: social logins, encrypted passwords, applications."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from adapters.http.app import HttpSettings
+from entrypoints.settings.settings import read_settings
+from entrypoints.social import social_providers
+from entrypoints.use_cases import assemble
+from tests.fake_provider import FakeProvider, Said, fake_provider
+from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, Place, client_of
+
+EMAIL = "ada@example.com"
+UNKNOWN = "01900000-0000-7000-8000-000000000000"
+GOOGLE: Json = {"sub": "1", "aud": "ours", "azp": "ours", "email": EMAIL, "email_verified": "true"}
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[FakeProvider]:
+    async with fake_provider() as opened:
+        opened.replies = {"/tokeninfo": Said(body=GOOGLE), "/userinfo": Said(body={"sub": "1", "name": "Ada"})}
+        yield opened
+
+
+@pytest.fixture
+async def social(place: Place, provider: FakeProvider) -> AsyncIterator[Place]:
+    """The place with ``google`` turned on, which answers on this machine."""
+    ours = {"TENANTRY_SOCIAL_GOOGLE_CLIENT_ID": "ours", "TENANTRY_SOCIAL_GOOGLE_BASE_URL": provider.url}
+    settings = read_settings({**SETTINGS, **ours})
+    providers = social_providers(settings, place.world.clock)
+    world = replace(place.world, social=providers)
+    services = assemble(world, settings)
+    yield Place(client_of(services, HttpSettings()), services, world, place.tokens)
+    await providers.close()
+
+
+def shown(**more: object) -> Json:
+    return {"provider": "google", "accessToken": "a-token", **more}
+
+
+class Row(NamedTuple):
+    name: str
+    body: object
+    said: Said
+    status: int
+    code: str | None
+
+
+WELL = Said(body=GOOGLE)
+SOCIAL = [
+    Row("login", shown(), WELL, 200, None),
+    Row("any case", shown(provider="Google"), WELL, 200, None),
+    Row("as an application", shown(requestedAppId="shop"), WELL, 200, None),
+    Row("unknown provider", shown(provider="myspace"), WELL, 400, "VALIDATION_ERROR"),
+    Row("not turned on", shown(provider="github"), WELL, 400, "VALIDATION_ERROR"),
+    Row("no provider", {"accessToken": "x"}, WELL, 400, "VALIDATION_ERROR"),
+    Row("no token", {"provider": "google"}, WELL, 400, "VALIDATION_ERROR"),
+    Row("unknown field", shown(admin=True), WELL, 400, "VALIDATION_ERROR"),
+    Row("no tenant id", shown(preferredTenantId="x"), WELL, 400, "VALIDATION_ERROR"),
+    Row("a tenant one is not in", shown(preferredTenantId=UNKNOWN), WELL, 403, "FORBIDDEN"),
+    Row("refused token", shown(), Said(400, {"error": "invalid_token"}), 401, "INVALID_CREDENTIALS"),
+    Row("another audience", shown(), Said(body=GOOGLE | {"aud": "theirs"}), 401, "INVALID_CREDENTIALS"),
+    Row("taken, unverified", shown(), Said(body=GOOGLE | {"email": ADMIN, "email_verified": "false"}), 401,
+        "INVALID_CREDENTIALS"),
+    Row("new, unverified", shown(), Said(body=GOOGLE | {"email_verified": False}), 401, "EMAIL_NOT_CONFIRMED"),
+    Row("provider broken", shown(), Said(500), 503, "SERVICE_UNAVAILABLE"),
+    Row("provider redirects", shown(), Said(302, {}, {"Location": "/x"}), 503, "SERVICE_UNAVAILABLE"),
+    Row("provider floods", shown(), Said(megabytes=10), 503, "SERVICE_UNAVAILABLE"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("row", SOCIAL, ids=lambda row: row.name)
+async def test_a_social_login(social: Place, provider: FakeProvider, row: Row) -> None:
+    provider.replies["/tokeninfo"] = row.said
+    answer = await social.call("POST", "/api/auth/social-login", json=row.body)
+    assert answer.status_code == row.status, answer.text
+    said = answer.json()
+    assert said["isSuccess"] is (row.code is None)
+    assert said.get("errorCode") == row.code
+    assert ("Retry-After" in answer.headers) is (row.status == 503)
+    assert "X-RateLimit-Limit" in answer.headers
+
+
+async def test_a_social_login_answers_as_login_does(social: Place) -> None:
+    entered = (await social.call("POST", "/api/auth/social-login", json=shown())).json()["data"]
+    logged_in = (await social.call("POST", "/api/auth/login", json=login())).json()["data"]
+    assert entered.keys() == logged_in.keys()
+    assert (entered["isGlobal"], entered["requiresTenantSelection"], entered["isFirstLogin"]) == (True, False, True)
+    refreshed = await social.call("POST", "/api/auth/refresh", json={"refreshToken": entered["refreshToken"]})
+    assert refreshed.status_code == 200
+
+
+async def test_a_social_login_stays_out_of_caches(social: Place) -> None:
+    answer = await social.call("POST", "/api/auth/social-login", json=shown())
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def login(**more: object) -> Json:
+    return {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False, **more}
+
+
+async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(place: Place) -> None:
+    answers = [
+        await place.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=True, email=email))
+        for email in (ADMIN, "nobody@example.com")
+    ]
+    assert [one.status_code for one in answers] == [400, 400]
+    assert answers[0].json() == answers[1].json()
+    (error,) = answers[0].json()["errors"]
+    assert error["field"] == "password"
+    assert "JWE" in error["message"]
+
+
+async def test_the_flag_may_be_left_out_and_may_not_be_null(place: Place) -> None:
+    body = login()
+    del body["isPasswordEncrypted"]
+    assert (await place.call("POST", "/api/auth/login", json=body)).status_code == 200
+    assert (await place.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=None))).status_code == 400
+
+
+async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(place: Place) -> None:
+    keys = (await place.call("GET", "/.well-known/jwks.json")).json()["keys"]
+    assert [(key["use"], key["alg"]) for key in keys] == [
+        ("sig", "EdDSA"),
+        ("enc", "RSA-OAEP-256"),
+        ("enc", "ECDH-ES+A256KW"),
+    ]
+
+
+async def register_app(place: Place, **values: object) -> str:
+    body: Json = {"appId": "shop", "name": "Shop", **values}
+    answer = await place.call("POST", "/api/applications", as_whom="root", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.headers["Location"]
+
+
+async def ask(place: Place, header: str | None, **body: object) -> httpx.Response:
+    headers: Any = {} if header is None else {"X-App-Id": header}
+    whom = login(email="reader@acme.example", **body)
+    return await place.call("POST", "/api/auth/login", json=whom, headers=headers)
+
+
+async def test_the_header_beats_the_body(place: Place) -> None:
+    location = await register_app(place)
+    assert (await ask(place, "shop")).status_code == 200
+    await place.call("PUT", location, as_whom="root", json={"isActive": False})
+    assert (await ask(place, "shop")).status_code == 403
+    assert (await ask(place, "shop", requestedAppId="other")).status_code == 403
+    assert (await ask(place, None, requestedAppId="shop")).status_code == 403
+    assert (await ask(place, "other", requestedAppId="shop")).status_code == 200
+    assert (await ask(place, "")).status_code == 200
+
+
+@pytest.mark.parametrize("values", [{"allowedTenantIds": []}, {"requiredPermission": "sell:products"}])
+async def test_an_application_that_does_not_take_the_caller_is_forbidden(place: Place, values: Json) -> None:
+    await register_app(place, **values)
+    answer = await ask(place, "shop")
+    assert (answer.status_code, answer.json()["errorCode"]) == (403, "FORBIDDEN")
+
+
+async def test_an_application_id_that_could_not_be_registered_is_refused(place: Place) -> None:
+    for answer in (await ask(place, "x" * 101), await ask(place, None, requestedAppId="x" * 101)):
+        assert answer.status_code == 400
+        assert [one["field"] for one in answer.json()["errors"]] == ["requestedAppId"]
+
+
+async def test_the_password_is_asked_before_the_application(place: Place) -> None:
+    await register_app(place, isActive=False)
+    answer = await ask(place, "shop", password="wrong")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "INVALID_CREDENTIALS")
+
+
+async def test_social_login_is_limited_as_other_endpoints_are(social: Place) -> None:
+    answer = await social.call("POST", "/api/auth/social-login", json=shown())
+    assert answer.headers["X-RateLimit-Limit"] == "100"

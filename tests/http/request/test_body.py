@@ -1,0 +1,159 @@
+"""Hostile bodies and queries: each is refused with a sentence, none with a crash."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.http.app import Place
+
+JSON = "application/json"
+GOOD = b'{"name": "Lamp", "sku": "LAMP-1", "price": 19.99}'
+
+
+def with_price(number: str) -> bytes:
+    return b'{"name": "Lamp", "sku": "LAMP-1", "price": ' + number.encode() + b"}"
+
+
+BAD_REQUESTS = {
+    "empty": b"",
+    "not JSON": b"name=Lamp",
+    "cut off": b'{"name": "La',
+    "two values": b"{} {}",
+    "a list": b"[]",
+    "a string": b'"x"',
+    "null": b"null",
+    "byte order mark": b"\xef\xbb\xbf" + GOOD,
+    "not UTF-8": b'{"name": "\xff"}',
+    "UTF-16": '{"name": "x"}'.encode("utf-16"),
+    "duplicate key": b'{"name": "a", "name": "b"}',
+    "duplicate key deep inside": b'{"name": {"a": 1, "a": 1}}',
+    "NaN": with_price("NaN"),
+    "Infinity": with_price("-Infinity"),
+    "NUL escaped": b'{"name": "a\\u0000b"}',
+    "NUL raw": b'{"name": "a\x00b"}',
+    "NUL in a key": b'{"a\\u0000": 1}',
+    "half a surrogate": b'{"name": "\\ud83d"}',
+    "33 lists deep": b'{"name": ' + b"[" * 32 + b"]" * 32 + b"}",
+    "a hundred thousand lists": b"[" * 100_000,
+    "a hundred thousand objects": b'{"a":' * 100_000,
+    "an exponent past all reason": with_price("1e99999999999999999999"),
+    "leading zero": with_price("01"),
+    "a comment": b"{/* */}",
+    "trailing comma": b'{"name": "a",}',
+    "single quotes": b"{'name': 'a'}",
+}
+
+WRONG_FIELDS = {
+    "32 deep": (b'{"name": ' + b"[" * 31 + b"]" * 31 + b', "sku": "A-1", "price": 1}', "name"),
+    "a huge integer": (with_price("9" * 5_000), "price"),
+    "a huge exponent": (with_price("1e999999999"), "price"),
+    "a tiny exponent": (with_price("1e-999999999"), "price"),
+    "three decimals": (with_price("1.001"), "price"),
+    "NaN as text": (with_price('"NaN"'), "price"),
+    "Infinity as text": (with_price('"Infinity"'), "price"),
+    "true": (with_price("true"), "price"),
+    "stock past 64 bits": (b'{"name": "a", "sku": "A-1", "price": 1, "stock": 18446744073709551616}', "stock"),
+    "stock past 32 bits": (b'{"name": "a", "sku": "A-1", "price": 1, "stock": 2147483648}', "stock"),
+    "stock as a fraction": (b'{"name": "a", "sku": "A-1", "price": 1, "stock": 1.5}', "stock"),
+    "an unknown field": (b'{"name": "a", "sku": "A-1", "prize": 1, "price": 1}', "prize"),
+}
+
+
+@pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
+async def test_what_is_no_json_object_is_a_bad_request_in_area_b(place: Place, body: bytes) -> None:
+    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
+
+
+@pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
+async def test_what_is_no_json_object_is_a_validation_error_in_area_a(place: Place, body: bytes) -> None:
+    answer = await place.call("POST", "/api/auth/login", content=body[:16_000], headers={"Content-Type": JSON})
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
+
+
+@pytest.mark.parametrize(("body", "field"), WRONG_FIELDS.values(), ids=WRONG_FIELDS.keys())
+async def test_what_no_field_takes_is_named(place: Place, body: bytes, field: str) -> None:
+    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "VALIDATION_ERROR")
+    assert field in {one["field"] for one in error["details"]}
+
+
+async def test_every_failing_field_is_named_at_once(place: Place) -> None:
+    body = {"sku": "lower case", "price": -1, "stock": "many", "colour": "red"}
+    answer = await place.call("POST", "/api/products", as_whom="acme", json=body)
+    fields = {one["field"] for one in answer.json()["error"]["details"]}
+    assert fields == {"name", "sku", "price", "stock", "colour"}
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 201),
+        ("application/json; charset=utf-8", 201),
+        ("Application/JSON;charset=UTF-8", 201),
+        ("application/json; charset=latin-1", 415),
+        ("application/merge-patch+json", 415),
+        ("text/plain", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+    ],
+)
+async def test_only_json_is_taken(place: Place, content_type: str, status: int) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    answer = await place.call("POST", "/api/products", as_whom="acme", content=GOOD, headers=headers)
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "status"),
+    [
+        ("/api/products", 1024 * 1024, 400),
+        ("/api/products", 1024 * 1024 + 1, 413),
+        ("/api/auth/login", 16 * 1024, 400),
+        ("/api/auth/login", 16 * 1024 + 1, 413),
+        ("/api/users", 16 * 1024 + 1, 413),
+    ],
+)
+@pytest.mark.parametrize("is_streamed", [False, True], ids=["declared", "streamed"])
+async def test_bodies_have_a_largest_size(place: Place, path: str, size: int, status: int, is_streamed: bool) -> None:
+    body = b" " * size
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, size, 1000):
+            yield body[start : start + 1000]
+
+    content = pieces() if is_streamed else body
+    answer = await place.call("POST", path, as_whom="acme", content=content, headers={"Content-Type": JSON})
+    assert answer.status_code == status
+    assert "X-RateLimit-Limit" in answer.headers
+
+
+async def test_exact_decimals_arrive_as_they_were_sent(place: Place) -> None:
+    body = with_price("1234567890.12")
+    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+    assert '"price":1234567890.12,' in answer.text
+
+
+async def test_numbers_in_custom_settings_stay_numbers(place: Place) -> None:
+    custom = {"ratio": 1.5, "count": 3, "deep": [{"huge": 2**63 - 1}]}
+    body = {"name": "Numbers", "identifier": "numbers", "settings": {"customSettings": custom}}
+    answer = await place.call("POST", "/api/tenants", as_whom="root", json=body)
+    settings = json.loads(answer.text)["data"]["settings"]["customSettings"]
+    assert settings == {"ratio": 1.5, "count": 3, "deep": [{"huge": 2**63 - 1}]}
+    body["settings"] = {"customSettings": {"deep": [10**25]}}
+    answer = await place.call("POST", "/api/tenants", as_whom="root", json=body)
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
+
+
+@pytest.mark.parametrize("query", ["search=%FF", "search=a%00b", "&".join(f"a{n}=1" for n in range(300)), "%00=1"])
+async def test_queries_that_are_no_text_are_refused(place: Place, query: str) -> None:
+    answer = await place.call("GET", f"/api/products?{query}", as_whom="acme")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
+
+
+@pytest.mark.parametrize("row_id", ["1", "x", "%00", "01900000000070008000000000000000", "{01900000}", "a" * 5000, "é"])
+async def test_malformed_ids_are_ids_of_nothing(place: Place, row_id: str) -> None:
+    answer = await place.call("GET", f"/api/products/{row_id}", as_whom="acme")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")

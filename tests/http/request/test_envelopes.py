@@ -1,0 +1,201 @@
+"""What every answer has, whatever it answers."""
+
+import logging
+import re
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+
+import pytest
+
+from adapters.http.app import HttpSettings, endpoints
+from adapters.http.request.errors import STATUS
+from application.ports.entities.records import Rows
+from domain import errors
+from domain.scope import Scope
+from tests.http.app import ADMIN, PASSWORD, Place, client_of
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+async def test_area_a_success(place: Place) -> None:
+    body = (await place.call("GET", "/api/auth/me", as_whom="acme")).json()
+    assert body.keys() == {"isSuccess", "data"}
+    assert body["isSuccess"] is True
+
+
+async def test_area_a_error(place: Place) -> None:
+    body = (await place.call("GET", "/api/users")).json()
+    assert body.keys() == {"isSuccess", "errorCode", "errorMessage", "errors"}
+    assert (body["isSuccess"], body["errorCode"], body["errors"]) == (False, "UNAUTHORIZED", [])
+
+
+async def test_lists_of_area_a_have_no_envelope(place: Place) -> None:
+    assert (await place.call("GET", "/api/users", as_whom="acme")).json().keys() == {
+        "items",
+        "totalCount",
+        "page",
+        "pageSize",
+        "totalPages",
+    }
+    for path in ("/api/roles", "/api/permissions"):
+        assert (await place.call("GET", path, as_whom="acme")).json().keys() == {"items"}
+
+
+async def test_area_b_success(place: Place) -> None:
+    answer = await place.call("GET", "/api/products", as_whom="acme")
+    body = answer.json()
+    assert body.keys() == {"success", "data", "meta"}
+    assert body["meta"]["requestId"] == answer.headers["X-Request-Id"]
+    assert TIME.fullmatch(body["meta"]["timestamp"])
+    assert body["data"].keys() == {
+        "items",
+        "page",
+        "pageSize",
+        "totalCount",
+        "totalPages",
+        "hasNextPage",
+        "hasPreviousPage",
+    }
+
+
+async def test_area_b_error(place: Place) -> None:
+    answer = await place.call("POST", "/api/products", as_whom="acme", json={})
+    body = answer.json()
+    assert body.keys() == {"success", "error"}
+    assert body["error"].keys() == {"code", "message", "details", "traceId"}
+    assert body["error"]["traceId"] == answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize(
+    ("given", "is_taken"),
+    [("abc-1._Z", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ('"', False), ("", False)],
+)
+async def test_a_sane_request_id_is_taken_over(place: Place, given: str, is_taken: bool) -> None:
+    answer = await place.call("GET", "/health/live", headers={"X-Request-Id": given})
+    assert (answer.headers["X-Request-Id"] == given) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("path", "area"),
+    [
+        ("/api/auth/nothing", "A"),
+        ("/api/users/x/y/z", "A"),
+        ("/api/tenants/x/nothing", "A"),
+        ("/api/nothing", "B"),
+        ("/api", "B"),
+        ("/api/Products", "B"),
+        ("/", "B"),
+        ("/nothing", "B"),
+        ("/api/products/a%2Fb", "B"),
+    ],
+)
+async def test_paths_that_match_nothing_answer_in_their_area(place: Place, path: str, area: str) -> None:
+    answer = await place.call("GET", path, as_whom="acme")
+    assert answer.status_code == 404
+    body = answer.json()
+    assert (body["errorCode"] if area == "A" else body["error"]["code"]) == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PATCH", "/api/users", "GET, POST, HEAD, OPTIONS"),
+        ("GET", "/api/auth/login", "POST, OPTIONS"),
+        ("POST", "/api/products/1", "DELETE, GET, PATCH, PUT, HEAD, OPTIONS"),
+        ("TRACE", "/api/products", "GET, POST, HEAD, OPTIONS"),
+        ("DELETE", "/health/live", "GET, HEAD, OPTIONS"),
+        ("POST", "/api/audit-events", "GET, HEAD, OPTIONS"),
+    ],
+)
+async def test_a_wrong_method_is_told_the_right_ones(place: Place, method: str, path: str, allow: str) -> None:
+    answer = await place.call(method, path, as_whom="acme")
+    assert (answer.status_code, answer.headers["Allow"]) == (405, allow)
+    asked = await place.call("OPTIONS", path)
+    assert (asked.status_code, asked.headers["Allow"], asked.content) == (204, allow, b"")
+
+
+async def test_head_is_get_without_a_body(place: Place) -> None:
+    got = await place.call("GET", "/api/products", as_whom="acme")
+    head = await place.call("HEAD", "/api/products", as_whom="acme")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == got.headers["Content-Length"]
+
+
+async def test_token_answers_are_not_stored(place: Place) -> None:
+    login = {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False}
+    answer = await place.call("POST", "/api/auth/login", json=login)
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("authorization", "code", "challenge"),
+    [
+        (None, "UNAUTHORIZED", 'Bearer realm="tenantry"'),
+        ("Basic YTpi", "UNAUTHORIZED", 'Bearer realm="tenantry"'),
+        ("Bearer", "TOKEN_INVALID", 'error="invalid_token"'),
+        ("Bearer x.y.z", "TOKEN_INVALID", 'error="invalid_token"'),
+        ("bearer \u00e9", "TOKEN_INVALID", 'error="invalid_token"'),
+    ],
+)
+async def test_a_401_says_what_is_missing(place: Place, authorization: str | None, code: str, challenge: str) -> None:
+    headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
+    in_a = await place.client.get("/api/users", headers=headers)
+    in_b = await place.client.get("/api/products", headers=headers)
+    assert (in_a.status_code, in_a.json()["errorCode"]) == (401, code)
+    assert (in_b.status_code, in_b.json()["error"]["code"]) == (401, "UNAUTHORIZED")
+    assert challenge in in_a.headers["WWW-Authenticate"]
+
+
+async def test_an_etag_spares_reading_again_and_guards_writing(place: Place) -> None:
+    body = {"name": "Lamp", "sku": "LAMP-1", "price": 1}
+    made = await place.call("POST", "/api/products", as_whom="acme", json=body)
+    path, tag = made.headers["Location"], made.headers["ETag"]
+    known = await place.call("GET", path, as_whom="acme", headers={"If-None-Match": tag})
+    assert (known.status_code, known.content, known.headers["ETag"]) == (304, b"", tag)
+    changed = await place.call("PUT", path, as_whom="acme", json={"price": 2}, headers={"If-Match": tag})
+    assert (changed.status_code, changed.headers["ETag"]) == (200, '"2"')
+    for stale in (tag, 'W/"2"', "2", '"x"'):
+        refused = await place.call("PUT", path, as_whom="acme", json={"price": 3}, headers={"If-Match": stale})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (412, "PRECONDITION_FAILED")
+
+
+class BrokenDatabase:
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Rows]:
+        raise RuntimeError("a secret detail")
+
+    reading = transaction
+
+
+async def test_what_nobody_expected_is_logged_and_tells_nothing(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    crud = replace(place.services.crud, database=BrokenDatabase())
+    headers = {"Authorization": f"Bearer {place.tokens['acme']}", "X-Request-Id": "the-one"}
+    async with client_of(replace(place.services, crud=crud), HttpSettings()) as client:
+        with caplog.at_level(logging.ERROR):
+            answer = await client.get("/api/products", headers=headers)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
+    assert "secret" not in answer.text
+    (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
+    assert vars(record)["request_id"] == "the-one"
+    assert record.exc_info is not None
+
+
+async def test_a_host_that_is_none_is_a_bad_request(place: Place) -> None:
+    answer = await place.call("GET", "/api/products", headers={"Host": "a b"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
+
+
+async def test_each_answer_is_logged(caplog: pytest.LogCaptureFixture, place: Place) -> None:
+    with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
+        await place.call("GET", "/api/products/a%0Ab", as_whom="acme")
+    line = vars(next(one for one in caplog.records if one.name == "adapters.http.operations.access_log"))
+    assert (line["method"], line["path"], line["status"]) == ("GET", "'/api/products/a\\nb'", 404)
+
+
+def test_every_code_has_one_status() -> None:
+    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.Error)]
+    assert {one.code for one in kinds if one is not errors.Error} == STATUS.keys()
+
+
+def test_nothing_is_served_twice(place: Place) -> None:
+    table = endpoints(place.services, HttpSettings())
+    assert len({one.operation for one in table}) == len(table)

@@ -1,0 +1,157 @@
+"""What the door does before and after any endpoint: bodies that do not come, headers out of place, counting."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from adapters.http.app import HttpSettings, build_app
+from adapters.http.request import body, strict_json
+from adapters.http.request.body import Arriving, TooSlow
+from adapters.http.request.door import _send
+from adapters.http.request.endpoint import Answer, Call
+from domain.audit import Client
+from domain.bounded_cache import Remembered
+from domain.errors import BadRequest
+from tests.http.app import Place, client_of
+
+UNKNOWN = "01900000-0000-7000-8000-000000000000"
+
+
+async def test_a_body_that_does_not_come_is_given_up() -> None:
+    async def silent() -> dict[str, Any]:
+        return await asyncio.Future()
+
+    arriving = Arriving(silent)
+    arriving._late_at = asyncio.get_running_loop().time()  # its patience is at its end
+    with pytest.raises(TooSlow):
+        await arriving.next()
+
+
+async def test_a_body_earns_time_by_what_comes_of_it() -> None:
+    async def brisk() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"x" * body.SLOWEST, "more_body": True}
+
+    arriving = Arriving(brisk)
+    before = arriving._late_at
+    assert await arriving.next() == (b"x" * body.SLOWEST, True)
+    assert arriving._late_at == before + 1
+
+
+async def test_one_who_dribbles_is_answered_408_and_left(place: Place) -> None:
+    """The receiver raises what running out of time raises."""
+    sent: list[dict[str, Any]] = []
+
+    async def late() -> dict[str, Any]:
+        raise TimeoutError
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    path = "/api/auth/login"
+    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
+    app = build_app(place.services, HttpSettings())
+    await app({**scope, "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1)}, late, send)
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+async def test_head_of_a_stream_closes_it_unread() -> None:
+    steps: list[str] = []
+
+    async def rows() -> AsyncIterator[bytes]:
+        try:
+            yield b"begun"
+            steps.append("ran on")
+            yield b"more"
+        finally:
+            steps.append("closed")
+
+    pieces, sent = rows(), []
+    await anext(pieces)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    client = Client(address="::1", network="::1", device="", request_id="r")
+    call = Call(
+        method="HEAD", path="/", path_params={}, query_string=b"", headers={}, client=client, at=datetime.now(UTC)
+    )
+    await _send(Answer(200, pieces), call, send)
+    assert steps == ["closed"]
+    assert [one["type"] for one in sent] == ["http.response.start", "http.response.body"]
+    assert sent[1]["body"] == b""
+
+
+async def test_the_tenant_header_is_refused_where_it_means_nothing(place: Place) -> None:
+    header = {"X-Tenant-Scope": "all"}
+    for whom, path, status in (
+        ("acme", "/api/users", 403),
+        ("root", "/api/users", 400),
+        (None, "/health/live", 403),
+    ):
+        answer = await place.call("GET", path, as_whom=whom, headers=header)
+        assert answer.status_code == status, (whom, path)
+    assert (await place.call("GET", "/api/users", as_whom="root", headers=header)).json()["errorCode"] == (
+        "VALIDATION_ERROR"
+    )
+
+
+async def test_a_wrong_form_is_told_before_a_missing_thing(place: Place) -> None:
+    for method, path, whom in (
+        ("PUT", "/api/users/x", "acme"),
+        ("POST", "/api/users/x/roles", "acme"),
+        ("PUT", "/api/roles/x", "acme"),
+        ("PUT", "/api/tenants/x", "root"),
+        ("POST", "/api/tenants/x/users", "acme"),
+    ):
+        answer = await place.call(method, path, as_whom=whom, json={"nonsense": 1})
+        assert answer.status_code == 400, path
+
+
+@pytest.mark.parametrize("path", ["/api/roles", "/api/permissions", f"/api/users/{UNKNOWN}", "/api/tenants/current"])
+async def test_a_parameter_that_nobody_takes_is_named(place: Place, path: str) -> None:
+    answer = await place.call("GET", f"{path}?pgae=2", as_whom="acme")
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
+    assert answer.json()["errors"][0]["field"] == "pgae"
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**40])
+async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -> None:
+    with pytest.raises(BadRequest):
+        strict_json.read_json(json.dumps({"n": number}).encode(), decimals=False)
+    for kept in (2**63 - 1, -(2**63)):
+        assert strict_json.read_json(json.dumps(kept).encode(), decimals=False) == kept
+
+
+async def test_metrics_are_this_machines_without_a_token(place: Place) -> None:
+    await place.call("GET", "/health/live")
+    answer = await place.call("GET", "/metrics")
+    assert answer.status_code == 200
+    assert 'tenantry_answers_total{endpoint="health.live",status="200"} 1.0' in answer.text
+    assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
+    forwarded = await place.call("GET", "/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert forwarded.status_code == 404
+
+
+async def test_metrics_with_a_token_are_its_bearers(place: Place) -> None:
+    async with client_of(place.services, HttpSettings(metrics_token="the token")) as client:
+        statuses = [
+            (await client.get("/metrics", headers={"Authorization": given})).status_code
+            for given in ("Bearer the token", "Bearer another", "")
+        ]
+    assert statuses == [200, 401, 401]
+
+
+def test_what_is_remembered_is_bounded_by_its_size_and_its_time() -> None:
+    remembered: Remembered[str, int] = Remembered(10)
+    for number, key in enumerate("abc"):
+        remembered.put(key, number, size=4, until=number)
+    assert [remembered.get(key) for key in "abc"] == [None, 1, 2]
+    remembered.drop_ended(1)
+    assert [remembered.get(key) for key in "abc"] == [None, None, 2]
+    remembered.put("d", 3, size=11, until=9)
+    assert len(remembered) == 0

@@ -1,0 +1,216 @@
+"""Limits that two processes share in a real Redis: exact to the request, on every endpoint that the tables name."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, replace
+from ipaddress import ip_network
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from adapters.http.app import HttpSettings, endpoints
+from adapters.http.request.endpoint import Endpoint, Unlimited
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.batch import Batch
+from adapters.redis.commands import Commands
+from adapters.redis.lease import Lease, Times
+from domain.limits import Limit
+from entrypoints.settings.settings import read_settings
+from entrypoints.use_cases import Services, assemble
+from tests.http.app import ADMIN, SETTINGS, client_of, open_place
+from tests.redis_server import RedisServer
+from tests.shared_memories import NothingDue
+
+ID = "01920000-0000-7000-8000-000000000001"
+HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
+
+TABLES = {
+    ("POST", "/api/auth/login"): 10,
+    ("POST", "/api/auth/register"): 5,
+    ("POST", "/api/auth/request-password-reset"): 3,
+    ("POST", "/api/auth/resend-confirmation"): 3,
+    ("POST", "/api/{entities}"): 100,
+    ("PUT", "/api/{entities}/{id}"): 100,
+    ("PATCH", "/api/{entities}/{id}"): 100,
+    ("DELETE", "/api/{entities}/{id}"): 50,
+    ("GET", "/api/{entities}"): 500,
+    ("GET", "/api/{entities}/{id}"): 1000,
+    ("POST", "/api/{entities}/batch"): 10,
+    ("PUT", "/api/{entities}/batch"): 10,
+    ("DELETE", "/api/{entities}/batch"): 10,
+    ("POST", "/api/{entities}/batch/delete"): 10,
+    ("GET", "/api/{entities}/export"): 5,
+    ("POST", "/api/{entities}/import"): 5,
+    ("POST", "/api/{entities}/{id}/restore"): 50,
+}
+"""The specification's two, and what the decisions add to them; all else is 100."""
+
+TRIED = [
+    *TABLES,
+    ("POST", "/api/auth/refresh"),
+    ("POST", "/api/auth/social-login"),
+    ("POST", "/api/auth/reset-password"),
+    ("GET", "/api/auth/me"),
+    ("GET", "/api/users"),
+    ("PUT", "/api/tenants/{id}"),
+]
+
+
+@dataclass
+class Processes:
+    doors: tuple[httpx.AsyncClient, httpx.AsyncClient]
+    services: Services
+    token: str
+
+    async def call(self, number: int, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        return await self.doors[number % 2].request(method, path, headers=headers, **more)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest_asyncio.fixture
+async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
+    """Two of everything but the database, and names in Redis that no other case has used."""
+    place = await open_place()
+    token = (await place.login("root", ADMIN))["token"]
+    batches = Batch(redis.url), Batch(redis.url)
+    prefix = secrets.token_hex(4)
+    settings = HttpSettings(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    services = []
+    for batch in batches:
+        lease = Lease(batch, NothingDue(), Times(lifetime=600), commands=Commands(prefix))
+        shared = RedisAdmissions(lease, MemoryAdmissions(place.world.clock))
+        services.append(assemble(replace(place.world, admissions=shared, revocations=shared), read_settings(SETTINGS)))
+    one, other = (client_of(each, settings) for each in services)
+    yield Processes((one, other), services[0], token)
+    for client in (one, other, place.client):
+        await client.aclose()
+    for batch in batches:
+        await batch.close()
+
+
+@pytest.mark.parametrize(("method", "path"), TRIED)
+async def test_a_limit_lets_exactly_its_number_through_two_processes(
+    processes: Processes, method: str, path: str
+) -> None:
+    limit = TABLES.get((method, path), 100)
+    filled = path.replace("{entities}", "products").replace("{id}", ID)
+    calls = (processes.call(number, method, filled) for number in range(limit + 4))
+    answers = await asyncio.gather(*calls)
+    allowed = [answer for answer in answers if answer.status_code != 429]
+    refused = [answer for answer in answers if answer.status_code == 429]
+    assert len(refused) == 4
+    assert sorted(int(answer.headers["x-ratelimit-remaining"]) for answer in allowed) == list(range(limit))
+    assert {answer.headers["x-ratelimit-limit"] for answer in answers} == {str(limit)}
+    for answer in refused:
+        assert answer.headers["x-ratelimit-remaining"] == "0"
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+
+
+def test_every_endpoint_has_the_limit_of_its_line(processes: Processes) -> None:
+    for endpoint in endpoints(processes.services, HttpSettings()):
+        if isinstance(endpoint.limit, Limit):
+            assert endpoint.limit.count == TABLES.get((endpoint.method, in_table(endpoint)), 100), endpoint.path
+
+
+def in_table(endpoint: Endpoint) -> str:
+    if endpoint.area == "A":
+        return endpoint.path
+    return "/".join(["", "api", "{entities}", *endpoint.path.split("/")[3:]])
+
+
+async def test_every_limited_answer_carries_the_three_headers_and_no_other_does(processes: Processes) -> None:
+    """Whatever becomes of the request: answered, refused, not found, not understood."""
+    for endpoint in endpoints(processes.services, HttpSettings()):
+        path = endpoint.path
+        for step in [step for step in path.split("/") if step.startswith("{")]:
+            path = path.replace(step, ID)
+        for headers in ({}, {"Authorization": "Bearer nonsense"}):
+            answer = await processes.call(0, endpoint.method, path, content=b"nonsense", headers=headers)
+            assert answer.status_code < 500, path
+            carried = [name for name in HEADERS if name in answer.headers]
+            assert carried == ([] if isinstance(endpoint.limit, Unlimited) else list(HEADERS)), path
+
+
+SPELLINGS = (
+    "//api/products/export",
+    "/api//products/export",
+    "/api/products/export/",
+    "/api/products/%65xport",
+    "/api/%70roducts/export",
+    "/api/products/export//",
+)
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+async def test_no_spelling_of_a_path_has_a_limit_of_its_own(processes: Processes, path: str) -> None:
+    for number in range(5):
+        await processes.call(number, "GET", "/api/products/export")
+    answer = await processes.call(0, "GET", f"http://localhost{path}")
+    assert answer.status_code == 429
+
+
+@pytest.mark.parametrize("path", ["/API/products/export", "/api/Products/export", "/api/products/EXPORT"])
+async def test_another_case_is_another_path_and_there_is_nothing(processes: Processes, path: str) -> None:
+    """``EXPORT`` is read as an id of nothing."""
+    assert (await processes.call(0, "GET", path)).status_code == 404
+
+
+async def exhausted(processes: Processes, address: str, headers: dict[str, str] | None = None) -> bool:
+    answer = await login(processes, 0, address, headers)
+    return answer.status_code == 429
+
+
+async def login(
+    processes: Processes, number: int, address: str, headers: dict[str, str] | None = None
+) -> httpx.Response:
+    body = {"email": f"n{secrets.token_hex(6)}@example.com", "password": "wrong", "isPasswordEncrypted": False}
+    given = {"X-Forwarded-For": address, **(headers or {})}
+    return await processes.doors[number % 2].post("/api/auth/login", json=body, headers=given)
+
+
+async def test_ipv6_neighbours_share_a_limit_and_others_do_not(processes: Processes) -> None:
+    for number in range(10):
+        assert (await login(processes, number, f"2001:db8:1:2:{number:x}::1")).status_code == 401
+    assert await exhausted(processes, "2001:db8:1:2:ffff::2")
+    assert await exhausted(processes, "[2001:db8:1:2::9]:4711")
+    assert not await exhausted(processes, "2001:db8:1:3::1")
+
+
+async def test_an_ipv4_address_is_one_in_whatever_clothes(processes: Processes) -> None:
+    for number in range(10):
+        await login(processes, number, "203.0.113.9")
+    for spelling in ("::ffff:203.0.113.9", "203.0.113.9:80", "6.6.6.6, 203.0.113.9", "203.0.113.9, 127.0.0.2"):
+        assert await exhausted(processes, spelling), spelling
+    assert not await exhausted(processes, "203.0.113.8")
+
+
+async def test_headers_that_nobody_trusts_change_nothing(processes: Processes) -> None:
+    for number in range(10):
+        await login(processes, number, "203.0.113.9")
+    for name in ("X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Client-IP", "True-Client-IP"):
+        assert await exhausted(processes, "203.0.113.9", {name: "198.51.100.1"})
+
+
+async def test_a_limit_by_address_and_one_by_email_show_the_tighter(processes: Processes) -> None:
+    body = {"email": "target@example.com", "password": "wrong", "isPasswordEncrypted": False}
+
+    async def ask(address: str) -> httpx.Response:
+        return await processes.doors[0].post("/api/auth/login", json=body, headers={"X-Forwarded-For": address})
+
+    shown = [(await ask(f"203.0.113.{number}")).headers["x-ratelimit-remaining"] for number in range(5)]
+    assert shown == ["9", "8", "7", "6", "5"]
+    for number in range(7):
+        await login(processes, number, "198.51.100.7")
+    assert (await ask("198.51.100.7")).headers["x-ratelimit-remaining"] == "2"
