@@ -61,10 +61,10 @@ class Throttle:
         return await self.admissions.recount(counted, instead) if hits else ()
 
     async def _counts(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
-        if admission.counts is not None:
-            return admission.counts
+        if admission.token_versions is not None:
+            return admission.token_versions
         async with self.database.reading(EveryTenant()) as read:
-            counts = await read.counts.of(subjects)
+            counts = await read.token_versions.of(subjects)
         if admission.ticket is not None:
             await self.admissions.remember(counts, admission.ticket)
         return counts

@@ -24,7 +24,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     grows: bool
 
 
-class Standing(Struct, frozen=True):
+class AccountState(Struct, frozen=True):
     """Seconds from its start until a server answers that it is ready, and MiB before its first load."""
 
     name: str
@@ -38,7 +38,7 @@ class Results:
 
     pairs: dict[str, list[Pair]] = field(default_factory=dict)
     alone: dict[str, list[Reading]] = field(default_factory=dict)
-    standing: list[Standing] = field(default_factory=list)
+    standing: list[AccountState] = field(default_factory=list)
     steps: dict[str, list[Step]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ async def carry_out(plan: Plan, urls: Urls) -> Results:
     results = Results()
     started = time.monotonic()
     async with opened(*urls, plan.size, plan.timing) as bench:
-        results.standing = [Standing(one.name, one.ready_in, one.idle) for one in bench.servers]
+        results.standing = [AccountState(one.name, one.ready_in, one.idle) for one in bench.servers]
         print(f"prepared in {time.monotonic() - started:.0f} s", flush=True)
         for number in range(plan.rounds):
             await _round(bench, plan.operations, number, results)

@@ -7,7 +7,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class BoundedCache(Generic[K, V]):
     """``size`` and ``until`` are of the caller's choice of units; the oldest goes first."""
 
     def __init__(self, most: int) -> None:

@@ -153,11 +153,11 @@ class ServiceUnavailable(Error):
     sentence = "The service cannot answer this now: try again shortly."
 
 
-class Contended(ServiceUnavailable):
+class SerializationConflict(ServiceUnavailable):
     """Rolled back because others changed the same rows: nothing is stored, and the same can be tried at once."""
 
 
-def retried(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+def retry_on_conflict(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Tries again what lost against others, a bounded number of times: for what may as well be done from its start."""
 
     @wraps(use_case)
@@ -165,7 +165,7 @@ def retried(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Corout
         for _ in range(TRIES - 1):
             try:
                 return await use_case(*args, **named)
-            except Contended:
+            except SerializationConflict:
                 continue
         return await use_case(*args, **named)
 

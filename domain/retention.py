@@ -13,7 +13,7 @@ GIVEN_UP_MAIL = timedelta(days=30)
 """How long one that could not be sent is kept, for whoever looks."""
 
 
-class Leftover(Enum):
+class RetentionRule(Enum):
     """Each with the time that counts for it."""
 
     ENDED_SESSIONS = "ended sessions"

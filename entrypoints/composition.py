@@ -8,15 +8,15 @@ from datetime import timedelta
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.joserfc import (
     Issuance,
+    JoserfcEncryptedPasswords,
     JoserfcKeyring,
-    JoserfcSealedPasswords,
     JoserfcTokens,
     SealedRefreshTokens,
 )
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.pending import VERSIONS
-from adapters.postgres.operations.pending_versions import PostgresRevocationOutbox
+from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
@@ -28,7 +28,7 @@ from application.ports.admissions import Admissions
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.entities.files import Sheets
-from application.ports.identity.encrypted_passwords import SealedPasswords
+from application.ports.identity.encrypted_passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.identity.social import SocialProviders
@@ -48,7 +48,7 @@ SELECTION = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, kw_only=True)
-class World:
+class Adapters:
     """All ports; ``life`` opens what they stand on, and closes it when left."""
 
     registry: Registry
@@ -56,7 +56,7 @@ class World:
     admissions: Admissions
     revocations: Revocations
     passwords: Passwords
-    sealed_passwords: SealedPasswords
+    encrypted_passwords: EncryptedPasswords
     tokens: Tokens
     keyring: Keyring
     social: SocialProviders
@@ -69,7 +69,7 @@ class World:
     life: Callable[[], AbstractAsyncContextManager[None]]
 
 
-def real_world(settings: Settings, registry: Registry) -> World:
+def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     """PostgreSQL and Redis as the settings name them; nothing is opened before ``life``."""
     assert settings.database_url is not None
     assert settings.redis_url is not None
@@ -77,7 +77,7 @@ def real_world(settings: Settings, registry: Registry) -> World:
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
     batch = Batch(settings.redis_url.reveal())
-    outbox = PostgresRevocationOutbox(url)
+    outbox = PostgresPendingVersions(url)
     admissions = RedisAdmissions(
         Lease(batch, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
     )
@@ -97,13 +97,13 @@ def real_world(settings: Settings, registry: Registry) -> World:
             await social.close()
             passwords.close()
 
-    return World(
+    return Adapters(
         registry=registry,
         database=database,
         admissions=admissions,
         revocations=admissions,
         passwords=passwords,
-        sealed_passwords=keyring.passwords,
+        encrypted_passwords=keyring.passwords,
         tokens=keyring.tokens,
         keyring=keyring,
         social=social,
@@ -117,7 +117,7 @@ def real_world(settings: Settings, registry: Registry) -> World:
     )
 
 
-def memory_world(settings: Settings, registry: Registry) -> World:
+def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     """Everything in this process, with a clock that stands until it is moved; passwords cost next to nothing."""
     from adapters.memory.cache import MemoryCache  # noqa: PLC0415  # the service itself has no use for these
     from adapters.memory.clock import CountingIds, MovableClock  # noqa: PLC0415
@@ -134,13 +134,13 @@ def memory_world(settings: Settings, registry: Registry) -> World:
         yield
         passwords.close()
 
-    return World(
+    return Adapters(
         registry=registry,
         database=MemoryDatabase(registry, ids),
         admissions=admissions,
         revocations=admissions,
         passwords=passwords,
-        sealed_passwords=keyring.passwords,
+        encrypted_passwords=keyring.passwords,
         tokens=keyring.tokens,
         keyring=keyring,
         social=MemorySocialProviders(settings.social),
@@ -155,10 +155,10 @@ def memory_world(settings: Settings, registry: Registry) -> World:
 
 
 @asynccontextmanager
-async def open_world(settings: Settings, registry: Registry) -> AsyncIterator[World]:
-    world = real_world(settings, registry)
-    async with world.life():
-        yield world
+async def open_adapters(settings: Settings, registry: Registry) -> AsyncIterator[Adapters]:
+    adapters = production_adapters(settings, registry)
+    async with adapters.life():
+        yield adapters
 
 
 def lifetimes(settings: Settings) -> Lifetimes:
@@ -176,7 +176,7 @@ def _keyring(settings: Settings) -> JoserfcKeyring:
     allowed, key = lifetimes(settings), _key(settings)
     longest = max(allowed.access, allowed.global_access)
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
-    return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcSealedPasswords(key))
+    return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcEncryptedPasswords(key))
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:

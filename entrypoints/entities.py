@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import DeclarationError, build_registry
 
@@ -32,7 +32,7 @@ class EntitiesError(Exception):
 
 def load_registry(names: Sequence[str]) -> Registry:
     """The service's own entities and those that the modules declare. Raises EntitiesError."""
-    declared: list[type[Struct]] = list(OWN_ENTITIES)
+    declared: list[type[Struct]] = list(BUILTIN_ENTITIES)
     mistakes: list[str] = []
     for name in dict.fromkeys(names):
         try:

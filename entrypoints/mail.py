@@ -2,8 +2,8 @@
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from adapters.mail.files import FileMailer
-from adapters.mail.letters import JinjaLetters
-from application.operations.mail_delivery import Pages, Relay
+from adapters.mail.renderer import JinjaMailRenderer
+from application.operations.mail_delivery import OutboxRelay, Pages
 from application.ports.clock import Clock
 from application.ports.mail_delivery import Mailer
 from application.ports.whole_database import WholeDatabase
@@ -20,11 +20,11 @@ def mailer_of(settings: Settings) -> Mailer:
     return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
 
 
-def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> Relay:
+def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> OutboxRelay:
     assert settings.secret_key is not None
-    return Relay(
+    return OutboxRelay(
         database=database,
-        letters=JinjaLetters(settings.docs_title),
+        renderer=JinjaMailRenderer(settings.docs_title),
         mailer=mailer,
         secrets=DerivedLinkSecrets(settings.secret_key.reveal()),
         clock=clock,

@@ -1,6 +1,6 @@
 """What happens before anybody is served: migrations, the signing keys, the first start."""
 
-from entrypoints.composition import open_world
+from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_migrated
 from entrypoints.settings.settings import Settings
@@ -11,8 +11,8 @@ async def prepare(settings: Settings) -> str | None:
     """Answers the first super-admin's password when it was generated now."""
     registry = load_registry(settings.entities)
     await ensure_migrated(settings, registry)
-    async with open_world(settings, registry) as world:
-        services = assemble(world, settings)
+    async with open_adapters(settings, registry) as adapters:
+        services = assemble(adapters, settings)
         ensure_endpoints(services, settings)
         await services.signing_keys.ensure()
         given = settings.admin_password.reveal() if settings.admin_password else None

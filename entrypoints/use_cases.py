@@ -10,11 +10,11 @@ from adapters.http.operations.metrics import NothingCounted
 from adapters.http.request.framework import Lifespan
 from adapters.http.request.routes import Routes, ServedTwice
 from application.entities.batches import Batches
-from application.entities.cross_tenant_access import Bypass
+from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.histories import Histories
 from application.entities.transfers import Transfer
-from application.entities.writing import Writing
+from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.memberships import Memberships
 from application.identity.administration.roles import Roles
@@ -22,17 +22,17 @@ from application.identity.administration.tenants import Tenants
 from application.identity.administration.users import Users
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
-from application.identity.login.constant_time_passwords import UnhurriedPasswords
+from application.identity.login.constant_time_passwords import ConstantTimePasswords
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.sign_in import SignIn, SignInPolicy
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
-from application.identity.my_sessions import OwnSessions
+from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
-from application.operations.mail_delivery import Relay
+from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import SigningKeys
 from application.ports.admissions import Admissions
 from application.ports.clock import Clock
@@ -42,7 +42,7 @@ from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
 from domain.entities.declaration import Registry
 from domain.identity.users import Lockout
-from entrypoints.composition import World, lifetimes
+from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, broken_endpoints, load_endpoints
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
@@ -57,7 +57,7 @@ class Services:
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts
-    own_sessions: OwnSessions
+    my_sessions: MySessions
     profiles: Profiles
     users: Users
     roles: Roles
@@ -66,12 +66,12 @@ class Services:
     crud: Crud
     batches: Batches
     histories: Histories
-    bypass: Bypass
+    cross_tenant_access: CrossTenantAccess
     transfer: Transfer
     throttle: Throttle
     first_start: FirstStart
     signing_keys: SigningKeys
-    relay: Relay
+    relay: OutboxRelay
     housekeeping: Housekeeping
     registry: Registry
     database: WholeDatabase
@@ -81,67 +81,67 @@ class Services:
     clock: Clock
 
 
-def assemble(world: World, settings: Settings) -> Services:
+def assemble(adapters: Adapters, settings: Settings) -> Services:
     if settings.server_timing:
-        world = replace(world, database=TimedDatabase(world.database))
-    database, clock, ids, revocations = world.database, world.clock, world.ids, world.revocations
-    writing = Writing(database, world.registry, clock)
+        adapters = replace(adapters, database=TimedDatabase(adapters.database))
+    database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
+    writing = RowWriter(database, adapters.registry, clock)
     return Services(
-        sign_in=_sign_in(world, settings),
-        social_sign_in=_social_sign_in(world, settings),
-        registration=_registration(world, settings),
-        accounts=_accounts(world, settings),
-        own_sessions=OwnSessions(database, revocations, clock, lifetimes(settings)),
-        profiles=Profiles(database, world.cache),
-        users=Users(database, revocations, world.passwords, world.cache, clock, ids),
-        roles=Roles(database, revocations, world.registry, clock, ids),
-        tenants=Tenants(database, revocations, world.cache, clock, ids),
-        memberships=Memberships(database, revocations, world.cache, clock),
+        sign_in=_sign_in(adapters, settings),
+        social_sign_in=_social_sign_in(adapters, settings),
+        registration=_registration(adapters, settings),
+        accounts=_accounts(adapters, settings),
+        my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
+        profiles=Profiles(database, adapters.cache),
+        users=Users(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        roles=Roles(database, revocations, adapters.registry, clock, ids),
+        tenants=Tenants(database, revocations, adapters.cache, clock, ids),
+        memberships=Memberships(database, revocations, adapters.cache, clock),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
         histories=Histories(database),
-        bypass=Bypass(database, clock),
-        transfer=Transfer(database, world.registry, clock, world.sheets),
-        throttle=Throttle(world.admissions, database, enforced=settings.rate_limits == "on"),
-        first_start=FirstStart(database, world.passwords, clock, ids),
-        signing_keys=SigningKeys(database, world.keyring, clock),
-        relay=relay_of(database, world.mailer, clock, settings),
+        cross_tenant_access=CrossTenantAccess(database, clock),
+        transfer=Transfer(database, adapters.registry, clock, adapters.sheets),
+        throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
+        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        signing_keys=SigningKeys(database, adapters.keyring, clock),
+        relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, clock, lifetimes(settings)),
-        registry=world.registry,
+        registry=adapters.registry,
         database=database,
-        admissions=world.admissions,
-        tokens=world.tokens,
-        keyring=world.keyring,
+        admissions=adapters.admissions,
+        tokens=adapters.tokens,
+        keyring=adapters.keyring,
         clock=clock,
     )
 
 
-def _registration(world: World, settings: Settings) -> Registration:
+def _registration(adapters: Adapters, settings: Settings) -> Registration:
     return Registration(
-        world.database,
-        world.passwords,
-        _sent_passwords(world, strict=False),
-        world.clock,
-        world.ids,
+        adapters.database,
+        adapters.passwords,
+        _sent_passwords(adapters, strict=False),
+        adapters.clock,
+        adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
     )
 
 
-def _accounts(world: World, settings: Settings) -> Accounts:
+def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     return Accounts(
-        database=world.database,
-        passwords=world.passwords,
-        sent_passwords=_sent_passwords(world, strict=False),
-        revocations=world.revocations,
-        cache=world.cache,
-        clock=world.clock,
-        ids=world.ids,
+        database=adapters.database,
+        passwords=adapters.passwords,
+        sent_passwords=_sent_passwords(adapters, strict=False),
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
         lockout=_lockout(settings),
     )
 
 
-def _sent_passwords(world: World, *, strict: bool) -> PasswordReader:
-    return PasswordReader(world.database, world.sealed_passwords, world.clock, strict)
+def _sent_passwords(adapters: Adapters, *, strict: bool) -> PasswordReader:
+    return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
 
 
 def application(services: Services, settings: Settings, lifespan: Lifespan, log: AccessLog) -> Application:
@@ -190,38 +190,40 @@ def _http_settings(settings: Settings, log: AccessLog) -> HttpSettings:
     )
 
 
-def _sign_in(world: World, settings: Settings) -> SignIn:
-    registered = RegisteredApplications(world.database, world.registry["applications"], settings.require_registered_app)
+def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
+    registered = RegisteredApplications(
+        adapters.database, adapters.registry["applications"], settings.require_registered_app
+    )
     return SignIn(
-        database=world.database,
+        database=adapters.database,
         authentication=PasswordAuthentication(
-            world.database,
-            UnhurriedPasswords(world.passwords, world.database),
-            _sent_passwords(world, strict=settings.strict_password_encryption),
-            world.clock,
+            adapters.database,
+            ConstantTimePasswords(adapters.passwords, adapters.database),
+            _sent_passwords(adapters, strict=settings.strict_password_encryption),
+            adapters.clock,
             _lockout(settings),
         ),
         applications=registered,
-        tokens=world.tokens,
-        refresh_tokens=world.refresh_tokens,
-        revocations=world.revocations,
-        cache=world.cache,
-        clock=world.clock,
-        ids=world.ids,
+        tokens=adapters.tokens,
+        refresh_tokens=adapters.refresh_tokens,
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
         policy=_sign_in_policy(settings),
     )
 
 
-def _social_sign_in(world: World, settings: Settings) -> SocialSignIn:
+def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
     accounts = SocialAccounts(
-        database=world.database,
-        registration=_registration(world, settings),
-        revocations=world.revocations,
-        cache=world.cache,
-        clock=world.clock,
-        ids=world.ids,
+        database=adapters.database,
+        registration=_registration(adapters, settings),
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
     )
-    return SocialSignIn(world.social, accounts, _sign_in(world, settings))
+    return SocialSignIn(adapters.social, accounts, _sign_in(adapters, settings))
 
 
 def _sign_in_policy(settings: Settings) -> SignInPolicy:

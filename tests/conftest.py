@@ -16,7 +16,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.whole_database import WholeDatabase
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
-    return build_registry([*ENTITIES, *OWN_ENTITIES])
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES])
 
 
 @pytest.fixture(scope="session")

@@ -57,7 +57,7 @@ class NothingDue:
     async def due(self, age: float, most: int) -> dict[str, int]:
         return {}
 
-    async def settled(self, counts: Mapping[str, int]) -> None:
+    async def published(self, counts: Mapping[str, int]) -> None:
         pass
 
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-HOUSE = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("domain", "application", "adapters", "entrypoints")
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "core", "lib", "services", "managers", "dto"}
 FILE_LINES, FUNCTION_LINES, PARAMETERS, REACH = 350, 50, 6, 22
 
-SOURCES = sorted(path for room in ROOMS for path in (HOUSE / room).rglob("*.py") if "versions" not in path.parts)
+SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "versions" not in path.parts)
 
 
 def named(path: Path) -> str:
-    return str(path.relative_to(HOUSE))
+    return str(path.relative_to(ROOT))
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -37,7 +37,7 @@ def test_a_function_fits_one_screen_and_takes_few_parameters(path: Path) -> None
         assert len(taken) <= PARAMETERS, f"{function.name} takes {taken}"
 
 
-@pytest.mark.parametrize("path", sorted((HOUSE / "application").rglob("*.py")), ids=named)
+@pytest.mark.parametrize("path", sorted((ROOT / "application").rglob("*.py")), ids=named)
 def test_inside_a_transaction_only_the_transaction_is_awaited(path: Path) -> None:
     for block in ast.walk(ast.parse(path.read_text())):
         if isinstance(block, ast.AsyncWith) and (names := transaction_names(block)):
@@ -69,9 +69,7 @@ def works_on(call: ast.expr, names: set[str]) -> bool:
     return own or ast.unparse(call.func).split(".")[0] in names
 
 
-ROUTE_MODULES = sorted(
-    path for path in (HOUSE / "adapters" / "http").rglob("*.py") if "application" in path.read_text()
-)
+ROUTE_MODULES = sorted(path for path in (ROOT / "adapters" / "http").rglob("*.py") if "application" in path.read_text())
 
 
 @pytest.mark.parametrize("path", ROUTE_MODULES, ids=named)
@@ -90,16 +88,16 @@ def test_who_reads_a_route_reads_few_files(path: Path) -> None:
 def inner_imports(path: Path) -> Iterator[Path]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("domain", "application"):
-            file = HOUSE.joinpath(*node.module.split(".")).with_suffix(".py")
+            file = ROOT.joinpath(*node.module.split(".")).with_suffix(".py")
             assert file.exists(), f"{named(path)} imports the package {node.module}: name the file"
             yield file
 
 
 def test_every_port_has_a_contract_test_for_each_method() -> None:
-    contracts = "\n".join(path.read_text() for path in (HOUSE / "tests" / "contracts").rglob("*.py"))
+    contracts = "\n".join(path.read_text() for path in (ROOT / "tests" / "contracts").rglob("*.py"))
     missing = [
         f"{port.name}.{method.name}"
-        for path in (HOUSE / "application" / "ports").rglob("*.py")
+        for path in (ROOT / "application" / "ports").rglob("*.py")
         for port in ast.parse(path.read_text()).body
         if isinstance(port, ast.ClassDef)
         for method in port.body
@@ -110,7 +108,7 @@ def test_every_port_has_a_contract_test_for_each_method() -> None:
 
 
 def test_every_port_has_at_most_eight_methods() -> None:
-    for path in (HOUSE / "application" / "ports").rglob("*.py"):
+    for path in (ROOT / "application" / "ports").rglob("*.py"):
         for port in ast.parse(path.read_text()).body:
             if isinstance(port, ast.ClassDef):
                 assert len(list(functions(port))) <= 8, port.name

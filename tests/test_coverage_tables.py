@@ -7,10 +7,10 @@ import pytest
 
 from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.errors import STATUS
-from tests.http.app import open_place
+from tests.http.app import open_test_app
 
-HOUSE = Path(__file__).resolve().parent.parent
-TABLES = sorted((HOUSE / "docs" / "coverage").glob("*.md"))
+ROOT = Path(__file__).resolve().parent.parent
+TABLES = sorted((ROOT / "docs" / "coverage").glob("*.md"))
 _NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
@@ -22,13 +22,13 @@ def test_every_promise_names_tests_that_are_there(table: Path) -> None:
         named = _NAMED.findall(row)
         assert named, row
         for file, test in named:
-            assert re.search(rf"def {test}\(", (HOUSE / file).read_text()), f"{file}::{test}"
+            assert re.search(rf"def {test}\(", (ROOT / file).read_text()), f"{file}::{test}"
 
 
 async def test_every_endpoint_of_area_a_has_a_row() -> None:
-    place = await open_place()
+    place = await open_test_app()
     promised = set(
-        re.findall(r"^\| `(\w+ /api/[^`]*)`", (HOUSE / "docs" / "coverage" / "identity.md").read_text(), re.MULTILINE)
+        re.findall(r"^\| `(\w+ /api/[^`]*)`", (ROOT / "docs" / "coverage" / "identity.md").read_text(), re.MULTILINE)
     )
     served = {
         f"{one.method} {one.path}"
@@ -40,5 +40,5 @@ async def test_every_endpoint_of_area_a_has_a_row() -> None:
 
 
 def test_every_error_code_has_a_row() -> None:
-    table = (HOUSE / "docs" / "coverage" / "identity.md").read_text()
+    table = (ROOT / "docs" / "coverage" / "identity.md").read_text()
     assert [code for code in STATUS if code not in table] == []

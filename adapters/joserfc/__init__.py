@@ -1,7 +1,7 @@
 """JOSE: access tokens, refresh tokens, encrypted passwords, and the keys behind them."""
 
 from adapters.joserfc.keyring import JoserfcKeyring as JoserfcKeyring
-from adapters.joserfc.passwords import JoserfcSealedPasswords as JoserfcSealedPasswords
+from adapters.joserfc.passwords import JoserfcEncryptedPasswords as JoserfcEncryptedPasswords
 from adapters.joserfc.refresh_tokens import SealedRefreshTokens as SealedRefreshTokens
 from adapters.joserfc.sealing import WrongSecretKey as WrongSecretKey
 from adapters.joserfc.tokens import LONGEST_TOKEN as LONGEST_TOKEN

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from adapters.joserfc.passwords import JoserfcSealedPasswords
+from adapters.joserfc.passwords import JoserfcEncryptedPasswords
 from adapters.joserfc.tokens import JoserfcTokens
 from domain.identity.signing_keys import SIGNS, Purpose, SigningKey
 
@@ -14,7 +14,7 @@ from domain.identity.signing_keys import SIGNS, Purpose, SigningKey
 @dataclass(frozen=True)
 class JoserfcKeyring:
     tokens: JoserfcTokens
-    passwords: JoserfcSealedPasswords
+    passwords: JoserfcEncryptedPasswords
 
     def use(self, keys: Sequence[SigningKey]) -> None:
         """Raises WrongSecretKey."""

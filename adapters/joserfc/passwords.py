@@ -43,7 +43,7 @@ class _Said(Struct, frozen=True):
     jti: str
 
 
-class JoserfcSealedPasswords:
+class JoserfcEncryptedPasswords:
     def __init__(self, secret_key: str) -> None:
         self._sealing = Sealing(secret_key, "password keys")
         self._keys: tuple[SigningKey, ...] = ()
@@ -68,7 +68,7 @@ class JoserfcSealedPasswords:
         of_each = [[key for key in self._keys if key.purpose == purpose] for purpose in OPENS_PASSWORDS]
         return [Raw(signing_key(keys, now).public.encode()) for keys in of_each if keys]
 
-    def is_sealed(self, text: str) -> bool:
+    def is_encrypted(self, text: str) -> bool:
         return text.count(".") == PARTS - 1 and _header(text, _Form) is not None
 
     def open(self, text: str, now: datetime) -> OpenedPassword | None:

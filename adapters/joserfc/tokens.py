@@ -12,7 +12,7 @@ from joserfc.jwk import OKPKey
 from msgspec import UNSET, Raw, Struct
 
 from adapters.joserfc.sealing import Sealing, decoded, encoded, public_text
-from domain.bounded_cache import Remembered
+from domain.bounded_cache import BoundedCache
 from domain.errors import TokenExpired, TokenInvalid
 from domain.identity.signing_keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
 from domain.identity.tokens import SELECTOR_SCOPE, Claims
@@ -61,7 +61,7 @@ class JoserfcTokens:
         self._issuance = issuance
         self._keys: tuple[SigningKey, ...] = ()
         self._opened: dict[str, OKPKey] = {}
-        self._remembered: Remembered[bytes, Claims] = Remembered(MOST_REMEMBERED)
+        self._remembered: BoundedCache[bytes, Claims] = BoundedCache(MOST_REMEMBERED)
 
     def use(self, keys: Sequence[SigningKey]) -> None:
         """Those that sign; raises WrongSecretKey."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.mail.mime import mime_of
-from application.ports.mail_delivery import Message, PostClosed
+from application.ports.mail_delivery import MailServerUnavailable, Message
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class FileMailer:
         try:
             await asyncio.to_thread(_write, file, content)
         except OSError as error:
-            raise PostClosed(str(error)) from error
+            raise MailServerUnavailable(str(error)) from error
         log.info("A mail to %s is in %s", message.to, file)
 
 

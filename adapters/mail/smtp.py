@@ -9,7 +9,7 @@ from aiosmtplib import SMTPException, SMTPRecipientRefused, SMTPRecipientsRefuse
 
 from adapters.mail.mime import mime_of, recipient_of
 from adapters.mail.smtp_url import SmtpServer
-from application.ports.mail_delivery import Message, PostClosed, Undeliverable
+from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 
 SECONDS = 60.0
 """For a whole conversation: less than the time for which a mail is held."""
@@ -44,9 +44,9 @@ class SmtpMailer:
         except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
             if all(500 <= one.code < 600 for one in _refused(refusal)):
                 raise Undeliverable(_said(refusal)) from refusal
-            raise PostClosed(_said(refusal)) from refusal
+            raise MailServerUnavailable(_said(refusal)) from refusal
         except (SMTPException, OSError) as error:
-            raise PostClosed(_said(error)) from error
+            raise MailServerUnavailable(_said(error)) from error
 
 
 def _refused(refusal: SMTPRecipientsRefused | SMTPRecipientRefused) -> list[SMTPRecipientRefused]:

@@ -67,7 +67,7 @@ class MemoryAdmissions:
             self.forget()
 
     @asynccontextmanager
-    async def raising(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
+    async def publishing(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
         """Only an error that says that nothing was changed takes the mark back."""
         nonce = next(self._nonces)
         for subject in subjects:

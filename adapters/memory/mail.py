@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Posted
-from application.ports.mail_delivery import Due, GivenUp, Message, PostClosed
+from application.ports.mail_delivery import Due, GivenUp, MailServerUnavailable, Message
 from application.ports.outbox import Mail
 
 
@@ -77,5 +77,5 @@ class MemoryMailer:
 
     async def send(self, message: Message) -> None:
         if self.closed:
-            raise PostClosed("The mailer is closed.")
+            raise MailServerUnavailable("The mailer is closed.")
         self.sent.append(message)

@@ -6,21 +6,21 @@ from datetime import datetime
 from typing import Any
 
 from adapters.memory.store import Access, Failures, Store
-from domain.retention import Leftover
+from domain.retention import RetentionRule
 
 Ages = dict[Any, datetime | None]
 """The time that counts for each entry, by its key; None for what stays."""
 
 
 @dataclass(frozen=True)
-class MemoryLeftovers:
+class MemoryRetention:
     access: Access
 
     async def claim(self) -> bool:
         """Transactions are serial here."""
         return True
 
-    async def remove(self, what: Leftover, before: datetime, most: int) -> int:
+    async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
         async with self.access.write() as store:
             entries, ages = _KINDS[what](store)
             old = {key: at for key, at in ages.items() if at is not None and at <= before}
@@ -55,7 +55,7 @@ def _last(failures: Failures) -> datetime | None:
 
 
 def _counts(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.counts, {key: store.ended_counts.get(key) for key in store.counts}
+    return store.token_versions, {key: store.ended_counts.get(key) for key in store.token_versions}
 
 
 def _spent_ids(store: Store) -> tuple[dict[Any, Any], Ages]:
@@ -77,14 +77,14 @@ def _mails(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.outbox, {key: one.given_up_at for key, one in store.outbox.items()}
 
 
-_KINDS: dict[Leftover, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
-    Leftover.ENDED_SESSIONS: _ended_sessions,
-    Leftover.OLD_SESSIONS: _old_sessions,
-    Leftover.FAILURES: _failures,
-    Leftover.NETWORKS: _networks,
-    Leftover.COUNTS: _counts,
-    Leftover.SPENT_IDS: _spent_ids,
-    Leftover.LINKS: _links,
-    Leftover.ANSWERS: _answers,
-    Leftover.MAILS: _mails,
+_KINDS: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
+    RetentionRule.ENDED_SESSIONS: _ended_sessions,
+    RetentionRule.OLD_SESSIONS: _old_sessions,
+    RetentionRule.FAILURES: _failures,
+    RetentionRule.NETWORKS: _networks,
+    RetentionRule.COUNTS: _counts,
+    RetentionRule.SPENT_IDS: _spent_ids,
+    RetentionRule.LINKS: _links,
+    RetentionRule.ANSWERS: _answers,
+    RetentionRule.MAILS: _mails,
 }

@@ -69,7 +69,7 @@ class IssuedToken(Struct, frozen=True, kw_only=True):
         return self.used_at is not None
 
 
-class KeptAnswer(Struct, frozen=True, kw_only=True):
+class StoredResponseRow(Struct, frozen=True, kw_only=True):
     fingerprint: str
     answer: bytes
     at: datetime
@@ -87,7 +87,7 @@ class Store:
     deleted_tenants: dict[UUID, datetime] = field(default_factory=dict)
     sessions: dict[UUID, Session] = field(default_factory=dict)
     attempts: dict[tuple[str, str | None], Failures] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
+    token_versions: dict[str, int] = field(default_factory=dict)
     ended_counts: dict[str, datetime] = field(default_factory=dict)
     permissions: dict[UUID, Permission] = field(default_factory=dict)
     keys: dict[str, SigningKey] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Store:
     outbox: dict[UUID, Posted] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose], IssuedToken] = field(default_factory=dict)
-    answers: dict[tuple[UUID, UUID, str], KeptAnswer] = field(default_factory=dict)
+    answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 
     def copy(self) -> "Store":

@@ -7,7 +7,7 @@ from uuid import UUID
 from adapters.memory.audit import MemoryAuditTrail
 from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
-from adapters.memory.entities.idempotency import MemoryKeptAnswers
+from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTokens
 from adapters.memory.identity.attempts import MemoryAttempts
@@ -19,11 +19,11 @@ from adapters.memory.identity.sessions import MemorySessions
 from adapters.memory.identity.signing_keys import MemorySigningKeys
 from adapters.memory.identity.social import MemorySocialIdentities
 from adapters.memory.identity.tenants import MemoryTenants
-from adapters.memory.identity.token_versions import MemoryRevocationCounts
-from adapters.memory.identity.used_nonces import MemorySpentIds
+from adapters.memory.identity.token_versions import MemoryTokenVersions
+from adapters.memory.identity.used_nonces import MemoryUsedNonces
 from adapters.memory.identity.users import MemoryUsers
 from adapters.memory.mail import MemoryOutbox
-from adapters.memory.retention import MemoryLeftovers
+from adapters.memory.retention import MemoryRetention
 from adapters.memory.store import Access, Store
 from application.ports.clock import Ids
 from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
@@ -64,8 +64,8 @@ class MemoryTransaction:
         return MemoryAttempts(self.access)
 
     @property
-    def counts(self) -> MemoryRevocationCounts:
-        return MemoryRevocationCounts(self.access)
+    def token_versions(self) -> MemoryTokenVersions:
+        return MemoryTokenVersions(self.access)
 
     @property
     def permissions(self) -> MemoryPermissions:
@@ -96,8 +96,8 @@ class MemoryTransaction:
         return MemorySigningKeys(self.access)
 
     @property
-    def spent(self) -> MemorySpentIds:
-        return MemorySpentIds(self.access)
+    def used_nonces(self) -> MemoryUsedNonces:
+        return MemoryUsedNonces(self.access)
 
     @property
     def social(self) -> MemorySocialIdentities:
@@ -108,12 +108,12 @@ class MemoryTransaction:
         return MemoryImportedHashes(self.access)
 
     @property
-    def answers(self) -> MemoryKeptAnswers:
-        return MemoryKeptAnswers(self.access)
+    def answers(self) -> MemoryIdempotencyStore:
+        return MemoryIdempotencyStore(self.access)
 
     @property
-    def leftovers(self) -> MemoryLeftovers:
-        return MemoryLeftovers(self.access)
+    def retention(self) -> MemoryRetention:
+        return MemoryRetention(self.access)
 
     @property
     def history(self) -> MemoryHistory:

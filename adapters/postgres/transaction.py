@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
-from adapters.postgres.entities.idempotency import PostgresKeptAnswers
+from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.records import PostgresRecords
 from adapters.postgres.identity.accounts import PostgresCredentials, PostgresOneTimeTokens
 from adapters.postgres.identity.attempts import PostgresAttempts
@@ -17,12 +17,12 @@ from adapters.postgres.identity.sessions import PostgresSessions
 from adapters.postgres.identity.signing_keys import PostgresSigningKeys
 from adapters.postgres.identity.social import PostgresSocialIdentities
 from adapters.postgres.identity.tenants import PostgresTenants
-from adapters.postgres.identity.used_nonces import PostgresSpentIds
+from adapters.postgres.identity.used_nonces import PostgresUsedNonces
 from adapters.postgres.identity.users import PostgresUsers
 from adapters.postgres.operations.audit import PostgresAuditTrail
 from adapters.postgres.operations.outbox import PostgresOutbox
-from adapters.postgres.operations.retention import PostgresLeftovers
-from adapters.postgres.operations.token_versions import PostgresRevocationCounts
+from adapters.postgres.operations.retention import PostgresRetention
+from adapters.postgres.operations.token_versions import PostgresTokenVersions
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
 from domain.scope import Scope
@@ -60,8 +60,8 @@ class PostgresTransaction:
         return PostgresAttempts(self.connection)
 
     @property
-    def counts(self) -> PostgresRevocationCounts:
-        return PostgresRevocationCounts(self.connection)
+    def token_versions(self) -> PostgresTokenVersions:
+        return PostgresTokenVersions(self.connection)
 
     @property
     def permissions(self) -> PostgresPermissions:
@@ -92,8 +92,8 @@ class PostgresTransaction:
         return PostgresSigningKeys(self.connection)
 
     @property
-    def spent(self) -> PostgresSpentIds:
-        return PostgresSpentIds(self.connection)
+    def used_nonces(self) -> PostgresUsedNonces:
+        return PostgresUsedNonces(self.connection)
 
     @property
     def social(self) -> PostgresSocialIdentities:
@@ -108,12 +108,12 @@ class PostgresTransaction:
         return PostgresRecords(self.connection, self.registry, self.scope)
 
     @property
-    def answers(self) -> PostgresKeptAnswers:
-        return PostgresKeptAnswers(self.connection)
+    def answers(self) -> PostgresIdempotencyStore:
+        return PostgresIdempotencyStore(self.connection)
 
     @property
-    def leftovers(self) -> PostgresLeftovers:
-        return PostgresLeftovers(self.connection)
+    def retention(self) -> PostgresRetention:
+        return PostgresRetention(self.connection)
 
     @property
     def history(self) -> PostgresHistory:

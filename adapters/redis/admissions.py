@@ -17,7 +17,7 @@ AGAIN_AFTER = 0.05
 class RedisAdmissions:
     """Admissions that all processes share.
 
-    Counts live in a namespace of the server's run id, and are believed only while a short lease lives, which is
+    Versions live in a namespace of the server's run id, and are believed only while a short lease lives, which is
     renewed after a look into the database for changes that Redis does not know. Who cannot tell Redis of a change
     answers once every lease from before it has ended. With Redis away ``fallback`` counts the requests of this
     process. See docs/decisions/0002.
@@ -70,23 +70,23 @@ class RedisAdmissions:
             return
 
     @asynccontextmanager
-    async def raising(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
+    async def publishing(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
         """With Redis away the body runs all the same; it is left once nobody can believe the old counts any more.
 
         Only an error that says that nothing was changed takes the mark back. After any other, a commit that was
         never confirmed among them, the mark stays until it ends by itself.
         """
-        nonce, unsettled = self._commands.nonce(), tuple(dict.fromkeys(subjects))
-        await self._begin(nonce, unsettled)
+        nonce, pending = self._commands.nonce(), tuple(dict.fromkeys(subjects))
+        await self._begin(nonce, pending)
         counts: dict[str, int] = {}
         try:
             yield counts
         except ServiceUnavailable:
             raise
         except Error:
-            await self._settle(nonce, unsettled, {})
+            await self._settle(nonce, pending, {})
             raise
-        await self._make_known(nonce, unsettled, counts)
+        await self._make_known(nonce, pending, counts)
 
     async def is_shared(self) -> bool:
         try:
@@ -109,7 +109,7 @@ class RedisAdmissions:
                 return
             await self._pause(AGAIN_AFTER)
             left -= AGAIN_AFTER
-        self._lease.settled(counts)
+        self._lease.published(counts)
 
     async def _settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> bool:
         try:
@@ -130,7 +130,7 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
 def _counts(
     subjects: Sequence[str], values: Sequence[bytes | None], now: int
 ) -> tuple[dict[str, int] | None, str | None]:
-    """The counts when all are certain; a ticket when some are unknown and none is unsettled."""
+    """The counts when all are certain; a ticket when some are unknown and none is pending."""
     if not subjects:
         return {}, None
     lease, epoch, *numbers = values

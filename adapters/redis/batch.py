@@ -55,7 +55,7 @@ class _Call(NamedTuple):
 class Batch:
     """One connection, one round trip at a time, no retries.
 
-    Once the server has failed, calls raise Away at once; one of them after each pause makes the attempt to
+    IdempotencyKey the server has failed, calls raise Away at once; one of them after each pause makes the attempt to
     reconnect, and does not wait for it.
     """
 

@@ -40,7 +40,7 @@ class Outbox(Protocol):
         """
         ...
 
-    async def settled(self, counts: Mapping[str, int]) -> None:
+    async def published(self, counts: Mapping[str, int]) -> None:
         """The copy knows these; one that has been raised again stays. Raises ServiceUnavailable."""
         ...
 
@@ -63,7 +63,7 @@ class Lease:
         self._settled: dict[str, int] = {}
         self._woken = asyncio.Event()
 
-    def settled(self, counts: Mapping[str, int]) -> None:
+    def published(self, counts: Mapping[str, int]) -> None:
         """The outbox is told in the background, of many at once."""
         for subject, count in counts.items():
             self._settled[subject] = max(count, self._settled.get(subject, 0))
@@ -88,7 +88,7 @@ class Lease:
             due = await self._outbox.due(self.times.due, MOST_DUE)
             if due:
                 await self.batch.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
-                await self._outbox.settled(due)
+                await self._outbox.published(due)
             if len(due) >= MOST_DUE:
                 return False
             ends = now + int(self.times.lifetime * 1_000_000)
@@ -97,11 +97,11 @@ class Lease:
             return False
 
     async def clear(self) -> None:
-        """Tells the outbox what has been settled; what cannot be told is found due, and settled again."""
-        settled, self._settled = self._settled, {}
-        if settled:
+        """Tells the outbox what has been published; what cannot be told is found due, and published again."""
+        published, self._settled = self._settled, {}
+        if published:
             with suppress(ServiceUnavailable):
-                await self._outbox.settled(settled)
+                await self._outbox.published(published)
 
     async def _look(self) -> tuple[int, int, str]:
         asked: list[str] = []
@@ -123,7 +123,7 @@ class Lease:
                 await asyncio.sleep(self.times.turn)
 
     async def _turn(self) -> None:
-        """Clears at once what was settled, and renews at its time."""
+        """Clears at once what was published, and renews at its time."""
         loop = asyncio.get_running_loop()
         await self.renew()
         ends = loop.time() + self.times.turn

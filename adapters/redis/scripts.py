@@ -1,6 +1,6 @@
 """What runs inside Redis. Each script declares itself a writer, so that a replica refuses it: its copy is older.
 
-A subject's value is ``<generation>:<number>``, or the mark of an unsettled change:
+A subject's value is ``<generation>:<number>``, or the mark of an pending change:
 ``?<generation>:<highest number known>|<nonce> <nonce>…``. Only numbers of the generation that the lease names
 count; the lease is ``<generation> <microsecond of the epoch at which it ends>``.
 """

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.entities.writing import Write, Writing, Written
+from application.entities.writing import RowWriter, Write, Written
 from application.ports.clock import Ids
 from application.ports.entities.records import Change, NewRow, Stored
 from domain.entities.declaration import EntityModel
@@ -14,7 +14,7 @@ from domain.errors import Error, FieldError, NotFound
 
 @dataclass(frozen=True)
 class Batches:
-    writing: Writing
+    writing: RowWriter
     ids: Ids
 
     async def create(

@@ -11,7 +11,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant, OneTenant, Scope
 
 
 @dataclass(frozen=True)
-class Bypass:
+class CrossTenantAccess:
     database: Database[Tenancy]
     clock: Clock
 

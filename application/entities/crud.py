@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.entities.writing import Write, Writing, Written
+from application.entities.writing import RowWriter, Write, Written
 from application.ports.clock import Ids
 from application.ports.database import Database
 from application.ports.entities.records import Change, NewRow, RowPage, Rows, Stored
@@ -19,7 +19,7 @@ class Crud:
     """The permission has been checked before; what a row may be, and whose it is, is checked here."""
 
     database: Database[Rows]
-    writing: Writing
+    writing: RowWriter
     ids: Ids
 
     async def create(self, write: Write, model: EntityModel, values: Mapping[str, object]) -> Written[Stored]:

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from application.entities.writing import Write, Writing, Written, ensure_may_write, insistently
+from application.entities.writing import RowWriter, Write, Written, ensure_may_write, insistently
 from application.ports.database import Database
 from application.ports.entities.files import Loaded, Loading, Reading, ReadSheet, Sheets, Transferring
 from domain.entities.bodies import Sendable
@@ -51,7 +51,7 @@ class Turnstile:
 
 
 @dataclass(frozen=True)
-class Transfer(Writing):
+class Transfer(RowWriter):
     """The permission has been checked before; what a row may be, and whose it is, is checked here."""
 
     database: Database[Transferring]

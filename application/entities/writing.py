@@ -18,11 +18,11 @@ from domain.entities.query.query import Condition, Count, Path, Query, SortKey
 from domain.entities.rules import E
 from domain.errors import (
     Conflict,
-    Contended,
     FieldError,
     Forbidden,
     NotFound,
     PreconditionFailed,
+    SerializationConflict,
     UnprocessableEntity,
 )
 from domain.scope import Caller, OneTenant
@@ -36,7 +36,7 @@ _BY_ID = (SortKey(Path((), "id"), descending=False),)
 R = TypeVar("R")
 
 
-class Once(Struct, frozen=True):
+class IdempotencyKey(Struct, frozen=True):
     """The caller's word that what it sends under this key is one request, however often it comes."""
 
     key: str
@@ -48,7 +48,7 @@ class Write(Struct, frozen=True, kw_only=True):
 
     caller: Caller
     scope: OneTenant
-    once: Once | None = None
+    idempotency_key: IdempotencyKey | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Written(Generic[R]):
     is_replayed: bool = False
 
 
-class Judged(Struct, frozen=True):
+class RuleInput(Struct, frozen=True):
     """What a rule looks at: the values as they are now, and those they replace."""
 
     values: Values
@@ -67,7 +67,7 @@ class Judged(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Writing:
+class RowWriter:
     """The permission has been checked before. Rules come last: a clash is told before what the business refuses."""
 
     database: Database[Writable]
@@ -105,7 +105,7 @@ class Writing:
             if (first := await self._first(tx, write, list[Stored])) is not None:
                 return first
             stored = await tx.records.add(model, rows, self._act(write))
-            await self._ensure_rules(tx, model, [Judged(row.values, None) for row in rows])
+            await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
             return await self._kept(tx, write, stored)
 
     async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
@@ -170,22 +170,22 @@ class Writing:
 
     async def _first(self, tx: Writable, write: Write, kind: type[R]) -> Written[R] | None:
         """What was answered when this request came before; another one under its key is refused."""
-        if write.once is None:
+        if write.idempotency_key is None:
             return None
-        kept = await tx.answers.claim(_claim(write, write.once), self.clock.now())
+        kept = await tx.answers.claim(_claim(write, write.idempotency_key), self.clock.now())
         if kept is None:
             return None
-        if kept.fingerprint != write.once.fingerprint:
+        if kept.fingerprint != write.idempotency_key.fingerprint:
             raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
         return Written(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
 
     async def _kept(self, tx: Writable, write: Write, answer: R) -> Written[R]:
-        if write.once is not None:
-            await tx.answers.keep(_claim(write, write.once), msgspec.json.encode(answer), self.clock.now())
+        if write.idempotency_key is not None:
+            await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), self.clock.now())
         return Written(answer)
 
-    async def _ensure_rules(self, tx: Writable, model: EntityModel, judged: Sequence[Judged]) -> None:
-        others = AskedRows(tx.records, self.registry)
+    async def _ensure_rules(self, tx: Writable, model: EntityModel, judged: Sequence[RuleInput]) -> None:
+        others = TransactionRows(tx.records, self.registry)
         broken: list[FieldError] = []
         for number, one in enumerate(judged):
             errors = model.broken_rules(one.values, one.before)
@@ -200,13 +200,13 @@ class Writing:
 
 
 @dataclass(frozen=True)
-class AskedRows:
+class TransactionRows:
     """The rows of one transaction, as rules ask for them."""
 
     records: Records
     registry: Registry
 
-    async def broken_rules(self, model: EntityModel, judged: Judged) -> list[FieldError]:
+    async def broken_rules(self, model: EntityModel, judged: RuleInput) -> list[FieldError]:
         now: Any = model.made_of(judged.values)
         before = None if judged.before is None else model.made_of(judged.before)
         return [error async for error in now.check_stored(before, self)]
@@ -233,7 +233,7 @@ class AskedRows:
 
 def _is_alone(write: Write, model: EntityModel) -> bool:
     """Whether one statement, which writes any number of rows or none, says it all and needs no transaction."""
-    return write.once is None and not model.asks_other_rows
+    return write.idempotency_key is None and not model.asks_other_rows
 
 
 def ensure_may_write(caller: Caller, model: EntityModel) -> None:
@@ -247,17 +247,22 @@ async def insistently(attempt: Callable[[], Awaitable[R]]) -> R:
     for _ in range(TRIES):
         try:
             return await attempt()
-        except Contended:
+        except SerializationConflict:
             continue
     raise Conflict("Others keep changing the same things at this moment: try again.")
 
 
-def _claim(write: Write, once: Once) -> Claim:
-    return Claim(tenant_id=write.scope.id, user_id=write.caller.user_id, key=once.key, fingerprint=once.fingerprint)
+def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:
+    return Claim(
+        tenant_id=write.scope.id,
+        user_id=write.caller.user_id,
+        key=idempotency_key.key,
+        fingerprint=idempotency_key.fingerprint,
+    )
 
 
-def _judged(change: Change, before: Mapping[str, object]) -> Judged:
-    return Judged({**before, **change.values}, before)
+def _judged(change: Change, before: Mapping[str, object]) -> RuleInput:
+    return RuleInput({**before, **change.values}, before)
 
 
 def _of_item(number: int, error: FieldError) -> FieldError:

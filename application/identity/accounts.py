@@ -16,7 +16,7 @@ from application.ports.outbox import Mail, MailKind
 from application.ports.passwords import Passwords, SentPasswords
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError, retried
+from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError, retry_on_conflict
 from domain.identity.token_versions import ensure_alive, user_subject
 from domain.identity.users import (
     Lockout,
@@ -74,7 +74,7 @@ class Accounts:
         async with self.database.reading(EveryTenant()) as alone:
             await alone.outbox.add(mail)
 
-    @retried
+    @retry_on_conflict
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
@@ -88,18 +88,18 @@ class Accounts:
         password = await self.sent_passwords.read(form.new_password, form.is_password_encrypted, "newPassword")
         async with self.database.reading(EveryTenant()) as read:
             token = await self._living(read, "reset", form.email, form.token)
-            standing = await read.users.standing(token.user_id)
-        if standing is None or not standing.user.is_active:
+            state = await read.users.state(token.user_id)
+        if state is None or not state.user.is_active:
             raise wrong_token()
-        user = standing.user
+        user = state.user
         ensure_good(password, user)
         await self._reset(token, user, await self.passwords.hash(normal_password(password)), client)
         await self.cache.drop([profile_key(user.id)])
 
-    @retried
+    @retry_on_conflict
     async def _reset(self, token: OneTimeToken, user: User, hashed: str, client: Client) -> None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await tx.credentials.set_password(user.id, hashed, now)
                 await tx.attempts.unlock(user.email_key)
@@ -109,7 +109,7 @@ class Accounts:
                 counts = await self._begin_anew(tx, user, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
-            settled.update(counts)
+            published.update(counts)
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
         """Every session of the user ends, the caller's own included."""
@@ -117,27 +117,27 @@ class Accounts:
         current = await self.sent_passwords.read(form.current_password, encrypted, "currentPassword")
         new = await self.sent_passwords.read(form.new_password, encrypted, "newPassword")
         async with self.database.reading(EveryTenant()) as read:
-            standing = await read.users.standing(caller.user_id)
-        if standing is None:
+            state = await read.users.state(caller.user_id)
+        if state is None:
             raise TokenInvalid
-        user = standing.user
+        user = state.user
         ensure_good(new, user)
         await self._change(caller, user, await self._exchanged(user, current, new, client), client)
 
-    @retried
+    @retry_on_conflict
     async def _change(self, caller: Caller, user: User, hashed: str, client: Client) -> None:
         """Rows are locked in the order of a login: the account, then its attempts, then its sessions."""
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await tx.credentials.set_password(user.id, hashed, now)
                 await tx.attempts.forgive(user.email_key, client.network, now)
-                ensure_alive({one: caller.issued[one] for one in subjects}, await tx.counts.of(subjects))
+                ensure_alive({one: caller.issued[one] for one in subjects}, await tx.token_versions.of(subjects))
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
                 counts = await self._begin_anew(tx, user, subjects, now)
                 await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
                 await tx.outbox.add(self._notice(user, client, now))
-            settled.update(counts)
+            published.update(counts)
 
     async def _exchanged(self, user: User, current: str, new: str, client: Client) -> str:
         """The new hash, for who knows the old password. Guesses count towards the lock, as at login."""
@@ -172,7 +172,7 @@ class Accounts:
         await tx.one_time_tokens.forget(token.user_id, ["confirm"], now)
 
     async def _begin_anew(self, tx: AccountRooms, user: User, subjects: Sequence[str], now: datetime) -> dict[str, int]:
-        counts = await tx.counts.raise_all(subjects)
+        counts = await tx.token_versions.bump(subjects)
         await tx.users.end_sessions(user.id, now)
         return dict(counts)
 

@@ -11,7 +11,7 @@ from application.ports.database import Database
 from application.ports.identity.sessions import SignedIn
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import NotFound, retried
+from domain.errors import NotFound, retry_on_conflict
 from domain.identity.sessions import Lifetimes
 from domain.identity.token_versions import session_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
@@ -33,7 +33,7 @@ class SessionList(Struct, rename="camel", kw_only=True):
 
 
 @dataclass(frozen=True)
-class OwnSessions:
+class MySessions:
     database: Database[SignedIn]
     revocations: Revocations
     clock: Clock
@@ -58,21 +58,21 @@ class OwnSessions:
             ]
         )
 
-    @retried
+    @retry_on_conflict
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
         """Its access tokens die at once; a session of somebody else is as unknown as one that never was."""
         now = self.clock.now()
         await self._ensure_own(caller, session_id)
         subjects = (session_subject(session_id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.counts.raise_all(subjects)
-                await tx.counts.end(subjects, now)
+                counts = await tx.token_versions.bump(subjects)
+                await tx.token_versions.end(subjects, now)
                 if not await tx.sessions.end(session_id, now):
                     raise NotFound
                 line = event("session.ended", caller.user_id, session_id, client, now)
                 await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
-            settled.update(counts)
+            published.update(counts)
 
     async def _ensure_own(self, caller: Caller, session_id: UUID) -> None:
         async with self.database.reading(EveryTenant()) as read:

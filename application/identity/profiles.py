@@ -12,7 +12,7 @@ from application.ports.cache import Cache
 from application.ports.database import Database
 from application.ports.identity.users import Identity
 from domain.errors import TokenInvalid
-from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, Standing, TenantName, profile_key, tenant_name
+from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
 from domain.scope import Caller, EveryTenant
 
 
@@ -75,10 +75,10 @@ class Profiles:
         if (known := _known(found)) and known.under == under:
             return known.profile
         async with self.database.reading(EveryTenant()) as read:
-            standing = await read.users.standing(caller.user_id)
-        if standing is None:
+            state = await read.users.state(caller.user_id)
+        if state is None:
             raise TokenInvalid
-        profile = _profile(caller, standing)
+        profile = _profile(caller, state)
         await self.cache.put(key, msgspec.json.encode(Remembered(under, profile)), PROFILES_KEPT)
         return profile
 
@@ -87,8 +87,8 @@ def _known(found: bytes | None) -> Remembered | None:
     return msgspec.json.decode(found, type=Remembered) if found else None
 
 
-def _profile(caller: Caller, standing: Standing) -> Profile:
-    user = standing.user
+def _profile(caller: Caller, state: AccountState) -> Profile:
+    user = state.user
     return Profile(
         id=user.id,
         email=user.email,
@@ -98,7 +98,7 @@ def _profile(caller: Caller, standing: Standing) -> Profile:
         email_confirmed=user.email_confirmed,
         roles=caller.roles,
         permissions=caller.permissions,
-        tenants=[tenant_name(one) for one in standing.memberships],
+        tenants=[tenant_name(one) for one in state.memberships],
         created_at=user.created_at,
         last_login_at=user.last_login_at,
     )

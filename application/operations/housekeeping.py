@@ -10,7 +10,7 @@ from application.ports.entities.idempotency import KEPT_FOR
 from application.ports.retention import Cleaning
 from domain.identity.sessions import Lifetimes
 from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
-from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, Leftover
+from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
 DAY = timedelta(days=1)
@@ -26,29 +26,29 @@ class Housekeeping:
     clock: Clock
     lifetimes: Lifetimes
 
-    async def sweep(self) -> Mapping[Leftover, int] | None:
+    async def sweep(self) -> Mapping[RetentionRule, int] | None:
         """Some of each kind, and how many there were; None while another process is at it."""
-        swept: dict[Leftover, int] = {}
+        swept: dict[RetentionRule, int] = {}
         for what, before in forgotten_before(self.clock.now(), self.lifetimes).items():
             async with self.database.transaction(EveryTenant()) as tx:
-                if not await tx.leftovers.claim():
+                if not await tx.retention.claim():
                     return None
-                gone = await tx.leftovers.remove(what, before, AT_ONCE)
+                gone = await tx.retention.remove(what, before, AT_ONCE)
             if gone:
                 swept[what] = gone
         return swept
 
 
-def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[Leftover, datetime]:
+def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRule, datetime]:
     """What is older than this can be asked for by no rule any more."""
     return {
-        Leftover.ENDED_SESSIONS: now - DAY,
-        Leftover.OLD_SESSIONS: now - lifetimes.session - DAY,
-        Leftover.FAILURES: now - FAILURES_FORGOTTEN - DAY,
-        Leftover.NETWORKS: now - NETWORK_FORGOTTEN,
-        Leftover.COUNTS: now - LONGEST_TOKEN - DAY,
-        Leftover.SPENT_IDS: now - DAY,
-        Leftover.LINKS: now - DAY,
-        Leftover.ANSWERS: now - KEPT_FOR - DAY,
-        Leftover.MAILS: now - GIVEN_UP_MAIL,
+        RetentionRule.ENDED_SESSIONS: now - DAY,
+        RetentionRule.OLD_SESSIONS: now - lifetimes.session - DAY,
+        RetentionRule.FAILURES: now - FAILURES_FORGOTTEN - DAY,
+        RetentionRule.NETWORKS: now - NETWORK_FORGOTTEN,
+        RetentionRule.COUNTS: now - LONGEST_TOKEN - DAY,
+        RetentionRule.SPENT_IDS: now - DAY,
+        RetentionRule.LINKS: now - DAY,
+        RetentionRule.ANSWERS: now - KEPT_FOR - DAY,
+        RetentionRule.MAILS: now - GIVEN_UP_MAIL,
     }

@@ -13,11 +13,11 @@ from application.ports.database import Database
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.mail_delivery import (
     Due,
-    Letter,
-    Letters,
     LinkSecrets,
+    MailContent,
     Mailer,
-    PostClosed,
+    MailRenderer,
+    MailServerUnavailable,
     Posting,
     Undeliverable,
 )
@@ -57,9 +57,9 @@ class Pages(Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Relay:
+class OutboxRelay:
     database: Database[Posting]
-    letters: Letters
+    renderer: MailRenderer
     mailer: Mailer
     secrets: LinkSecrets
     clock: Clock
@@ -74,9 +74,9 @@ class Relay:
 
     async def _deliver(self, due: Due) -> None:
         try:
-            letter = await self._letter(due)
-            if letter is not None:
-                await self.mailer.send(self.letters.write(letter))
+            content = await self._content(due)
+            if content is not None:
+                await self.mailer.send(self.renderer.write(content))
         except Undeliverable as refusal:
             await self._give_up(due, refusal)
         except ServiceUnavailable:
@@ -87,19 +87,19 @@ class Relay:
             async with self.database.reading(EveryTenant()) as alone:
                 await alone.post.done(due.mail.id)
 
-    async def _letter(self, due: Due) -> Letter | None:
+    async def _content(self, due: Due) -> MailContent | None:
         """None when there is nothing to say any more."""
         mail = due.mail
         link = LINKS.get(mail.kind)
         if link is None:
-            return Letter(
+            return MailContent(
                 id=mail.id, kind=mail.kind, to=mail.recipient, name=mail.name, address=mail.address, at=mail.at
             )
         async with self.database.transaction(EveryTenant()) as tx:
-            standing = await tx.users.standing_by_email(mail.recipient)
-            if standing is None or not is_wanted(mail, standing.user):
+            state = await tx.users.state_by_email(mail.recipient)
+            if state is None or not is_wanted(mail, state.user):
                 return None
-            user, secret = standing.user, self.secrets.secret(mail.id)
+            user, secret = state.user, self.secrets.secret(mail.id)
             token = OneTimeToken(
                 user_id=user.id,
                 email_key=user.email_key,
@@ -110,7 +110,7 @@ class Relay:
             )
             if not await tx.one_time_tokens.issue(token):
                 return None
-        return Letter(
+        return MailContent(
             id=mail.id,
             kind=mail.kind,
             to=user.email,
@@ -132,7 +132,7 @@ class Relay:
             await self._give_up(due, error)
             return
         until = now + pause(due.tries)
-        known = error if not isinstance(error, PostClosed) else None
+        known = error if not isinstance(error, MailServerUnavailable) else None
         log.warning("A %s mail waits until %s: %s", due.mail.kind, until, error, exc_info=known)
         async with self.database.reading(EveryTenant()) as alone:
             await alone.post.put_off(due.mail.id, until)

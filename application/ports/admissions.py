@@ -23,7 +23,7 @@ class Admission(Struct, frozen=True):
     """
 
     verdicts: tuple[Verdict, ...]
-    counts: dict[str, int] | None
+    token_versions: dict[str, int] | None
     ticket: str | None = None
     counted_instead: bool = False
 

@@ -65,7 +65,7 @@ class Posting(Accounts, Protocol):
     def post(self) -> Post: ...
 
 
-class Letter(Struct, frozen=True, kw_only=True):
+class MailContent(Struct, frozen=True, kw_only=True):
     """All that a mail says. ``link`` is None for a notice, ``lifetime`` how long it works."""
 
     id: UUID
@@ -88,8 +88,8 @@ class Message(Struct, frozen=True, kw_only=True):
     html: str
 
 
-class Letters(Protocol):
-    def write(self, letter: Letter) -> Message:
+class MailRenderer(Protocol):
+    def write(self, letter: MailContent) -> Message:
         """What users chose themselves is text in it, never markup, template or header."""
         ...
 
@@ -98,13 +98,13 @@ class Undeliverable(Exception):
     """This message will never be taken for this address."""
 
 
-class PostClosed(Exception):
+class MailServerUnavailable(Exception):
     """Nothing can be sent now."""
 
 
 class Mailer(Protocol):
     async def send(self, message: Message) -> None:
-        """Returns once somebody else has taken it on; raises Undeliverable or PostClosed."""
+        """Returns once somebody else has taken it on; raises Undeliverable or MailServerUnavailable."""
         ...
 
 

@@ -3,17 +3,17 @@
 from datetime import datetime
 from typing import Protocol
 
-from domain.retention import Leftover
+from domain.retention import RetentionRule
 
 
-class Leftovers(Protocol):
+class Retention(Protocol):
     """Both are called in one transaction, whose scope is every tenant."""
 
     async def claim(self) -> bool:
         """Whether this transaction alone takes away; False, at once, while another one does."""
         ...
 
-    async def remove(self, what: Leftover, before: datetime, most: int) -> int:
+    async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
         """Those whose time is ``before`` or earlier; answers how many. Rows that others work on wait for next time."""
         ...
 
@@ -22,4 +22,4 @@ class Cleaning(Protocol):
     """The room of the database that housekeeping works in."""
 
     @property
-    def leftovers(self) -> Leftovers: ...
+    def retention(self) -> Retention: ...

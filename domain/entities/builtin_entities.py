@@ -24,4 +24,4 @@ class Application(Struct, rename="camel", kw_only=True):
 
 entity("audit-events", soft_delete=False, writable=False, shows_tenant=True, sort="-occurred_at")(AuditEvent)
 
-OWN_ENTITIES = (Application, AuditEvent)
+BUILTIN_ENTITIES = (Application, AuditEvent)

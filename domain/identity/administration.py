@@ -8,7 +8,7 @@ import msgspec
 from domain.errors import Conflict, Forbidden, ValidationError
 from domain.identity.permissions import may_grant, smallest
 from domain.identity.token_versions import role_subject
-from domain.identity.users import SUPER_ADMIN, Role, Standing
+from domain.identity.users import SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller
 
 
@@ -52,22 +52,22 @@ def ensure_may_change_role(caller: Caller, role: Role) -> None:
         raise Conflict("SuperAdmin always holds everything.")
 
 
-def ensure_may_change_account(caller: Caller, standing: Standing) -> None:
+def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
     """A tenant's admin changes the account of users who are in no other tenant and hold nothing beyond."""
     if caller.is_super_admin:
         return
-    if any(membership.tenant_id != caller.tenant_id for membership in standing.memberships):
+    if any(membership.tenant_id != caller.tenant_id for membership in state.memberships):
         raise Forbidden("This user belongs to other tenants as well.")
-    ensure_outranks(caller, standing)
+    ensure_outranks(caller, state)
 
 
-def ensure_outranks(caller: Caller, standing: Standing) -> None:
+def ensure_outranks(caller: Caller, state: AccountState) -> None:
     """The user holds nothing, system roles included, that the caller does not hold here."""
     if caller.is_super_admin:
         return
-    held = [role for membership in standing.memberships for role in membership.roles]
+    held = [role for membership in state.memberships for role in membership.roles]
     here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
-    if standing.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *standing.roles])):
+    if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
         raise Forbidden("This user holds more than you do.")
 
 

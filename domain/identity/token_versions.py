@@ -1,11 +1,11 @@
-"""Counts that only rise: a token names those it was issued under, and is dead once one of them has risen since."""
+"""Versions that only rise: a token names those it was issued under, and is dead once one of them has risen since."""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from domain.errors import TokenExpired, TokenInvalid
 
-Counts = Mapping[str, int]
+Versions = Mapping[str, int]
 """Subject → how often it has been raised; a subject never raised counts 0."""
 
 
@@ -34,12 +34,12 @@ def role_subject(role_id: UUID) -> str:
     return f"role:{role_id}"
 
 
-def at_issue(subjects: Iterable[str], counts: Counts) -> dict[str, int]:
+def at_issue(subjects: Iterable[str], counts: Versions) -> dict[str, int]:
     """What a new token writes down about itself."""
     return {subject: counts.get(subject, 0) for subject in subjects}
 
 
-def ensure_alive(issued: Counts, now: Counts) -> None:
+def ensure_alive(issued: Versions, now: Versions) -> None:
     """Revoked beats stale: TOKEN_INVALID asks for a new login, TOKEN_EXPIRED only for a refresh."""
     risen = [subject for subject, count in issued.items() if now.get(subject, 0) > count]
     if any(subject.startswith(("user:", "session:")) for subject in risen):

@@ -18,7 +18,7 @@ from domain.identity.token_versions import (
     tenant_subject,
     user_subject,
 )
-from domain.identity.users import Membership, Role, Standing, TenantName, User, tenant_name
+from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
 from domain.scope import Caller
 
 SELECTOR_SCOPE = "tenant-selector-only"
@@ -87,8 +87,8 @@ def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> 
     return TenantChoice(None, False, len(active) > 1)
 
 
-def available(standing: Standing) -> list[TenantName]:
-    return [tenant_name(one) for one in standing.memberships if one.tenant_is_active]
+def available(state: AccountState) -> list[TenantName]:
+    return [tenant_name(one) for one in state.memberships if one.tenant_is_active]
 
 
 def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Membership:
@@ -100,12 +100,12 @@ def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Members
 
 
 def claims_for(
-    standing: Standing, membership: Membership | None, session: Session, now: datetime, issue: "Issue"
+    state: AccountState, membership: Membership | None, session: Session, now: datetime, issue: "Issue"
 ) -> Claims:
     """The token of a session: for its tenant, or, without one, only to choose a tenant."""
-    roles = standing.roles_in(membership) if membership else ()
+    roles = state.roles_in(membership) if membership else ()
     lifetime = issue.lifetimes.access if membership else issue.lifetimes.global_access
-    user = standing.user
+    user = state.user
     seconds = int(now.timestamp())
     return Claims(
         iss=issue.issuer,
@@ -124,9 +124,9 @@ def claims_for(
         name=user.full_name,
         email=user.email,
         app_id=session.app_id or UNSET,
-        super_admin=membership is not None and standing.is_super_admin,
-        rev=standing.counts.get(user_subject(user.id), 0),
-        ver=at_issue(_stale_subjects(user, membership, roles), standing.counts),
+        super_admin=membership is not None and state.is_super_admin,
+        rev=state.token_versions.get(user_subject(user.id), 0),
+        ver=at_issue(_stale_subjects(user, membership, roles), state.token_versions),
     )
 
 

@@ -88,7 +88,7 @@ def tenant_name(membership: Membership) -> TenantName:
     return TenantName(id=membership.tenant_id, name=membership.tenant_name, is_default=membership.is_default)
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class AccountState(Struct, frozen=True, kw_only=True):
     """All that decides what a user may do, read in one snapshot: the account, where it belongs, what it holds.
 
     ``roles`` are those given to the user as such; ``counts`` are the revocation counts of everything named here.
@@ -97,7 +97,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     user: User
     memberships: tuple[Membership, ...]
     roles: tuple[Role, ...]
-    counts: dict[str, int]
+    token_versions: dict[str, int]
 
     @property
     def is_super_admin(self) -> bool:

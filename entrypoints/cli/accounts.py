@@ -5,16 +5,16 @@ import secrets
 from domain.errors import ValidationError
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
-from entrypoints.composition import open_world
+from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 from entrypoints.use_cases import assemble
 
 
 async def add_admin(settings: Settings, email: str, password: str | None) -> str:
-    async with open_world(settings, load_registry(settings.entities)) as world:
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         made = password or secrets.token_urlsafe(15)
-        await assemble(world, settings).first_start.create_admin(email, made)
+        await assemble(adapters, settings).first_start.create_admin(email, made)
     said = "" if password else f", with the password {made}"
     return f"{email} is a super-admin now{said}."
 
@@ -24,15 +24,15 @@ async def unlock_email(settings: Settings, email: str) -> str:
     if key is None:
         raise ValidationError.on("email", "takes an e-mail address")
     registry = load_registry(settings.entities)
-    async with open_world(settings, registry) as world, world.database.transaction(EveryTenant()) as tx:
-        until = await tx.attempts.locked_until(key, world.clock.now())
+    async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
+        until = await tx.attempts.locked_until(key, adapters.clock.now())
         await tx.attempts.unlock(key)
     return f"{email} is unlocked." if until else f"{email} was not locked."
 
 
 async def rotate_keys(settings: Settings) -> str:
-    async with open_world(settings, load_registry(settings.entities)) as world:
-        keys = assemble(world, settings).signing_keys
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        keys = assemble(adapters, settings).signing_keys
         await keys.ensure()
         made = await keys.rotate()
     return f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."

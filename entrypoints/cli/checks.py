@@ -43,7 +43,7 @@ async def _answers(settings: Settings, registry: Registry) -> bool:
 
 async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str]:
     from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
-    from entrypoints.composition import open_world  # noqa: PLC0415
+    from entrypoints.composition import open_adapters  # noqa: PLC0415
     from entrypoints.migrations import check_migrations  # noqa: PLC0415
     from entrypoints.use_cases import assemble, ensure_endpoints  # noqa: PLC0415
 
@@ -52,9 +52,9 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
             _say("database", await check_migrations(settings))
     except Refusal as refusal:
         yield str(refusal)
-    async with open_world(settings, registry) as world:
-        ensure_endpoints(assemble(world, settings), settings)
-        if not await world.admissions.is_shared():
+    async with open_adapters(settings, registry) as adapters:
+        ensure_endpoints(assemble(adapters, settings), settings)
+        if not await adapters.admissions.is_shared():
             yield "Redis does not answer: TENANTRY_REDIS_URL says where it is looked for."
             return
     _say("redis", "answers")

@@ -22,7 +22,7 @@ from domain.entities.sheets import LARGEST_FILE, MOST_XLSX_ROWS, Column, Report,
 from domain.errors import unknown_name
 from domain.scope import Caller, EveryTenant, OneTenant
 from entrypoints.cli.errors import Refusal
-from entrypoints.composition import World, open_world
+from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
@@ -54,10 +54,10 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     registry = load_registry(settings.entities)
     model = _model(registry, job.plural)
     query = read_export(model, registry, frozenset(), job.parameters)
-    async with open_world(settings, registry) as world:
-        scope = await _tenant(world, job.tenant)
-        transfer = Transfer(world.database, registry, world.clock, world.sheets)
-        async with world.database.reading(scope) as read:
+    async with open_adapters(settings, registry) as adapters:
+        scope = await _tenant(adapters, job.tenant)
+        transfer = Transfer(adapters.database, registry, adapters.clock, adapters.sheets)
+        async with adapters.database.reading(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
         with _progress("Exporting", total if job.form != "xlsx" else None) as tell:
@@ -92,12 +92,12 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
     options = read_options(model, job.options)
     if job.file.stat().st_size > LARGEST_FILE:
         raise Refusal(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
-    async with open_world(settings, registry) as world:
-        scope = await _tenant(world, job.tenant)
+    async with open_adapters(settings, registry) as adapters:
+        scope = await _tenant(adapters, job.tenant)
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
             lines = _copied(given, upload)
             with _progress("Importing", lines) as tell:
-                transfer = Transfer(world.database, registry, world.clock, Counted(world.sheets, tell))
+                transfer = Transfer(adapters.database, registry, adapters.clock, Counted(adapters.sheets, tell))
                 write = Write(caller=_operator(), scope=scope)
                 written = await transfer.import_(write, model, upload, options, EVERYTHING)
     return _said(written.answer, is_dry=options.dry_run)
@@ -130,8 +130,8 @@ def _model(registry: Registry, plural: str) -> EntityModel:
     return registry[plural]
 
 
-async def _tenant(world: World, identifier: str) -> OneTenant:
-    async with world.database.reading(EveryTenant()) as read:
+async def _tenant(adapters: Adapters, identifier: str) -> OneTenant:
+    async with adapters.database.reading(EveryTenant()) as read:
         found = await read.tenants.by_identifier(identifier)
     if found is None:
         raise Refusal(f"There is no tenant {identifier!r}.")

@@ -7,7 +7,7 @@ from application.ports.mail_delivery import GivenUp
 from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant
-from entrypoints.composition import open_world
+from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
@@ -17,7 +17,7 @@ MOST = 1_000
 
 async def list_given_up(settings: Settings) -> str:
     registry = load_registry(settings.entities)
-    async with open_world(settings, registry) as world, world.database.reading(EveryTenant()) as read:
+    async with open_adapters(settings, registry) as adapters, adapters.database.reading(EveryTenant()) as read:
         found = await read.post.given_up(MOST)
     return "\n".join(map(_line, found)) or "No mail was given up."
 
@@ -25,8 +25,8 @@ async def list_given_up(settings: Settings) -> str:
 async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
     """All for no ids. What is put back is sent by the service: this process sends nothing."""
     registry = load_registry(settings.entities)
-    async with open_world(settings, registry) as world, world.database.transaction(EveryTenant()) as tx:
-        now = world.clock.now()
+    async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
+        now = adapters.clock.now()
         number = await _each(tx, ids, lambda mail_id: tx.post.try_again(mail_id, now))
     return f"{number} put back: a running service tries again within a second or two."
 
@@ -34,7 +34,7 @@ async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
 async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
     """All for no ids."""
     registry = load_registry(settings.entities)
-    async with open_world(settings, registry) as world, world.database.transaction(EveryTenant()) as tx:
+    async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         number = await _each(tx, ids, tx.post.drop)
     return f"{number} thrown away."
 

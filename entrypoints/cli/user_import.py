@@ -16,7 +16,7 @@ from application.identity.administration.imported_rows import Form, Row, read_ro
 from application.identity.administration.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
 from entrypoints.cli.errors import Refusal
-from entrypoints.composition import World, open_world
+from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
@@ -32,22 +32,22 @@ async def import_users(settings: Settings, path: Path) -> str:
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise Refusal(f"{path.name} is neither .csv nor .jsonl: name it after what it holds.")
-    async with open_world(settings, load_registry(settings.entities)) as world:
-        counts = await _import(user_import(world), path, form)
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        counts = await _import(user_import(adapters), path, form)
     said = _summary(counts)
     if counts[Outcome.REFUSED]:
         raise Refusal(f"{said} Mend those rows and import the file again: what is stored already is kept.")
     return said
 
 
-def user_import(world: World) -> UserImport:
+def user_import(adapters: Adapters) -> UserImport:
     return UserImport(
-        database=world.database,
+        database=adapters.database,
         hashes=ForeignHashes(),
-        revocations=world.revocations,
-        cache=world.cache,
-        clock=world.clock,
-        ids=world.ids,
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
-from entrypoints.composition import open_world
+from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 from entrypoints.use_cases import assemble
@@ -46,8 +46,8 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
 
 
 async def clean_now(settings: Settings) -> str:
-    async with open_world(settings, load_registry(settings.entities)) as world:
-        gone = await clean(assemble(world, settings).housekeeping)
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        gone = await clean(assemble(adapters, settings).housekeeping)
     if gone is None:
         return "Another process is cleaning up just now."
     return f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."

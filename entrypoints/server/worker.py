@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager, suppress
 
 from adapters.http.app import Application
 from adapters.http.request.framework import Litestar
-from application.operations.mail_delivery import Relay
+from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import RELOADED_EVERY, SigningKeys
 from domain.errors import ServiceUnavailable
 from entrypoints.cli.errors import SETTINGS, Refusal
-from entrypoints.composition import real_world
+from entrypoints.composition import production_adapters
 from entrypoints.entities import load_registry
 from entrypoints.server.access_log import access_writer, kept
 from entrypoints.server.housekeeping import keep_clean
@@ -54,8 +54,8 @@ def worker(settings: Settings, parent: int) -> Application:
 
 
 def served(settings: Settings, parent: int | None = None) -> Application:
-    world = real_world(settings, load_registry(settings.entities))
-    services = assemble(world, settings)
+    adapters = production_adapters(settings, load_registry(settings.entities))
+    services = assemble(adapters, settings)
     access = access_writer(settings)
 
     @asynccontextmanager
@@ -63,7 +63,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
         if parent is not None:
             _leave_ctrl_c_to_parent()
         with kept(access):
-            async with world.life():
+            async with adapters.life():
                 await _first_keys(services.signing_keys)
                 if parent is not None:
                     _keep_what_is_made()
@@ -117,7 +117,7 @@ async def _keep_reloading(keys: SigningKeys) -> None:
             log.warning("The signing keys could not be read again: %s", error)
 
 
-async def _keep_delivering(relay: Relay) -> None:
+async def _keep_delivering(relay: OutboxRelay) -> None:
     """Every process looks for itself: a mail is handed to one of them alone."""
     while True:
         taken = 0

@@ -13,7 +13,7 @@ from domain.audit import Client
 from domain.entities.declaration import Registry
 from domain.identity.tokens import caller_of
 from domain.scope import Caller
-from entrypoints.composition import World, memory_world
+from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble
 from tests.http.app import ADMIN, SETTINGS
@@ -26,19 +26,19 @@ EMAIL, PASSWORD, NEW = "ada@example.com", "a first password", "a second password
 
 
 @dataclass
-class Home:
+class InMemoryService:
     services: Services
-    world: World
+    adapters: Adapters
 
     @property
     def clock(self) -> MovableClock:
-        assert isinstance(self.world.clock, MovableClock)
-        return self.world.clock
+        assert isinstance(self.adapters.clock, MovableClock)
+        return self.adapters.clock
 
     @property
     def mailer(self) -> MemoryMailer:
-        assert isinstance(self.world.mailer, MemoryMailer)
-        return self.world.mailer
+        assert isinstance(self.adapters.mailer, MemoryMailer)
+        return self.adapters.mailer
 
     async def mails(self) -> list[Message]:
         """Those that are sent now."""
@@ -92,10 +92,10 @@ class Home:
         return self.caller(await self.login(ADMIN_PASSWORD, ADMIN))
 
 
-async def open_home(registry: Registry, environment: Mapping[str, str] | None = None) -> Home:
+async def open_service(registry: Registry, environment: Mapping[str, str] | None = None) -> InMemoryService:
     settings = read_settings({**SETTINGS, **(environment or {})})
-    world = memory_world(settings, registry)
-    services = assemble(world, settings)
+    adapters = memory_adapters(settings, registry)
+    services = assemble(adapters, settings)
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN, ADMIN_PASSWORD)
-    return Home(services, world)
+    return InMemoryService(services, adapters)

@@ -10,7 +10,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.whole_database import WholeDatabase
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
@@ -43,7 +43,7 @@ async def shared(request: pytest.FixtureRequest) -> AsyncIterator[Shared]:
 
 @pytest.fixture(scope="session")
 def library_registry() -> Registry:
-    return build_registry([*ENTITIES, *OWN_ENTITIES, *LIBRARY])
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *LIBRARY])
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-HOUSE = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "entrypoints.cli.main"]
 PASSWORD = "correct horse battery"
 
@@ -24,7 +24,7 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Nothing of the tests' own settings."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TENANTRY_")}
     own = {f"TENANTRY_{name}": value for name, value in variables.items()}
-    return {**inherited, "PYTHONPATH": str(HOUSE), **own}
+    return {**inherited, "PYTHONPATH": str(ROOT), **own}
 
 
 def free_port() -> int:

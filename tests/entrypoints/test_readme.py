@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from tests.entrypoints.processes import HOUSE, Serve, Tenantry
+from tests.entrypoints.processes import ROOT, Serve, Tenantry
 
 MODULES = "domain.entities.catalogue,books.py"
 BOOK = {"title": "Emma", "isbn": "9780141439587", "pages": 474}
 
 
 def example() -> str:
-    (block,) = re.findall(r"```python\n# books\.py\n(.*?)```", (HOUSE / "README.md").read_text(), re.DOTALL)
+    (block,) = re.findall(r"```python\n# books\.py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     return str(block)
 
 

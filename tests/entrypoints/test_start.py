@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.entrypoints.processes import HOUSE, Serve, environment
+from tests.entrypoints.processes import ROOT, Serve, environment
 from tests.entrypoints.test_serve import workers_of
 
 NEEDED_BY_FEW = {
@@ -57,9 +57,9 @@ def test_to_serve_nothing_is_imported_that_few_requests_need(tmp_path: Path) -> 
 def test_the_framework_is_imported_from_one_place() -> None:
     """Which sees to it that nothing comes along."""
     importing = [
-        str(path.relative_to(HOUSE))
+        str(path.relative_to(ROOT))
         for room in ("domain", "application", "adapters", "entrypoints")
-        for path in (HOUSE / room).rglob("*.py")
+        for path in (ROOT / room).rglob("*.py")
         if "litestar import" in path.read_text()
     ]
     assert importing == ["adapters/http/request/framework.py"]

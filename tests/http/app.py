@@ -8,10 +8,10 @@ import httpx
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
-from entrypoints.composition import World, memory_world
+from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.use_cases import Services, assemble
 from tests.keys import ensure_keys
@@ -24,12 +24,14 @@ Json = dict[str, Any]
 
 
 @dataclass
-class Place:
+class TestApp:
     """One running application, and ways to act in it that tests share."""
+
+    __test__ = False  # pytest would collect it for its name
 
     client: httpx.AsyncClient
     services: Services
-    world: World
+    adapters: Adapters
     tokens: dict[str, str] = field(default_factory=dict)
 
     async def call(
@@ -75,16 +77,16 @@ class Place:
         return user_id
 
 
-async def open_place(
+async def open_test_app(
     environment: Mapping[str, str] | None = None, entities: Sequence[type[Struct]] = ENTITIES, **settings: Any
-) -> Place:
+) -> TestApp:
     read: Settings = read_settings({**SETTINGS, **(environment or {})})
-    registry = build_registry([*OWN_ENTITIES, *entities])
-    world = memory_world(read, registry)
-    services = assemble(world, read)
+    registry = build_registry([*BUILTIN_ENTITIES, *entities])
+    adapters = memory_adapters(read, registry)
+    services = assemble(adapters, read)
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN, PASSWORD)
-    return Place(client_of(services, HttpSettings(**settings)), services, world)
+    return TestApp(client_of(services, HttpSettings(**settings)), services, adapters)
 
 
 def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:

@@ -4,30 +4,30 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.http.app import ADMIN, Place, open_place
-from tests.http.two_tenants import Town, open_town
+from tests.http.app import ADMIN, TestApp, open_test_app
+from tests.http.two_tenants import TwoTenants, open_two_tenants
 from tests.library import LIBRARY
 
 
 @pytest_asyncio.fixture
-async def place() -> AsyncIterator[Place]:
+async def app() -> AsyncIterator[TestApp]:
     """Two tenants, ``acme`` and ``other``, with an admin each, and in ``acme`` somebody who may only read."""
-    opened = await open_place()
-    await furnish(opened)
+    opened = await open_test_app()
+    await seed(opened)
     yield opened
     await opened.client.aclose()
 
 
 @pytest_asyncio.fixture
-async def library() -> AsyncIterator[Place]:
+async def library() -> AsyncIterator[TestApp]:
     """The same two tenants, whose shelves are of tests/library.py."""
-    opened = await open_place(entities=LIBRARY)
-    await furnish(opened)
+    opened = await open_test_app(entities=LIBRARY)
+    await seed(opened)
     yield opened
     await opened.client.aclose()
 
 
-async def furnish(opened: Place) -> None:
+async def seed(opened: TestApp) -> None:
     await opened.login("root", ADMIN)
     for identifier in ("acme", "other"):
         await opened.make_tenant(identifier)
@@ -39,6 +39,6 @@ async def furnish(opened: Place) -> None:
 
 
 @pytest_asyncio.fixture
-async def town() -> AsyncIterator[Town]:
-    async with open_town() as town:
-        yield town
+async def tenants() -> AsyncIterator[TwoTenants]:
+    async with open_two_tenants() as tenants:
+        yield tenants

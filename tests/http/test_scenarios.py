@@ -6,7 +6,7 @@ import pytest
 
 from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.endpoint import ANY_TOKEN, Endpoint
-from tests.http.app import ADMIN, PASSWORD, Json, Place
+from tests.http.app import ADMIN, PASSWORD, Json, TestApp
 
 NOBODY = None
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -115,102 +115,102 @@ AREA_B = [
 
 
 @pytest.mark.parametrize("row", AREA_A, ids=[row.name for row in AREA_A])
-async def test_area_a(place: Place, row: Row) -> None:
-    answer = await place.call(row.method, row.path, as_whom=row.whom, json=row.body)
+async def test_area_a(app: TestApp, row: Row) -> None:
+    answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
     assert (answer.status_code, answer.json().get("errorCode")) == (row.status, row.code), answer.text
 
 
 @pytest.mark.parametrize("row", AREA_B, ids=[row.name for row in AREA_B])
-async def test_area_b(place: Place, row: Row) -> None:
-    answer = await place.call(row.method, row.path, as_whom=row.whom, json=row.body)
+async def test_area_b(app: TestApp, row: Row) -> None:
+    answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
     code = answer.json().get("error", {}).get("code")
     assert (answer.status_code, code) == (row.status, row.code), answer.text
 
 
-async def test_the_life_of_a_product(place: Place) -> None:
-    made = await place.call("POST", "/api/products", as_whom="acme", json=LAMP)
+async def test_the_life_of_a_product(app: TestApp) -> None:
+    made = await app.call("POST", "/api/products", as_whom="acme", json=LAMP)
     path = made.headers["Location"]
     assert path == f"/api/products/{made.json()['data']['id']}"
-    read = await place.call("GET", path, as_whom="acme")
+    read = await app.call("GET", path, as_whom="acme")
     assert read.json()["data"] == made.json()["data"]
-    sent_back = await place.call("PUT", path, as_whom="acme", json=read.json()["data"])
+    sent_back = await app.call("PUT", path, as_whom="acme", json=read.json()["data"])
     assert sent_back.status_code == 200
-    changed = await place.call("PATCH", path, as_whom="acme", json={"stock": 3})
+    changed = await app.call("PATCH", path, as_whom="acme", json={"stock": 3})
     assert (changed.json()["data"]["stock"], changed.json()["data"]["name"]) == (3, "Lamp")
-    listed = await place.call("GET", "/api/products?search=lamp", as_whom="acme")
+    listed = await app.call("GET", "/api/products?search=lamp", as_whom="acme")
     assert [one["stock"] for one in listed.json()["data"]["items"]] == [3]
-    gone = await place.call("DELETE", path, as_whom="acme")
+    gone = await app.call("DELETE", path, as_whom="acme")
     assert (gone.status_code, gone.content) == (204, b"")
-    assert (await place.call("GET", path, as_whom="acme")).status_code == 404
-    shown = await place.call("GET", f"{path}?includeDeleted=true", as_whom="acme")
+    assert (await app.call("GET", path, as_whom="acme")).status_code == 404
+    shown = await app.call("GET", f"{path}?includeDeleted=true", as_whom="acme")
     assert shown.json()["data"]["isDeleted"] is True
 
 
-async def test_a_page_leads_to_the_next(place: Place) -> None:
+async def test_a_page_leads_to_the_next(app: TestApp) -> None:
     for number in range(5):
-        await place.call("POST", "/api/products", as_whom="acme", json={**LAMP, "sku": f"LAMP-{number}"})
+        await app.call("POST", "/api/products", as_whom="acme", json={**LAMP, "sku": f"LAMP-{number}"})
     seen, query = [], "pageSize=2"
     while query:
-        data = (await place.call("GET", f"/api/products?{query}&sort=sku", as_whom="acme")).json()["data"]
+        data = (await app.call("GET", f"/api/products?{query}&sort=sku", as_whom="acme")).json()["data"]
         seen += [one["sku"] for one in data["items"]]
         query = f"pageSize=2&cursor={data['nextCursor']}" if "nextCursor" in data else ""
     assert seen == [f"LAMP-{number}" for number in range(5)]
 
 
-def table(place: Place) -> list[Endpoint]:
-    return endpoints(place.services, HttpSettings())
+def table(app: TestApp) -> list[Endpoint]:
+    return endpoints(app.services, HttpSettings())
 
 
 def concrete(endpoint: Endpoint) -> str:
     return "/".join(UNKNOWN if step.startswith("{") else step for step in endpoint.path.split("/"))
 
 
-async def test_without_a_token_nothing_but_what_is_public_answers(place: Place) -> None:
-    for endpoint in table(place):
-        answer = await place.call(endpoint.method, concrete(endpoint), json={} if endpoint.body else None)
+async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) -> None:
+    for endpoint in table(app):
+        answer = await app.call(endpoint.method, concrete(endpoint), json={} if endpoint.body else None)
         assert (answer.status_code == 401) is (endpoint.policy.asks is not None), endpoint
 
 
-async def test_a_global_token_opens_only_what_takes_any_token(place: Place) -> None:
-    tenants = (await place.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
+async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> None:
+    tenants = (await app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
     other = next(one["id"] for one in tenants if one["identifier"] == "other")
-    users = (await place.call("GET", "/api/users", as_whom="acme")).json()["items"]
+    users = (await app.call("GET", "/api/users", as_whom="acme")).json()["items"]
     reader = next(one["id"] for one in users if one["email"].startswith("reader"))
     body: Any = {"userId": reader, "roles": []}
-    assert (await place.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
-    data = await place.login("selector", "reader@acme.example")
+    assert (await app.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
+    data = await app.login("selector", "reader@acme.example")
     assert (data["isGlobal"], data["requiresTenantSelection"]) == (True, True)
-    for endpoint in table(place):
+    for endpoint in table(app):
         if endpoint.policy.asks is None or endpoint.operation == "auth.logout":
             continue
-        answer = await place.call(
+        answer = await app.call(
             endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.body else None
         )
         assert (answer.status_code == 403) is (endpoint.policy != ANY_TOKEN), endpoint
-    current = await place.call("GET", "/api/tenants/current", as_whom="selector")
+    current = await app.call("GET", "/api/tenants/current", as_whom="selector")
     assert (current.status_code, current.json()["errorCode"]) == (404, "NOT_FOUND")
 
 
-async def test_without_its_permission_an_endpoint_is_closed(place: Place) -> None:
-    await place.make_role("acme", "Nothing", [])
-    await place.make_user("acme", "nothing@acme.example", ["Nothing"])
-    await place.login("nothing", "nothing@acme.example")
-    for endpoint in table(place):
+async def test_without_its_permission_an_endpoint_is_closed(app: TestApp) -> None:
+    await app.make_role("acme", "Nothing", [])
+    await app.make_user("acme", "nothing@acme.example", ["Nothing"])
+    await app.login("nothing", "nothing@acme.example")
+    for endpoint in table(app):
         if endpoint.policy.permission is None:
             continue
-        answer = await place.call(
+        answer = await app.call(
             endpoint.method, concrete(endpoint), as_whom="nothing", json={} if endpoint.body else None
         )
         assert answer.status_code == 403, endpoint
 
 
 @pytest.mark.parametrize(("method", "body"), [("GET", None), ("PUT", {"price": 1}), ("PATCH", {}), ("DELETE", None)])
-async def test_another_tenants_row_is_no_row(place: Place, method: str, body: object) -> None:
-    made = await place.call("POST", "/api/products", as_whom="acme", json=LAMP)
-    foreign = await place.call(method, made.headers["Location"], as_whom="other", json=body)
-    unknown = await place.call(method, f"/api/products/{UNKNOWN}", as_whom="other", json=body)
+async def test_another_tenants_row_is_no_row(app: TestApp, method: str, body: object) -> None:
+    made = await app.call("POST", "/api/products", as_whom="acme", json=LAMP)
+    foreign = await app.call(method, made.headers["Location"], as_whom="other", json=body)
+    unknown = await app.call(method, f"/api/products/{UNKNOWN}", as_whom="other", json=body)
     assert foreign.status_code == unknown.status_code == 404
     foreign_error, unknown_error = foreign.json()["error"], unknown.json()["error"]
     assert {**foreign_error, "traceId": ""} == {**unknown_error, "traceId": ""}
-    listed = await place.call("GET", "/api/products", as_whom="other")
+    listed = await app.call("GET", "/api/products", as_whom="other")
     assert listed.json()["data"]["totalCount"] == 0

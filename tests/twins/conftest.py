@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from tests.databases import create_database, drop_database
 from tests.twins.database import TwinsDatabase, connect
@@ -15,7 +15,7 @@ from tests.twins.everything import EVERYTHING
 def twins_database(servers: tuple[str, str]) -> Iterator[TwinsDatabase]:
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         url = runner.run(create_database(servers[0], f"tenantry_twins_{uuid4().hex[:12]}"))
-        connection = runner.run(connect(url, (*ENTITIES, *OWN_ENTITIES, *EVERYTHING)))
+        connection = runner.run(connect(url, (*ENTITIES, *BUILTIN_ENTITIES, *EVERYTHING)))
         yield TwinsDatabase(runner, connection)
         runner.run(connection.close())
         runner.run(drop_database(url))

@@ -17,7 +17,7 @@ from msgspec import Raw, structs
 from adapters.memory.entities.records import MemoryRecords
 from adapters.postgres.entities.reading.select import PostgresSelect
 from application.ports.entities.records import RowPage
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import read_cursor, write_cursor
@@ -31,7 +31,7 @@ from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
 from tests.twins.everything import EVERYTHING
 
-CATALOGUE = build_registry((*ENTITIES, *OWN_ENTITIES))
+CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 ALL_KINDS = build_registry(EVERYTHING)
 QUESTIONS = 6
 EXAMPLES = int(os.environ.get("TENANTRY_TEST_TWINS", "100"))

@@ -71,7 +71,7 @@ def batches_endpoints(services: KeepingBatches) -> list[Endpoint]:
     registry = services.registry
     written = (model for model in registry if model.declaration.writable)
     made = (BatchEndpoints(model, services.batches, Sending(model, registry)) for model in written)
-    return [reaching(services.bypass, endpoint) for one in made for endpoint in _endpoints(one)]
+    return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in _endpoints(one)]
 
 
 def _endpoints(made: BatchEndpoints) -> list[Endpoint]:

@@ -68,7 +68,7 @@ def histories_endpoints(services: KeepingHistories) -> list[Endpoint]:
     registry = services.registry
     kept = (model for model in registry if model.declaration.history)
     made = (HistoryEndpoints(model, services.histories, Asking(model, registry)) for model in kept)
-    return [reaching(services.bypass, _page(one)) for one in made]
+    return [reaching(services.cross_tenant_access, _page(one)) for one in made]
 
 
 def _page(made: HistoryEndpoints) -> Endpoint:

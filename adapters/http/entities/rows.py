@@ -105,7 +105,7 @@ class KeepingRows(Bypassing, Protocol):
 def entities_endpoints(services: KeepingRows) -> list[Endpoint]:
     registry, crud = services.registry, services.crud
     made = (EntityEndpoints(model, crud, Asking(model, registry), Sending(model, registry)) for model in registry)
-    return [reaching(services.bypass, endpoint) for one in made for endpoint in entity_endpoints(one)]
+    return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in entity_endpoints(one)]
 
 
 def entity_endpoints(made: EntityEndpoints) -> list[Endpoint]:

@@ -169,7 +169,7 @@ def transfers_endpoints(services: Transferring) -> list[Endpoint]:
         TransferEndpoints(model, services.transfer, Asking(model, registry), Sending(model, registry))
         for model in registry
     )
-    return [reaching(services.bypass, endpoint) for one in made for endpoint in _endpoints(one)]
+    return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in _endpoints(one)]
 
 
 def _endpoints(made: TransferEndpoints) -> list[Endpoint]:

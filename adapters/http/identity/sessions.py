@@ -6,17 +6,17 @@ from typing import Protocol
 from adapters.http.request.endpoint import ANY_TOKEN, Answer, Call, Endpoint, Shown, ordinary_limit
 from adapters.http.request.paths import id_in
 from adapters.http.request.responses import data, message
-from application.identity.my_sessions import OwnSessions, SessionList
+from application.identity.my_sessions import MySessions, SessionList
 
 
 class KeepingSessions(Protocol):
     @property
-    def own_sessions(self) -> OwnSessions: ...
+    def my_sessions(self) -> MySessions: ...
 
 
 @dataclass(frozen=True)
 class SessionEndpoints:
-    sessions: OwnSessions
+    sessions: MySessions
 
     async def all(self, call: Call) -> Answer:
         return data(await self.sessions.all(call.signed_in))
@@ -27,7 +27,7 @@ class SessionEndpoints:
 
 
 def session_endpoints(services: KeepingSessions) -> list[Endpoint]:
-    made = SessionEndpoints(services.own_sessions)
+    made = SessionEndpoints(services.my_sessions)
     return [
         Endpoint(
             method="GET",

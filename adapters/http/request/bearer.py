@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from application.ports.identity.sessions import Tokens
-from domain.bounded_cache import Remembered
+from domain.bounded_cache import BoundedCache
 from domain.errors import TokenInvalid, Unauthorized
 from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
@@ -24,7 +24,9 @@ class Security:
     """Remembers what verified claims came to, so that a token's next request does not build its caller again."""
 
     tokens: Tokens
-    _callers: Remembered[str, tuple[Claims, Caller]] = field(default_factory=lambda: Remembered(REMEMBERED), repr=False)
+    _callers: BoundedCache[str, tuple[Claims, Caller]] = field(
+        default_factory=lambda: BoundedCache(REMEMBERED), repr=False
+    )
 
     def caller(self, authorization: bytes | None, now: datetime) -> Caller:
         """Raises Unauthorized without a token, TokenInvalid or TokenExpired with a wrong one."""

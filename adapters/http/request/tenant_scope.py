@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from adapters.http.request.endpoint import Call, Endpoint, Parameter
-from application.entities.cross_tenant_access import Bypass
+from application.entities.cross_tenant_access import CrossTenantAccess
 from domain.errors import BadRequest, Forbidden
 from domain.scope import EveryTenant, OneTenant, Scope
 
@@ -26,14 +26,14 @@ WRITING = Parameter(
 
 class Bypassing(Protocol):
     @property
-    def bypass(self) -> Bypass: ...
+    def cross_tenant_access(self) -> CrossTenantAccess: ...
 
 
 @dataclass(frozen=True)
 class Reaching:
     """Whose rows a request is about: those of its own tenant, unless the header says otherwise."""
 
-    bypass: Bypass
+    bypass: CrossTenantAccess
     operation: str
     is_write: bool
 
@@ -64,7 +64,7 @@ def _read(given: bytes) -> Scope:
     return OneTenant(found)
 
 
-def reaching(bypass: Bypass, endpoint: Endpoint) -> Endpoint:
+def reaching(bypass: CrossTenantAccess, endpoint: Endpoint) -> Endpoint:
     """The endpoint, taking the header."""
     is_write = endpoint.method != "GET"
     parameter = WRITING if is_write else READING

@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from adapters.memory.store import Access, KeptAnswer
-from application.ports.entities.idempotency import KEPT_FOR, Claim, Kept
+from adapters.memory.store import Access, StoredResponseRow
+from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
 
 
 @dataclass(frozen=True)
-class MemoryKeptAnswers:
+class MemoryIdempotencyStore:
     """Transactions are serial here: whoever claims second comes after the first."""
 
     access: Access
 
-    async def claim(self, claim: Claim, now: datetime) -> Kept | None:
+    async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
         found = self.access.read().answers.get((claim.tenant_id, claim.user_id, claim.key))
-        return None if found is None or found.at <= now - KEPT_FOR else Kept(found.fingerprint, found.answer)
+        return None if found is None or found.at <= now - KEPT_FOR else StoredResponse(found.fingerprint, found.answer)
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
         async with self.access.write() as store:
-            kept = KeptAnswer(fingerprint=claim.fingerprint, answer=answer, at=now)
+            kept = StoredResponseRow(fingerprint=claim.fingerprint, answer=answer, at=now)
             store.answers[claim.tenant_id, claim.user_id, claim.key] = kept

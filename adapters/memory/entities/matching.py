@@ -42,7 +42,7 @@ def plain(value: object) -> object:
 
 
 def without_case(value: Any) -> Any:
-    """Letter by letter, as the server does it: no letter becomes two, none looks at its neighbours."""
+    """MailContent by letter, as the server does it: no letter becomes two, none looks at its neighbours."""
     if isinstance(value, tuple):
         return tuple(without_case(one) for one in value)
     return value.lower() if value.isascii() else "".join(letter.lower()[0] for letter in value)

@@ -11,9 +11,9 @@ from adapters.memory.identity.attempts import forgive
 from adapters.memory.identity.users import living_sessions, standing_in
 from adapters.memory.store import Access
 from application.ports.clock import Ids
-from application.ports.identity.sessions import Entry
+from application.ports.identity.sessions import NewLogin
 from domain.identity.sessions import Lifetimes, Session, is_expired
-from domain.identity.users import Standing
+from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID
 
 
@@ -25,17 +25,17 @@ class MemorySessions:
     async def by_id(self, session_id: UUID) -> Session | None:
         return self.access.read().sessions.get(session_id)
 
-    async def with_standing(self, session_id: UUID) -> tuple[Session, Standing] | None:
+    async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
         store = self.access.read()
         session = store.sessions.get(session_id)
-        standing = standing_in(store, session.user_id) if session else None
-        return (session, standing) if session and standing else None
+        state = standing_in(store, session.user_id) if session else None
+        return (session, state) if session and state else None
 
-    async def begin(self, entry: Entry) -> bool:
-        seen, renewed, session = entry.proven.standing.user, entry.proven.renewed, entry.session
+    async def begin(self, entry: NewLogin) -> bool:
+        seen, renewed, session = entry.verified.state.user, entry.verified.renewed, entry.session
         async with self.access.write() as store:
             user = store.users.get(seen.id)
-            proof = "password_set_at" if entry.proven.by_password else "email_proved"
+            proof = "password_set_at" if entry.verified.by_password else "email_proved"
             if user is None or getattr(user, proof) != getattr(seen, proof):
                 return False
             stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash

@@ -1,4 +1,4 @@
-"""Counts that only rise."""
+"""Versions that only rise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from domain.identity.token_versions import at_issue
 
 
 @dataclass(frozen=True)
-class MemoryRevocationCounts:
+class MemoryTokenVersions:
     access: Access
 
     async def of(self, subjects: Sequence[str]) -> dict[str, int]:
-        return at_issue(subjects, self.access.read().counts)
+        return at_issue(subjects, self.access.read().token_versions)
 
-    async def raise_all(self, subjects: Sequence[str]) -> Mapping[str, int]:
+    async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
         async with self.access.write() as store:
-            raised = {subject: store.counts.get(subject, 0) + 1 for subject in subjects}
-            store.counts.update(raised)
+            raised = {subject: store.token_versions.get(subject, 0) + 1 for subject in subjects}
+            store.token_versions.update(raised)
             return raised
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:

@@ -7,13 +7,13 @@ from adapters.memory.store import Access
 
 
 @dataclass(frozen=True)
-class MemorySpentIds:
+class MemoryUsedNonces:
     access: Access
 
-    async def spend(self, spent_id: str, until: datetime, now: datetime) -> bool:
+    async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
         async with self.access.write() as store:
-            end = store.spent_ids.get(spent_id)
+            end = store.spent_ids.get(nonce)
             if end is not None and end > now:
                 return False
-            store.spent_ids[spent_id] = until
+            store.spent_ids[nonce] = until
             return True

@@ -14,17 +14,17 @@ from application.ports.identity.users import ListedUser
 from domain.errors import Conflict
 from domain.identity.sessions import Session
 from domain.identity.token_versions import grants_subject, role_subject, tenant_subject, user_subject
-from domain.identity.users import Membership, Role, Standing, User
+from domain.identity.users import AccountState, Membership, Role, User
 
 
 @dataclass(frozen=True)
 class MemoryUsers:
     access: Access
 
-    async def standing(self, user_id: UUID) -> Standing | None:
+    async def state(self, user_id: UUID) -> AccountState | None:
         return standing_in(self.access.read(), user_id)
 
-    async def standing_by_email(self, email_key: str) -> Standing | None:
+    async def state_by_email(self, email_key: str) -> AccountState | None:
         store = self.access.read()
         user = _by_email(store, email_key)
         return standing_in(store, user.id) if user else None
@@ -75,7 +75,7 @@ def _end_tokens(store: Store, user: User) -> None:
             store.one_time_tokens[key] = replace(one, used_at=user.updated_at)
 
 
-def standing_in(store: Store, user_id: UUID) -> Standing | None:
+def standing_in(store: Store, user_id: UUID) -> AccountState | None:
     user = store.users.get(user_id)
     if user is None:
         return None
@@ -90,8 +90,8 @@ def standing_in(store: Store, user_id: UUID) -> Standing | None:
         *(tenant_subject(membership.tenant_id) for membership in memberships),
         *(role_subject(role.id) for role in held),
     ]
-    counts = {subject: store.counts[subject] for subject in subjects if subject in store.counts}
-    return Standing(user=user, memberships=tuple(memberships), roles=roles, counts=counts)
+    counts = {subject: store.token_versions[subject] for subject in subjects if subject in store.token_versions}
+    return AccountState(user=user, memberships=tuple(memberships), roles=roles, token_versions=counts)
 
 
 def living_sessions(store: Store, user_id: UUID) -> list[Session]:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import asyncpg
 
-from domain.errors import Conflict, Contended, ServiceUnavailable
+from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 
 AWAY = (
     OSError,
@@ -30,7 +30,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except asyncpg.TransactionRollbackError as error:  # deadlock, serialisation
-        raise Contended from error
+        raise SerializationConflict from error
     except AWAY as error:
         raise ServiceUnavailable from error
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.entities.idempotency import KEPT_FOR, Claim, Kept
+from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
 
 _CLAIM = """
 INSERT INTO kept_answers AS k (tenant_id, user_id, key, fingerprint, at) VALUES ($1, $2, $3, $4, $5)
@@ -18,16 +18,16 @@ _KEEP = "UPDATE kept_answers SET answer = $4, at = $5 WHERE tenant_id = $1 AND u
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresKeptAnswers:
+class PostgresIdempotencyStore:
     connection: ServiceConnection
 
-    async def claim(self, claim: Claim, now: datetime) -> Kept | None:
+    async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
         key = (claim.tenant_id, claim.user_id, claim.key)
         if await self.connection.fetchval(_CLAIM, *key, claim.fingerprint, now, now - KEPT_FOR):
             return None
         row = await self.connection.fetchrow(_FIND, *key)
         assert row is not None, "what stood in the way of the claim cannot be seen"
-        return Kept(row["fingerprint"], row["answer"])
+        return StoredResponse(row["fingerprint"], row["answer"])
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
         await self.connection.execute(_KEEP, claim.tenant_id, claim.user_id, claim.key, answer, now)

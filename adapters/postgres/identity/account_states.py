@@ -3,13 +3,13 @@
 import msgspec
 from msgspec import Raw
 
-from domain.identity.users import Membership, Role, Standing, User
+from domain.identity.users import AccountState, Membership, Role, User
 
-_decoder = msgspec.json.Decoder(Standing)
+_decoder = msgspec.json.Decoder(AccountState)
 
 
-def decode(standing: Raw) -> Standing:
-    return _decoder.decode(standing)
+def decode(state: Raw) -> AccountState:
+    return _decoder.decode(state)
 
 
 def _camel(kind: type[msgspec.Struct], alias: str, *, but: tuple[str, ...] = ()) -> str:
@@ -49,7 +49,7 @@ _COUNTS = f"""
 _STANDING = f"""
 SELECT row_to_json(s) FROM (
     SELECT (SELECT row_to_json(o) FROM (SELECT {_camel(User, "u")}) o) AS "user",
-           {_MEMBERSHIPS} AS memberships, {_ROLES} AS roles, {_COUNTS} AS counts
+           {_MEMBERSHIPS} AS memberships, {_ROLES} AS roles, {_COUNTS} AS token_versions
     FROM users u WHERE """
 
 BY_ID = f"{_STANDING}u.id = $1) s"

@@ -10,10 +10,10 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.identity import account_states
 from adapters.postgres.identity.attempts import forgiving
 from application.ports.clock import Ids
-from application.ports.identity.sessions import Entry
+from application.ports.identity.sessions import NewLogin
 from domain.audit import AuditEvent
 from domain.identity.sessions import Lifetimes, Session
-from domain.identity.users import Standing
+from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID
 
 COLUMNS = Session.__struct_fields__
@@ -40,7 +40,7 @@ _ROTATE = """
 UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
-_WITH_STANDING = f"SELECT {_LISTED}, {account_states.OF_SESSION} AS standing FROM sessions WHERE id = $1"
+_WITH_STANDING = f"SELECT {_LISTED}, {account_states.OF_SESSION} AS state FROM sessions WHERE id = $1"
 _LIVING = f"""
 SELECT {_LISTED} FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
@@ -56,19 +56,19 @@ class PostgresSessions:
         row = await self.connection.fetchrow(f"SELECT {_LISTED} FROM sessions WHERE id = $1", session_id)
         return None if row is None else Session(**row)
 
-    async def with_standing(self, session_id: UUID) -> tuple[Session, Standing] | None:
+    async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
         row = await self.connection.fetchrow(_WITH_STANDING, session_id)
         if row is None:
             return None
-        *columns, standing = row.values()
-        return Session(**dict(zip(COLUMNS, columns, strict=True))), account_states.decode(standing)
+        *columns, state = row.values()
+        return Session(**dict(zip(COLUMNS, columns, strict=True))), account_states.decode(state)
 
-    async def begin(self, entry: Entry) -> bool:
+    async def begin(self, entry: NewLogin) -> bool:
         """In one statement. The account is locked first, as by all that changes one."""
-        proven, session = entry.proven, entry.session
-        user = proven.standing.user
-        hashes = astuple(proven.renewed) if proven.renewed else (None, None)
-        proof = (proven.by_password, user.password_set_at, user.email_proved)
+        verified, session = entry.verified, entry.session
+        user = verified.state.user
+        hashes = astuple(verified.renewed) if verified.renewed else (None, None)
+        proof = (verified.by_password, user.password_set_at, user.email_proved)
         return bool(
             await self.connection.fetchval(
                 _BEGIN,

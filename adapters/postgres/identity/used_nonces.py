@@ -12,8 +12,8 @@ RETURNING true"""
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresSpentIds:
+class PostgresUsedNonces:
     connection: ServiceConnection
 
-    async def spend(self, spent_id: str, until: datetime, now: datetime) -> bool:
-        return bool(await self.connection.fetchval(_SPEND, spent_id, until, now))
+    async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
+        return bool(await self.connection.fetchval(_SPEND, nonce, until, now))

@@ -14,7 +14,7 @@ from adapters.postgres.identity import account_states
 from adapters.postgres.identity.user_pages import COLUMNS, UserPage
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
-from domain.identity.users import Standing, User
+from domain.identity.users import AccountState, User
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_users_email": ("email", "There is an account with this address already.")}
 
@@ -29,10 +29,10 @@ _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_
 class PostgresUsers:
     connection: ServiceConnection
 
-    async def standing(self, user_id: UUID) -> Standing | None:
+    async def state(self, user_id: UUID) -> AccountState | None:
         return await self._standing(account_states.BY_ID, user_id)
 
-    async def standing_by_email(self, email_key: str) -> Standing | None:
+    async def state_by_email(self, email_key: str) -> AccountState | None:
         return await self._standing(account_states.BY_EMAIL, email_key)
 
     async def add(self, user: User) -> None:
@@ -58,9 +58,9 @@ class PostgresUsers:
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)
 
-    async def _standing(self, statement: str, key: UUID | str) -> Standing | None:
-        standing = await self.connection.fetchval(statement, key)
-        return None if standing is None else account_states.decode(standing)
+    async def _standing(self, statement: str, key: UUID | str) -> AccountState | None:
+        state = await self.connection.fetchval(statement, key)
+        return None if state is None else account_states.decode(state)
 
 
 @lru_cache(64)

@@ -23,7 +23,7 @@ WITH known AS (
 UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts.subject = known.subject"""
 
 
-class PostgresRevocationOutbox:
+class PostgresPendingVersions:
     """On a connection of its own: it must not wait behind requests that wait for the pool."""
 
     def __init__(self, url: str) -> None:
@@ -37,7 +37,7 @@ class PostgresRevocationOutbox:
                 rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
         return {row["subject"]: row["count"] for row in rows}
 
-    async def settled(self, counts: Mapping[str, int]) -> None:
+    async def published(self, counts: Mapping[str, int]) -> None:
         with translated():
             async with self._in_use:
                 await (await self._open()).execute(_SETTLED, list(counts), list(counts.values()))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
-from domain.retention import Leftover
+from domain.retention import RetentionRule
 
 _CLAIM = "SELECT pg_try_advisory_xact_lock(hashtextextended('tenantry.housekeeping', 0))"
 
@@ -24,25 +24,25 @@ _UNLOCKED = "(locked_until IS NULL OR locked_until <= $1)"
 _NO_OLDER_MAIL = "number < (SELECT coalesce(min(o.number), 9223372036854775807) FROM outbox o)"
 
 STATEMENTS = {
-    Leftover.ENDED_SESSIONS: _remove("sessions", "ended_at"),
-    Leftover.OLD_SESSIONS: _remove("sessions", "created_at"),
-    Leftover.FAILURES: _remove("login_attempts", "tried_at", f"known_at IS NULL AND {_UNLOCKED}"),
-    Leftover.NETWORKS: _remove("login_attempts", "tried_at", f"known_at IS NOT NULL AND {_UNLOCKED}"),
-    Leftover.COUNTS: _remove("revocation_counts", "ended_at"),
-    Leftover.SPENT_IDS: _remove("spent_ids", "expires_at"),
-    Leftover.LINKS: _remove("one_time_tokens", "expires_at", _NO_OLDER_MAIL),
-    Leftover.ANSWERS: _remove("kept_answers", "at"),
-    Leftover.MAILS: _remove("outbox", "given_up_at"),
+    RetentionRule.ENDED_SESSIONS: _remove("sessions", "ended_at"),
+    RetentionRule.OLD_SESSIONS: _remove("sessions", "created_at"),
+    RetentionRule.FAILURES: _remove("login_attempts", "tried_at", f"known_at IS NULL AND {_UNLOCKED}"),
+    RetentionRule.NETWORKS: _remove("login_attempts", "tried_at", f"known_at IS NOT NULL AND {_UNLOCKED}"),
+    RetentionRule.COUNTS: _remove("revocation_counts", "ended_at"),
+    RetentionRule.SPENT_IDS: _remove("spent_ids", "expires_at"),
+    RetentionRule.LINKS: _remove("one_time_tokens", "expires_at", _NO_OLDER_MAIL),
+    RetentionRule.ANSWERS: _remove("kept_answers", "at"),
+    RetentionRule.MAILS: _remove("outbox", "given_up_at"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresLeftovers:
+class PostgresRetention:
     connection: ServiceConnection
 
     async def claim(self) -> bool:
         return bool(await self.connection.fetchval(_CLAIM))
 
-    async def remove(self, what: Leftover, before: datetime, most: int) -> int:
+    async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
         gone: int = await self.connection.fetchval(STATEMENTS[what], before, most)
         return gone

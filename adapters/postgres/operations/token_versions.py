@@ -16,14 +16,14 @@ _END = "UPDATE revocation_counts SET ended_at = $2 WHERE subject = ANY ($1)"
 
 
 @dataclass(frozen=True, slots=True)
-class PostgresRevocationCounts:
+class PostgresTokenVersions:
     connection: ServiceConnection
 
     async def of(self, subjects: Sequence[str]) -> dict[str, int]:
         rows = await self.connection.fetch(_OF, list(subjects))
         return {**dict.fromkeys(subjects, 0), **{row["subject"]: row["count"] for row in rows}}
 
-    async def raise_all(self, subjects: Sequence[str]) -> Mapping[str, int]:
+    async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
         rows = await self.connection.fetch(_RAISE, sorted(set(subjects)))
         return {row["subject"]: row["count"] for row in rows}
 

@@ -14,7 +14,7 @@ from application.ports.database import Database
 from application.ports.identity.users import Identity
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import NotFound, ValidationError, retried
+from domain.errors import NotFound, ValidationError, retry_on_conflict
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
 from domain.identity.token_versions import grants_subject
 from domain.identity.users import Membership, Role, profile_key
@@ -51,7 +51,7 @@ class Memberships:
         items = [UserItem(**item_fields(one.user, one.roles)) for one in listed]
         return UserPage(items=items, **paging(listing, total))
 
-    @retried
+    @retry_on_conflict
     async def save(
         self, caller: Caller, tenant_id: UUID, form: MemberForm, client: Client
     ) -> tuple[MembershipItem, bool]:
@@ -61,7 +61,7 @@ class Memberships:
         """
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(form.user_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await self._ensure_tenant(tx, tenant_id)
                 await tx.memberships.lock(form.user_id)
@@ -75,28 +75,28 @@ class Memberships:
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
-                counts = await tx.counts.raise_all([subject])
+                counts = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = await self._membership(tx, caller, form.user_id, tenant_id)
-            settled.update(counts)
+            published.update(counts)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
         return _item(form.user_id, after), before is None
 
-    @retried
+    @retry_on_conflict
     async def remove(self, caller: Caller, tenant_id: UUID, user_id: UUID, client: Client) -> None:
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(user_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await tx.memberships.lock(user_id)
-                standing = await tx.users.standing(user_id)
-                if standing is None or not await tx.memberships.remove(user_id, tenant_id):
+                state = await tx.users.state(user_id)
+                if state is None or not await tx.memberships.remove(user_id, tenant_id):
                     raise NotFound
-                ensure_outranks(caller, standing)
-                counts = await tx.counts.raise_all([subject])
+                ensure_outranks(caller, state)
+                counts = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
-            settled.update(counts)
+            published.update(counts)
         await self.cache.drop([profile_key(user_id)])
 
     async def _ensure_tenant(self, tx: Identity, tenant_id: UUID) -> None:
@@ -104,9 +104,9 @@ class Memberships:
             raise NotFound
 
     async def _membership(self, tx: Identity, caller: Caller, user_id: UUID, tenant_id: UUID) -> Membership | None:
-        standing = await tx.users.standing(user_id)
-        found = [one for one in standing.memberships if one.tenant_id == tenant_id] if standing else []
-        if standing is None or (not found and not caller.is_super_admin):
+        state = await tx.users.state(user_id)
+        found = [one for one in state.memberships if one.tenant_id == tenant_id] if state else []
+        if state is None or (not found and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return found[0] if found else None
 
@@ -120,8 +120,8 @@ class Memberships:
         return list({role.id: role for role in (found[name] for name in names)}.values())
 
     async def _ensure_fits(self, tx: Identity, user_id: UUID, roles: list[Role]) -> None:
-        standing = await tx.users.standing(user_id)
-        ensure_fits_token((*roles, *(standing.roles if standing else ())), "roles")
+        state = await tx.users.state(user_id)
+        ensure_fits_token((*roles, *(state.roles if state else ())), "roles")
 
     async def _audit(
         self, tx: Identity, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client

@@ -13,7 +13,7 @@ from application.ports.identity.users import Identity
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
 from domain.entities.declaration import Registry
-from domain.errors import Conflict, FieldError, NotFound, ValidationError, retried
+from domain.errors import Conflict, FieldError, NotFound, ValidationError, retry_on_conflict
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_change_role,
@@ -84,7 +84,7 @@ class Roles:
             listed = await read.roles.visible(caller.tenant.id)
         return RoleList(items=[_listed(one.role, one.user_count) for one in listed])
 
-    @retried
+    @retry_on_conflict
     async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
         _ensure_valid(form)
         ensure_may_grant(caller, form.permissions)
@@ -101,12 +101,12 @@ class Roles:
             await self._audit(tx, "role.created", caller, role.id, client)
         return _item(role)
 
-    @retried
+    @retry_on_conflict
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
         """What is added and what is taken away must both be the caller's to give."""
         _ensure_valid(form)
         subject = role_subject(role_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 before = await self._role(tx, caller, role_id)
                 ensure_may_change_role(caller, before)
@@ -116,12 +116,12 @@ class Roles:
                 for beside in await tx.roles.held_beside(role_id):
                     ensure_fits_token((role, *beside), "permissions")
                 await tx.roles.save(role)
-                counts = await tx.counts.raise_all([subject])
+                counts = await tx.token_versions.bump([subject])
                 await self._audit(tx, "role.changed", caller, role_id, client)
-            settled.update(counts)
+            published.update(counts)
         return _item(role)
 
-    @retried
+    @retry_on_conflict
     async def delete(self, caller: Caller, role_id: UUID, client: Client) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
             role = await self._role(tx, caller, role_id)
@@ -130,7 +130,7 @@ class Roles:
                 raise Conflict("This role is part of the service.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)
-            await tx.counts.end([role_subject(role_id)], self.clock.now())
+            await tx.token_versions.end([role_subject(role_id)], self.clock.now())
             await self._audit(tx, "role.deleted", caller, role_id, client)
 
     async def permissions(self) -> PermissionList:

@@ -18,7 +18,7 @@ from application.ports.database import Database
 from application.ports.identity.tenants import Tenancy
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import Conflict, NotFound, retried
+from domain.errors import Conflict, NotFound, retry_on_conflict
 from domain.identity.tenants import Tenant
 from domain.identity.token_versions import tenant_subject
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY
@@ -49,7 +49,7 @@ class Tenants:
         async with self.database.reading(EveryTenant()) as read:
             return await self._tenant(read, tenant_id)
 
-    @retried
+    @retry_on_conflict
     async def create(self, caller: Caller, form: NewTenantForm, client: Client) -> Tenant:
         ensure_valid(form)
         tenant = Tenant(
@@ -65,35 +65,35 @@ class Tenants:
             await self._audit(tx, "tenant.created", caller, tenant.id, tenant.id, client)
         return tenant
 
-    @retried
+    @retry_on_conflict
     async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
         """Closing a tenant kills its tokens at once."""
         subject = tenant_subject(tenant_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 before = await self._tenant(tx, tenant_id)
                 tenant = changed_tenant(before, form)
                 _ensure_system_stays(before, tenant)
                 await tx.tenants.save(tenant)
                 closed = before.is_active and not tenant.is_active
-                counts = await tx.counts.raise_all([subject]) if closed else {}
+                counts = await tx.token_versions.bump([subject]) if closed else {}
                 await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
-            settled.update(counts)
+            published.update(counts)
         await self._forget_profiles()
         return tenant
 
-    @retried
+    @retry_on_conflict
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
         now, subject = self.clock.now(), tenant_subject(tenant_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 tenant = await self._tenant(tx, tenant_id)
                 _ensure_system_stays(tenant, None)
                 await tx.tenants.remove(tenant_id, now)
-                counts = await tx.counts.raise_all([subject])
-                await tx.counts.end([subject], now)
+                counts = await tx.token_versions.bump([subject])
+                await tx.token_versions.end([subject], now)
                 await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
-            settled.update(counts)
+            published.update(counts)
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:

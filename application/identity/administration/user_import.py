@@ -25,8 +25,8 @@ from domain.identity.token_versions import grants_subject
 from domain.identity.users import (
     NAME_LENGTH,
     PHONE_LENGTH,
+    AccountState,
     Role,
-    Standing,
     User,
     email_key,
     profile_key,
@@ -116,12 +116,12 @@ class UserImport:
         now = self.clock.now()
         joining = [plan.user.id for plan in plans if plan.outcome is Outcome.JOINED]
         subjects = [grants_subject(user_id) for user_id in joining]
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 for plan in plans:
                     await self._carry_out_one(tx, plan, now)
-                counts = await tx.counts.raise_all(subjects) if subjects else {}
-            settled.update(counts)
+                counts = await tx.token_versions.bump(subjects) if subjects else {}
+            published.update(counts)
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
     async def _carry_out_one(self, tx: Importing, plan: Plan, now: datetime) -> None:
@@ -148,12 +148,12 @@ class UserImport:
         stored = self._ensure_valid(imported, key)
         assert key is not None
         place = await self._place(read, imported) if imported.tenant else None
-        standing = await read.users.standing_by_email(key)
-        if standing is not None:
-            missing = _missing(standing, place)
+        state = await read.users.state_by_email(key)
+        if state is not None:
+            missing = _missing(state, place)
             if missing is not None:
-                ensure_fits_token((*missing.roles, *standing.roles), "roles")
-            return Plan(number, standing.user, is_new=False, place=missing)
+                ensure_fits_token((*missing.roles, *state.roles), "roles")
+            return Plan(number, state.user, is_new=False, place=missing)
         if place is not None:
             ensure_fits_token(place.roles, "roles")
         return Plan(number, self._new_user(imported, key, stored), is_new=True, place=place)
@@ -209,9 +209,9 @@ class UserImport:
         )
 
 
-def _missing(standing: Standing, place: Place | None) -> Place | None:
+def _missing(state: AccountState, place: Place | None) -> Place | None:
     """The place, for who is not there yet: a membership that stands keeps its roles."""
-    is_there = place is not None and any(one.tenant_id == place.tenant_id for one in standing.memberships)
+    is_there = place is not None and any(one.tenant_id == place.tenant_id for one in state.memberships)
     return None if is_there else place
 
 

@@ -28,7 +28,7 @@ from application.ports.outbox import Mail
 from application.ports.passwords import Passwords
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import NotFound, ValidationError, retried
+from domain.errors import NotFound, ValidationError, retry_on_conflict
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_change_account,
@@ -39,8 +39,8 @@ from domain.identity.administration import (
 from domain.identity.token_versions import grants_subject, user_subject
 from domain.identity.users import (
     SUPER_ADMIN,
+    AccountState,
     Role,
-    Standing,
     User,
     normal_password,
     profile_key,
@@ -71,7 +71,7 @@ class Users:
         async with self.database.reading(EveryTenant()) as read:
             return await self._detail(read, caller, user_id)
 
-    @retried
+    @retry_on_conflict
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
         ensure_valid(form)
@@ -98,75 +98,75 @@ class Users:
             await self._audit(tx, "user.created", caller, user.id, client)
             return await self._detail(tx, caller, user.id)
 
-    @retried
+    @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
         now = self.clock.now()
-        async with self.revocations.raising(_subjects(user_id)) as settled:
+        async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                standing = await self._locked(tx, caller, user_id)
+                state = await self._locked(tx, caller, user_id)
                 if form.roles is not UNSET:
-                    await self._replace_roles(tx, caller, standing, form.roles, "roles")
-                changed = changed_account(standing.user, form, now)
+                    await self._replace_roles(tx, caller, state, form.roles, "roles")
+                changed = changed_account(state.user, form, now)
                 if changed is not None:
-                    ensure_may_change_account(caller, standing)
-                    await tx.users.save(changed, standing.user)
-                    await self._tell(tx, standing.user, changed, client)
-                counts = await self._bite(tx, standing, form, now)
+                    ensure_may_change_account(caller, state)
+                    await tx.users.save(changed, state.user)
+                    await self._tell(tx, state.user, changed, client)
+                counts = await self._bite(tx, state, form, now)
                 await self._audit(tx, "user.changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            settled.update(counts)
+            published.update(counts)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
-    @retried
+    @retry_on_conflict
     async def assign_roles(self, caller: Caller, user_id: UUID, form: RolesForm, client: Client) -> UserDetail:
         """Replaces the roles of the membership in the caller's tenant, or, from ``system``, those held as such."""
         subject = grants_subject(user_id)
-        async with self.revocations.raising([subject]) as settled:
+        async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                standing = await self._locked(tx, caller, user_id)
-                await self._replace_roles(tx, caller, standing, form.role_names, "roleNames")
-                counts = await tx.counts.raise_all([subject])
+                state = await self._locked(tx, caller, user_id)
+                await self._replace_roles(tx, caller, state, form.role_names, "roleNames")
+                counts = await tx.token_versions.bump([subject])
                 await self._audit(tx, "user.roles-changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            settled.update(counts)
+            published.update(counts)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
-    @retried
+    @retry_on_conflict
     async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
         """Ends the membership in the caller's tenant, and the account when that was the last thing it held."""
         now = self.clock.now()
-        async with self.revocations.raising(_subjects(user_id)) as settled:
+        async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                standing = await self._locked(tx, caller, user_id)
-                ensure_outranks(caller, standing)
-                subjects = await self._remove(tx, caller, standing)
-                counts = await tx.counts.raise_all(subjects)
+                state = await self._locked(tx, caller, user_id)
+                ensure_outranks(caller, state)
+                subjects = await self._remove(tx, caller, state)
+                counts = await tx.token_versions.bump(subjects)
                 if user_subject(user_id) in subjects:
-                    await tx.counts.end(subjects, now)
+                    await tx.token_versions.end(subjects, now)
                 await self._audit(tx, "user.deleted", caller, user_id, client)
-            settled.update(counts)
+            published.update(counts)
         await self.cache.drop([profile_key(user_id)])
 
-    async def _remove(self, tx: Identity, caller: Caller, standing: Standing) -> Sequence[str]:
-        user_id = standing.user.id
-        elsewhere = [one for one in standing.memberships if one.tenant_id != caller.tenant_id]
-        if not caller.acts_for_all and (elsewhere or standing.roles):
+    async def _remove(self, tx: Identity, caller: Caller, state: AccountState) -> Sequence[str]:
+        user_id = state.user.id
+        elsewhere = [one for one in state.memberships if one.tenant_id != caller.tenant_id]
+        if not caller.acts_for_all and (elsewhere or state.roles):
             await tx.memberships.remove(user_id, caller.tenant.id)
             return (grants_subject(user_id),)
-        if standing.is_super_admin:
+        if state.is_super_admin:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), user_id)
         await tx.users.remove(user_id)
         return _subjects(user_id)
 
-    @retried
+    @retry_on_conflict
     async def unlock(self, caller: Caller, user_id: UUID, client: Client) -> UserDetail:
         """Ends the lock for every network."""
         async with self.database.transaction(EveryTenant()) as tx:
-            standing = await self._standing(tx, caller, user_id)
-            ensure_may_change_account(caller, standing)
-            await tx.attempts.unlock(standing.user.email_key)
+            state = await self._standing(tx, caller, user_id)
+            ensure_may_change_account(caller, state)
+            await tx.attempts.unlock(state.user.email_key)
             await self._audit(tx, "user.unlocked", caller, user_id, client)
             return await self._detail(tx, caller, user_id)
 
@@ -186,34 +186,34 @@ class Users:
         await tx.outbox.add(confirmation)
         await tx.outbox.add(notice)
 
-    async def _bite(self, tx: Identity, standing: Standing, form: UserForm, now: datetime) -> Mapping[str, int]:
+    async def _bite(self, tx: Identity, state: AccountState, form: UserForm, now: datetime) -> Mapping[str, int]:
         """What the change kills: roles and the address make tokens stale, disabling revokes them and their sessions."""
-        user_id = standing.user.id
-        has_new_address = form.email is not UNSET and form.email.strip() != standing.user.email
+        user_id = state.user.id
+        has_new_address = form.email is not UNSET and form.email.strip() != state.user.email
         subjects = [grants_subject(user_id)] if has_new_address or form.roles is not UNSET else []
-        is_disabled = form.is_active is False and standing.user.is_active
+        is_disabled = form.is_active is False and state.user.is_active
         if is_disabled:
-            if standing.is_super_admin:
+            if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             subjects.append(user_subject(user_id))
-        counts = await tx.counts.raise_all(subjects) if subjects else {}
+        counts = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
             await tx.users.end_sessions(user_id, now)
         return counts
 
-    async def _locked(self, tx: Identity, caller: Caller, user_id: UUID) -> Standing:
+    async def _locked(self, tx: Identity, caller: Caller, user_id: UUID) -> AccountState:
         """What is checked of it is still so when it is changed."""
         await tx.memberships.lock(user_id)
         return await self._standing(tx, caller, user_id)
 
-    async def _standing(self, tx: Identity, caller: Caller, user_id: UUID) -> Standing:
+    async def _standing(self, tx: Identity, caller: Caller, user_id: UUID) -> AccountState:
         """Who is no member of the caller's tenant does not exist for them."""
-        standing = await tx.users.standing(user_id)
-        if standing is None:
+        state = await tx.users.state(user_id)
+        if state is None:
             raise NotFound
-        if not caller.acts_for_all and all(one.tenant_id != caller.tenant_id for one in standing.memberships):
+        if not caller.acts_for_all and all(one.tenant_id != caller.tenant_id for one in state.memberships):
             raise NotFound
-        return standing
+        return state
 
     async def _roles(self, tx: Identity, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
         """By name, the tenant's own before the system's; raises ValidationError on ``field`` for an unknown one."""
@@ -235,15 +235,15 @@ class Users:
         return roles
 
     async def _replace_roles(
-        self, tx: Identity, caller: Caller, standing: Standing, names: Sequence[str], field: str
+        self, tx: Identity, caller: Caller, state: AccountState, names: Sequence[str], field: str
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
-        ensure_may_give(caller, roles, _held(caller, standing))
-        for elsewhere in _beside(caller, standing):
+        ensure_may_give(caller, roles, _held(caller, state))
+        for elsewhere in _beside(caller, state):
             ensure_fits_token((*roles, *elsewhere), field)
-        if caller.acts_for_all and standing.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
-            ensure_super_admin_stays(await tx.roles.lock_super_admins(), standing.user.id)
-        await self._give(tx, caller, standing.user.id, roles, self.clock.now())
+        if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
+            ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
+        await self._give(tx, caller, state.user.id, roles, self.clock.now())
 
     async def _give(self, tx: Identity, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime) -> None:
         role_ids = [role.id for role in roles]
@@ -253,12 +253,12 @@ class Users:
             await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
 
     async def _detail(self, tx: Identity, caller: Caller, user_id: UUID) -> UserDetail:
-        standing = await self._standing(tx, caller, user_id)
-        user = standing.user
+        state = await self._standing(tx, caller, user_id)
+        user = state.user
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
         visible = caller.acts_for_all or caller.is_super_admin
         return UserDetail(
-            **item_fields(user, (role.name for role in _held(caller, standing))),
+            **item_fields(user, (role.name for role in _held(caller, state))),
             phone_number=user.phone_number,
             profile_picture_url=user.profile_picture_url,
             email_confirmed=user.email_confirmed,
@@ -267,7 +267,7 @@ class Users:
             must_change_password=user.must_change_password,
             last_login_at=user.last_login_at,
             updated_at=user.updated_at,
-            tenants=[tenant_name(one) for one in standing.memberships if visible or one.tenant_id == caller.tenant_id],
+            tenants=[tenant_name(one) for one in state.memberships if visible or one.tenant_id == caller.tenant_id],
         )
 
     async def _audit(self, tx: Identity, action: str, caller: Caller, target: UUID, client: Client) -> None:
@@ -278,15 +278,15 @@ def _subjects(user_id: UUID) -> tuple[str, str]:
     return (user_subject(user_id), grants_subject(user_id))
 
 
-def _beside(caller: Caller, standing: Standing) -> list[tuple[Role, ...]]:
+def _beside(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
     """What the user's tokens say beside the roles that are replaced from the caller's place: one set for each token."""
     if caller.acts_for_all:
-        return [(), *(membership.roles for membership in standing.memberships)]
-    return [standing.roles]
+        return [(), *(membership.roles for membership in state.memberships)]
+    return [state.roles]
 
 
-def _held(caller: Caller, standing: Standing) -> tuple[Role, ...]:
+def _held(caller: Caller, state: AccountState) -> tuple[Role, ...]:
     """The roles that the caller's place shows: those of the membership there, or those held as such."""
     if caller.acts_for_all:
-        return standing.roles
-    return next((one.roles for one in standing.memberships if one.tenant_id == caller.tenant_id), ())
+        return state.roles
+    return next((one.roles for one in state.memberships if one.tenant_id == caller.tenant_id), ())

@@ -6,11 +6,11 @@ from msgspec import UnsetType
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.users import Identity, Proven, RenewedHash
+from application.ports.identity.users import Identity, RenewedHash, VerifiedIdentity
 from application.ports.passwords import Passwords, SentPasswords
 from domain.audit import Client, event
-from domain.errors import AccountLocked, InvalidCredentials, TooBusy, retried
-from domain.identity.users import Lockout, Standing, email_key, normal_password
+from domain.errors import AccountLocked, InvalidCredentials, TooBusy, retry_on_conflict
+from domain.identity.users import AccountState, Lockout, email_key, normal_password
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
@@ -22,27 +22,29 @@ class PasswordAuthentication:
     clock: Clock
     lockout: Lockout
 
-    async def by_password(self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client) -> Proven:
+    async def by_password(
+        self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
+    ) -> VerifiedIdentity:
         """The attempt is reserved before the hash is computed, so that parallel guesses cannot outrun the lock."""
         password = await self.sent_passwords.read(password, is_encrypted, "password")
         key = email_key(email) or email.strip().casefold()[:254]
         async with self.database.reading(EveryTenant()) as read:
             is_open = await read.attempts.reserve(key, client.network, self.lockout, self.clock.now())
-            standing = await read.users.standing_by_email(key) if is_open else None
+            state = await read.users.state_by_email(key) if is_open else None
         if not is_open:
             await self._note_failure(None, client)  # whose account it is would take its time to find out
             raise AccountLocked
-        stored = standing.user.password_hash if standing else None
+        stored = state.user.password_hash if state else None
         try:
             verified = await self.passwords.verify(password, stored)
         except TooBusy:
             async with self.database.reading(EveryTenant()) as read:
                 await read.attempts.release(key, client.network)
             raise
-        if standing is None or stored is None or not verified:
-            await self._note_failure(standing, client)
+        if state is None or stored is None or not verified:
+            await self._note_failure(state, client)
             raise InvalidCredentials
-        return Proven(standing, by_password=True, renewed=await self._renewed(password, stored))
+        return VerifiedIdentity(state, by_password=True, renewed=await self._renewed(password, stored))
 
     async def _renewed(self, password: str, stored: str) -> RenewedHash | None:
         """A weaker hash, an imported one among them, gives way to ours; when there is no room now, next time."""
@@ -53,8 +55,8 @@ class PasswordAuthentication:
         except TooBusy:
             return None
 
-    @retried
-    async def _note_failure(self, standing: Standing | None, client: Client) -> None:
-        user_id = standing.user.id if standing else None
+    @retry_on_conflict
+    async def _note_failure(self, state: AccountState | None, client: Client) -> None:
+        user_id = state.user.id if state else None
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.audit.add(SYSTEM_TENANT_ID, event("login.failed", user_id, user_id, client, self.clock.now()))

@@ -14,7 +14,7 @@ BUDGET = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
-class UnhurriedPasswords:
+class ConstantTimePasswords:
     """While any imported hash is left refusals come after the budget, whatever was verified; waiting costs nothing."""
 
     passwords: Passwords

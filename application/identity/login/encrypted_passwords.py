@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.encrypted_passwords import OpenedPassword, SealedPasswords, Spending
+from application.ports.identity.encrypted_passwords import EncryptedPasswords, OpenedPassword, Spending
 from domain.errors import ValidationError
 from domain.identity.signing_keys import LEEWAY
 from domain.scope import EveryTenant
@@ -26,7 +26,7 @@ class PasswordReader:
     """``strict``: what does not say how it was sent must be encrypted, which settings can ask of logins."""
 
     database: Database[Spending]
-    sealed: SealedPasswords
+    sealed: EncryptedPasswords
     clock: Clock
     strict: bool
 
@@ -34,7 +34,7 @@ class PasswordReader:
         """The password itself; raises ValidationError on ``field``, whoever it is for."""
         if is_encrypted is False:
             return text
-        if is_encrypted is UNSET and not self.strict and not self.sealed.is_sealed(text):
+        if is_encrypted is UNSET and not self.strict and not self.sealed.is_encrypted(text):
             return text
         now = self.clock.now()
         opened = self.sealed.open(text, now)
@@ -46,7 +46,7 @@ class PasswordReader:
         """Kept by its digest: the id itself is the sender's, of any length and of any characters."""
         until = datetime.fromtimestamp(opened.sealed_at, UTC) + OLDEST + LEEWAY
         async with self.database.reading(EveryTenant()) as read:
-            return await read.spent.spend(sha256(opened.jti.encode()).hexdigest(), until, now)
+            return await read.used_nonces.consume(sha256(opened.jti.encode()).hexdigest(), until, now)
 
 
 def _is_fresh(opened: OpenedPassword, now: datetime) -> bool:

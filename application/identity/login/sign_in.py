@@ -20,27 +20,27 @@ from application.identity.login.forms import (
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.sessions import Applications, Authentication, Entry, RefreshTokens, SignedIn, Tokens
-from application.ports.identity.users import Proven
+from application.ports.identity.sessions import Applications, Authentication, NewLogin, RefreshTokens, SignedIn, Tokens
+from application.ports.identity.users import VerifiedIdentity
 from application.ports.outbox import Mail
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
 from domain.errors import (
     AccountDisabled,
-    Contended,
     EmailNotConfirmed,
     Forbidden,
     InvalidCredentials,
+    SerializationConflict,
     TokenExpired,
     TokenInvalid,
-    retried,
+    retry_on_conflict,
 )
 from domain.identity.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
 from domain.identity.token_versions import session_subject, tenant_subject, user_subject
 from domain.identity.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
 from domain.identity.users import (
+    AccountState,
     Membership,
-    Standing,
     User,
     days_until_expiration,
     ensure_may_sign_in,
@@ -86,47 +86,51 @@ class SignIn:
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
         how = form.is_password_encrypted
-        proven = await self.authentication.by_password(form.email, form.password, how, client)
-        return await self.enter(proven, form.preferred_tenant_id, form.requested_app_id, client)
+        verified = await self.authentication.by_password(form.email, form.password, how, client)
+        return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
-    async def enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> LoginResult:
+    async def complete_login(
+        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
+    ) -> LoginResult:
         """What follows once somebody has shown who they are, however they did.
 
         Who knew the password and is refused for another reason has not guessed: the reserved attempt is given back.
         """
-        user = proven.standing.user
+        user = verified.state.user
         try:
-            entered = await self._enter(proven, preferred, app_id, client)
+            entered = await self._start_session(verified, preferred, app_id, client)
         except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
-            knew = proven.by_password and not isinstance(refusal, InvalidCredentials)
+            knew = verified.by_password and not isinstance(refusal, InvalidCredentials)
             await self.note_refusal(user, client, gives_back=knew)
             raise
         await self.cache.drop([profile_key(user.id)])
         return entered
 
-    @retried
+    @retry_on_conflict
     async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
             if user is not None and gives_back:
                 await tx.attempts.release(user.email_key, client.network)
             await self._audit(tx, "login.failed", user.id if user else None, None, client)
 
-    @retried
-    async def _enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> LoginResult:
-        ensure_may_sign_in(proven.standing.user, confirmation_required=self.policy.confirm_email)
-        standing = await self._reaching(proven.standing, preferred)
-        choice = choose_tenant(standing.memberships, preferred)
+    @retry_on_conflict
+    async def _start_session(
+        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
+    ) -> LoginResult:
+        ensure_may_sign_in(verified.state.user, confirmation_required=self.policy.confirm_email)
+        state = await self._with_visited_tenant(verified.state, preferred)
+        choice = choose_tenant(state.memberships, preferred)
         now = self.clock.now()
-        session = self._new_session(standing, choice.membership, app_id, client, now)
-        claims = await self._admitted(standing, choice.membership, session, now)
-        user, age = standing.user, self.policy.password_max_age_days
+        session = self._new_session(state, choice.membership, app_id, client, now)
+        claims = await self._authorised_claims(state, choice.membership, session, now)
+        user, age = state.user, self.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
-        entry = Entry(proven, session, client.network if proven.by_password else None, line)
+        entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
         async with self.database.reading(EveryTenant()) as alone:
             if not await alone.sessions.begin(entry):
                 raise InvalidCredentials
         return LoginResult(
-            **self._pair(claims, session, now),
+            **self._token_pair(claims, session, now),
             permissions=claims.permissions,
             is_first_login=user.last_login_at is None,
             must_change_password=must_change_password(user, age, now),
@@ -134,94 +138,94 @@ class SignIn:
             requires_tenant_selection=choice.requires_tenant_selection,
             current_tenant=current_tenant(choice.membership, claims),
             smart_auto_switched=choice.smart_auto_switched,
-            available_tenants=available(standing) if choice.requires_tenant_selection else UNSET,
+            available_tenants=available(state) if choice.requires_tenant_selection else UNSET,
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
         opened = self.refresh_tokens.open(form.refresh_token)
         if opened is None:
             raise TokenInvalid("The refresh token is not valid.")
-        session, standing = await self._session(opened.session_id)
+        session, state = await self._session(opened.session_id)
         now = self.clock.now()
         showing = shown(session, opened.counter, now, self.policy.lifetimes)
         if showing is Showing.STOLEN:
-            await self._end_stolen(session, standing.user, client)
+            await self._end_stolen(session, state.user, client)
         if showing is Showing.EXPIRED:
             raise TokenExpired("The session has expired: log in again.")
         if showing is Showing.DEAD:
             raise TokenInvalid("The session has ended.")
-        ensure_may_sign_in(standing.user, confirmation_required=self.policy.confirm_email)
+        ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
         if showing is Showing.FRESH:
-            session, claims = await self._succeeded(session, standing, form.tenant_id or session.tenant_id, now)
+            session, claims = await self._refreshed(session, state, form.tenant_id or session.tenant_id, now)
         else:
-            claims = await self._issued(session, standing, session.tenant_id, now)
-        return RefreshResult(**self._pair(claims, session, now), permissions=claims.permissions)
+            claims = await self._issued_claims(session, state, session.tenant_id, now)
+        return RefreshResult(**self._token_pair(claims, session, now), permissions=claims.permissions)
 
-    @retried
+    @retry_on_conflict
     async def switch_tenant(self, caller: Caller, form: SwitchForm, client: Client) -> SwitchResult:
-        session, standing = await self._session(caller.session_id)
+        session, state = await self._session(caller.session_id)
         now = self.clock.now()
-        ensure_may_sign_in(standing.user, confirmation_required=self.policy.confirm_email)
-        standing = await self._reaching(standing, form.tenant_id)
-        membership = membership_in(standing.memberships, form.tenant_id)
-        claims = await self._admitted(standing, membership, session, now)
+        ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
+        state = await self._with_visited_tenant(state, form.tenant_id)
+        membership = membership_in(state.memberships, form.tenant_id)
+        claims = await self._authorised_claims(state, membership, session, now)
         session = await self._rotate(session, membership.tenant_id, now)
         if session.tenant_id != membership.tenant_id:
-            raise Contended  # another switch won: this one is done after it
+            raise SerializationConflict  # another switch won: this one is done after it
         async with self.database.transaction(EveryTenant()) as tx:
             await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
-        return SwitchResult(**self._pair(claims, session, now), current_tenant=tenant_name(membership))
+        return SwitchResult(**self._token_pair(claims, session, now), current_tenant=tenant_name(membership))
 
-    @retried
+    @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:
         """Every session of the user ends, on every replica at once."""
         now = self.clock.now()
         subjects = (user_subject(caller.user_id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.counts.raise_all(subjects)
+                counts = await tx.token_versions.bump(subjects)
                 await tx.users.end_sessions(caller.user_id, now)
                 await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
-            settled.update(counts)
+            published.update(counts)
 
-    async def _session(self, session_id: UUID) -> tuple[Session, Standing]:
+    async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
         """Of one snapshot: a logout in between is either seen here, or kills what is issued on it."""
         async with self.database.reading(EveryTenant()) as read:
-            found = await read.sessions.with_standing(session_id)
+            found = await read.sessions.with_account_state(session_id)
         if found is None:
             raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
         return found
 
-    async def _reaching(self, standing: Standing, wanted: UUID | None) -> Standing:
+    async def _with_visited_tenant(self, state: AccountState, wanted: UUID | None) -> AccountState:
         """With the wanted tenant among the memberships: for a super-admin whichever it is.
 
         Its count is read before its state, so that what closes it in between kills the token.
         """
-        own = standing.memberships
-        if wanted is None or not standing.is_super_admin or any(one.tenant_id == wanted for one in own):
-            return standing
+        own = state.memberships
+        if wanted is None or not state.is_super_admin or any(one.tenant_id == wanted for one in own):
+            return state
         async with self.database.reading(EveryTenant()) as read:
-            counts = await read.counts.of([tenant_subject(wanted)])
+            counts = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, self.clock.now())
         if visit is None:
-            return standing
-        return replace(standing, memberships=(*own, visit), counts={**standing.counts, **counts})
+            return state
+        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **counts})
 
-    async def _issued(self, session: Session, standing: Standing, wanted: UUID | None, now: datetime) -> Claims:
-        standing = await self._reaching(standing, wanted)
-        membership = membership_in(standing.memberships, wanted) if wanted else None
-        return await self._admitted(standing, membership, session, now)
+    async def _issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
+        state = await self._with_visited_tenant(state, wanted)
+        membership = membership_in(state.memberships, wanted) if wanted else None
+        return await self._authorised_claims(state, membership, session, now)
 
-    async def _succeeded(
-        self, session: Session, standing: Standing, wanted: UUID | None, now: datetime
+    async def _refreshed(
+        self, session: Session, state: AccountState, wanted: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
         """Who loses the race gets what the winner got: the same successor, and its tenant whichever was wanted."""
-        claims = await self._issued(session, standing, wanted, now)
+        claims = await self._issued_claims(session, state, wanted, now)
         rotated = await self._rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise TokenInvalid("The session has ended.")
         if rotated.tenant_id != wanted:
-            claims = await self._issued(rotated, standing, rotated.tenant_id, now)
+            claims = await self._issued_claims(rotated, state, rotated.tenant_id, now)
         return rotated, claims
 
     async def _rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
@@ -235,7 +239,7 @@ class SignIn:
             raise TokenInvalid("The session has ended.")
         return winner
 
-    @retried
+    @retry_on_conflict
     async def _end_stolen(self, session: Session, user: User, client: Client) -> NoReturn:
         now = self.clock.now()
         mail = Mail(
@@ -247,14 +251,14 @@ class SignIn:
             at=now,
         )
         subjects = (session_subject(session.id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.counts.raise_all(subjects)
-                await tx.counts.end(subjects, now)
+                counts = await tx.token_versions.bump(subjects)
+                await tx.token_versions.end(subjects, now)
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
                 await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)
-            settled.update(counts)
+            published.update(counts)
         raise TokenInvalid("The refresh token was used before: the session has been ended.")
 
     async def _audit(self, tx: SignedIn, action: str, who: UUID | None, tenant_id: UUID | None, client: Client) -> None:
@@ -262,11 +266,11 @@ class SignIn:
         await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
 
     def _new_session(
-        self, standing: Standing, membership: Membership | None, app_id: str | None, client: Client, now: datetime
+        self, state: AccountState, membership: Membership | None, app_id: str | None, client: Client, now: datetime
     ) -> Session:
         return Session(
             id=self.ids.new(),
-            user_id=standing.user.id,
+            user_id=state.user.id,
             tenant_id=membership.tenant_id if membership else None,
             counter=1,
             created_at=now,
@@ -276,8 +280,8 @@ class SignIn:
             device=client.device,
         )
 
-    async def _admitted(
-        self, standing: Standing, membership: Membership | None, session: Session, now: datetime
+    async def _authorised_claims(
+        self, state: AccountState, membership: Membership | None, session: Session, now: datetime
     ) -> Claims:
         """What the token will say, once the application it is for takes this user in this tenant."""
         issue = Issue(
@@ -286,12 +290,12 @@ class SignIn:
             jti=self.ids.new(),
             lifetimes=self.policy.lifetimes,
         )
-        claims = claims_for(standing, membership, session, now, issue)
+        claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
 
-    def _pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
+    def _token_pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
         return Pair(
             token=self.tokens.sign(claims, now),
             refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),

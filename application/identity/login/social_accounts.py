@@ -18,9 +18,9 @@ from application.ports.identity.tenants import Tenancy
 from application.ports.outbox import Mail
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
-from domain.errors import Conflict, retried
+from domain.errors import Conflict, retry_on_conflict
 from domain.identity.token_versions import user_subject
-from domain.identity.users import NAME_LENGTH, Standing, User, email_key, profile_key
+from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, profile_key
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
@@ -37,32 +37,32 @@ class SocialAccounts:
     clock: Clock
     ids: Ids
 
-    async def standing_of(self, identity: SocialIdentity, client: Client) -> Standing | None:
+    async def standing_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
         """Whoever came first at the same moment has made the account or the link: the second look finds it."""
         try:
             return await self._found_or_made(identity, client)
         except Conflict:
             return await self._found_or_made(identity, client)
 
-    async def _found_or_made(self, identity: SocialIdentity, client: Client) -> Standing | None:
+    async def _found_or_made(self, identity: SocialIdentity, client: Client) -> AccountState | None:
         key = email_key(identity.email or "")
         async with self.database.reading(EveryTenant()) as read:
             user_id = await read.social.user_of(identity.provider, identity.subject)
-            linked = await read.users.standing(user_id) if user_id else None
-            standing = linked or (await read.users.standing_by_email(key) if key else None)
-        if standing is None:
+            linked = await read.users.state(user_id) if user_id else None
+            state = linked or (await read.users.state_by_email(key) if key else None)
+        if state is None:
             return await self._make(identity, key, client) if key else None
-        is_theirs = identity.email_verified and key == standing.user.email_key
-        if linked is not None and (standing.user.email_proved or not is_theirs):
+        is_theirs = identity.email_verified and key == state.user.email_key
+        if linked is not None and (state.user.email_proved or not is_theirs):
             return linked
         if not is_theirs:
             return None
-        if not standing.user.is_active:
-            return standing  # who enters with it is told that it is disabled
-        return await self._claim(standing.user, identity, client)
+        if not state.user.is_active:
+            return state  # who enters with it is told that it is disabled
+        return await self._claim(state.user, identity, client)
 
-    @retried
-    async def _make(self, identity: SocialIdentity, key: str, client: Client) -> Standing | None:
+    @retry_on_conflict
+    async def _make(self, identity: SocialIdentity, key: str, client: Client) -> AccountState | None:
         user = self._new_user(identity, key)
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.users.add(user)
@@ -72,7 +72,7 @@ class SocialAccounts:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="confirmation", recipient=key, at=user.created_at))
             line = event("user.registered", user.id, user.id, client, user.created_at)
             await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
-            return await tx.users.standing(user.id)
+            return await tx.users.state(user.id)
 
     def _new_user(self, identity: SocialIdentity, key: str) -> User:
         now = self.clock.now()
@@ -91,18 +91,18 @@ class SocialAccounts:
     async def _join(self, tx: Linking, user: User) -> UUID | None:
         return await self.registration.join(tx, user)
 
-    @retried
-    async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> Standing | None:
+    @retry_on_conflict
+    async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> AccountState | None:
         """The provider says whose the address is: it belongs to them from now on."""
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.raising(subjects) as settled:
+        async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 counts = await self._hand_over(tx, user, client, now)
                 await self._link(tx, identity, user.id, now)
-                standing = await tx.users.standing(user.id)
-            settled.update(counts)
+                state = await tx.users.state(user.id)
+            published.update(counts)
         await self.cache.drop([profile_key(user.id)])
-        return standing
+        return state
 
     async def _hand_over(self, tx: Linking, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
         """What others put into an account before its owner came goes: password, identities, sessions, tokens.
@@ -110,10 +110,10 @@ class SocialAccounts:
         The account is locked first, so that nothing of it is put in meanwhile.
         """
         await tx.memberships.lock(seen.id)
-        standing = await tx.users.standing(seen.id)
-        if standing is None or standing.user.email_key != seen.email_key:
+        state = await tx.users.state(seen.id)
+        if state is None or state.user.email_key != seen.email_key:
             raise Conflict
-        user = standing.user
+        user = state.user
         if user.email_proved:
             return {}
         await tx.users.save(
@@ -128,7 +128,7 @@ class SocialAccounts:
             ),
             user,
         )
-        counts = await tx.counts.raise_all([user_subject(user.id)])
+        counts = await tx.token_versions.bump([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)
         await tx.social.unlink_all(user.id)
         await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)

@@ -7,10 +7,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.identity.social import SocialIdentity, SocialProviders
-from application.ports.identity.users import Proven
+from application.ports.identity.users import VerifiedIdentity
 from domain.audit import Client
 from domain.errors import InvalidCredentials, ValidationError
-from domain.identity.users import Standing, User
+from domain.identity.users import AccountState, User
 
 
 class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -20,10 +20,12 @@ class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     requested_app_id: str | None = None
 
 
-class Entrance(Protocol):
+class LoginCompletion(Protocol):
     """What follows once somebody has shown who they are; SignIn's."""
 
-    async def enter(self, proven: Proven, preferred: UUID | None, app_id: str | None, client: Client) -> Struct:
+    async def complete_login(
+        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
+    ) -> Struct:
         """The answer of a login."""
         ...
 
@@ -35,7 +37,7 @@ class Entrance(Protocol):
 class LinkedAccounts(Protocol):
     """Whose account an identity stands for; application/identity/login/social_accounts.py knows."""
 
-    async def standing_of(self, identity: SocialIdentity, client: Client) -> Standing | None:
+    async def standing_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
         """None when the address is somebody's, or there is none; a new account is made, an old one handed over."""
         ...
 
@@ -44,16 +46,16 @@ class LinkedAccounts(Protocol):
 class SocialSignIn:
     providers: SocialProviders
     accounts: LinkedAccounts
-    entrance: Entrance
+    entrance: LoginCompletion
 
     async def login(self, form: SocialForm, client: Client) -> Struct:
         provider = form.provider.strip().casefold()
         if provider not in self.providers.names:
             raise ValidationError.on("provider", "is not a provider that is turned on here")
         identity = await self.providers.identify(provider, form.access_token)
-        standing = await self.accounts.standing_of(identity, client) if identity else None
-        if standing is None:
+        state = await self.accounts.standing_of(identity, client) if identity else None
+        if state is None:
             await self.entrance.note_refusal(None, client)
             raise InvalidCredentials("This login with the provider does not open an account here.")
-        proven = Proven(standing, by_password=False)
-        return await self.entrance.enter(proven, form.preferred_tenant_id, form.requested_app_id, client)
+        verified = VerifiedIdentity(state, by_password=False)
+        return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)

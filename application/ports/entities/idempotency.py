@@ -20,15 +20,15 @@ class Claim(Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Kept(Struct, frozen=True):
+class StoredResponse(Struct, frozen=True):
     fingerprint: str
     answer: bytes
 
 
-class KeptAnswers(Protocol):
+class IdempotencyStore(Protocol):
     """Both are called in one transaction, whose scope is the claim's tenant."""
 
-    async def claim(self, claim: Claim, now: datetime) -> Kept | None:
+    async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
         """What was kept under this key within KEPT_FOR; None makes the key the caller's own.
 
         Of two transactions that claim one key the second waits for the end of the first.
@@ -44,4 +44,4 @@ class Writable(Protocol):
     @property
     def records(self) -> Records: ...
     @property
-    def answers(self) -> KeptAnswers: ...
+    def answers(self) -> IdempotencyStore: ...

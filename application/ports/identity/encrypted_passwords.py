@@ -14,10 +14,10 @@ class OpenedPassword(Struct, frozen=True):
     jti: str
 
 
-class SealedPasswords(Protocol):
+class EncryptedPasswords(Protocol):
     """Encrypted passwords in the compact form of RFC 7516."""
 
-    def is_sealed(self, text: str) -> bool:
+    def is_encrypted(self, text: str) -> bool:
         """Whether it has the form of a JWE, of whatever kind and to whichever key."""
         ...
 
@@ -26,10 +26,10 @@ class SealedPasswords(Protocol):
         ...
 
 
-class SpentIds(Protocol):
+class UsedNonces(Protocol):
     """Ids that may be used once, kept until what carries them has ended by itself."""
 
-    async def spend(self, spent_id: str, until: datetime, now: datetime) -> bool:
+    async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
         """One atomic statement: False when it was spent before, and is not past its ``until``."""
         ...
 
@@ -38,4 +38,4 @@ class Spending(Protocol):
     """The room of the database in which spent ids are kept."""
 
     @property
-    def spent(self) -> SpentIds: ...
+    def used_nonces(self) -> UsedNonces: ...

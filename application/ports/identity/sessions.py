@@ -7,17 +7,17 @@ from uuid import UUID
 
 from msgspec import Struct, UnsetType
 
-from application.ports.identity.users import Identity, Proven
+from application.ports.identity.users import Identity, VerifiedIdentity
 from domain.audit import AuditEvent, Client
 from domain.identity.sessions import Lifetimes, RefreshToken, Session
 from domain.identity.tokens import Claims
-from domain.identity.users import Standing
+from domain.identity.users import AccountState
 
 
-class Entry(Struct, frozen=True):
+class NewLogin(Struct, frozen=True):
     """A session that begins, and what is noted with it. Failed attempts of ``forgiven``, a network, are taken back."""
 
-    proven: Proven
+    verified: VerifiedIdentity
     session: Session
     forgiven: str | None
     line: AuditEvent
@@ -26,14 +26,14 @@ class Entry(Struct, frozen=True):
 class Sessions(Protocol):
     async def by_id(self, session_id: UUID) -> Session | None: ...
 
-    async def with_standing(self, session_id: UUID) -> tuple[Session, Standing] | None:
+    async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
         """The session and what its user may do, both of one snapshot; None when either is gone."""
         ...
 
-    async def begin(self, entry: Entry) -> bool:
+    async def begin(self, entry: NewLogin) -> bool:
         """All of it, and the password's hash is renewed unless another has been stored since it was seen.
 
-        False, and nothing is noted, when since it was proven the account is gone or was given another password, or,
+        False, and nothing is noted, when since it was verified the account is gone or was given another password, or,
         for who came from a social provider, was taken over by its owner; until it is noted, none can happen.
         """
         ...
@@ -59,7 +59,9 @@ class SignedIn(Identity, Protocol):
 class Authentication(Protocol):
     """Who knows a password; application/identity/login/authentication.py finds out."""
 
-    async def by_password(self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client) -> Proven:
+    async def by_password(
+        self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
+    ) -> VerifiedIdentity:
         """Raises AccountLocked, InvalidCredentials (unknown and wrong alike, in the same time), TooBusy."""
         ...
 

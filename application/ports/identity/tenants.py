@@ -6,7 +6,7 @@ from uuid import UUID
 
 from application.ports.audit import AuditTrail
 from application.ports.identity.listing import Listing
-from application.ports.revocation import RevocationCounts
+from application.ports.revocation import TokenVersions
 from domain.identity.tenants import Tenant
 
 
@@ -40,6 +40,6 @@ class Tenancy(Protocol):
     @property
     def tenants(self) -> Tenants: ...
     @property
-    def counts(self) -> RevocationCounts: ...
+    def token_versions(self) -> TokenVersions: ...
     @property
     def audit(self) -> AuditTrail: ...

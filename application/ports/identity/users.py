@@ -13,9 +13,9 @@ from msgspec import Struct
 from application.ports.audit import AuditTrail
 from application.ports.identity.listing import Listing
 from application.ports.outbox import Outbox
-from application.ports.revocation import RevocationCounts
+from application.ports.revocation import TokenVersions
 from domain.identity.permissions import Permission
-from domain.identity.users import Lockout, Membership, Role, Standing, User
+from domain.identity.users import AccountState, Lockout, Membership, Role, User
 
 
 class ListedUser(Struct, frozen=True):
@@ -32,20 +32,20 @@ class RenewedHash(Struct, frozen=True):
     hash: str
 
 
-class Proven(Struct, frozen=True):
+class VerifiedIdentity(Struct, frozen=True):
     """Who has just shown who they are: by the password, whose hash may be renewed, or to a social provider."""
 
-    standing: Standing
+    state: AccountState
     by_password: bool
     renewed: RenewedHash | None = None
 
 
 class Users(Protocol):
-    async def standing(self, user_id: UUID) -> Standing | None:
+    async def state(self, user_id: UUID) -> AccountState | None:
         """Account, memberships of living tenants, roles and counts, all of one snapshot."""
         ...
 
-    async def standing_by_email(self, email_key: str) -> Standing | None: ...
+    async def state_by_email(self, email_key: str) -> AccountState | None: ...
 
     async def add(self, user: User) -> None:
         """Raises Conflict on ``email`` when the address has an account."""
@@ -191,7 +191,7 @@ class Identity(Protocol):
     @property
     def permissions(self) -> Permissions: ...
     @property
-    def counts(self) -> RevocationCounts: ...
+    def token_versions(self) -> TokenVersions: ...
     @property
     def audit(self) -> AuditTrail: ...
     @property

@@ -8,7 +8,7 @@ import pytest
 
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer, read_smtp_url
-from application.ports.mail_delivery import Message, PostClosed, Undeliverable
+from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 from tests.builders import new_id
 from tests.smtp_server import PASSWORD, USER, SmtpServerInTests, certificate, smtp_server
 
@@ -52,7 +52,7 @@ async def test_a_recipient_that_does_not_exist_is_undeliverable(server: SmtpServ
 async def test_any_other_refusal_can_be_tried_again(server: SmtpServerInTests, answer: str) -> None:
     server.answers.append(answer)
     mailer, sent = plain(server), message()
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await mailer.send(sent)
     await mailer.send(sent)
     assert [one["Message-ID"] for one in server.messages] == [f"<{sent.id}@example.com>"]
@@ -67,7 +67,7 @@ async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 async def test_a_server_that_says_nothing_is_left() -> None:
     silent = await asyncio.start_server(listen, "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await SmtpMailer(SmtpServer(host="127.0.0.1", port=port), SENDER, seconds=0.2).send(message())
     silent.close()
 
@@ -79,7 +79,7 @@ async def test_tls_is_used_where_it_is_asked_for_and_its_certificate_checked(way
         smtps=shown if way == "smtps" else None, starttls=shown if way == "starttls" else None
     ) as server:
         asked = SmtpServer(host="127.0.0.1", port=server.port, tls=way == "smtps", starttls=way == "starttls")
-        with pytest.raises(PostClosed):
+        with pytest.raises(MailServerUnavailable):
             await SmtpMailer(asked, SENDER, seconds=5).send(message())
         assert server.envelopes == []
         await SmtpMailer(asked, SENDER, context=trusted).send(message())
@@ -87,7 +87,7 @@ async def test_tls_is_used_where_it_is_asked_for_and_its_certificate_checked(way
 
 
 async def test_starttls_that_is_not_offered_is_not_done_without(server: SmtpServerInTests) -> None:
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await SmtpMailer(SmtpServer(host="127.0.0.1", port=server.port, starttls=True), SENDER).send(message())
     assert server.envelopes == []
 
@@ -98,7 +98,7 @@ async def test_it_logs_in_with_what_the_url_says() -> None:
         url = f"smtp://{USER.decode()}:p%40ss%3Aword%2F@127.0.0.1:{server.port}"
         await SmtpMailer(read_smtp_url(url), SENDER).send(message())
         assert len(server.envelopes) == 1
-        with pytest.raises(PostClosed):
+        with pytest.raises(MailServerUnavailable):
             await SmtpMailer(read_smtp_url(url.replace("p%40ss", "pass")), SENDER).send(message())
 
 

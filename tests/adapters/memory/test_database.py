@@ -13,7 +13,7 @@ SUBJECT = "user:ada"
 
 async def count(database: MemoryDatabase) -> int:
     async with database.reading(EveryTenant()) as read:
-        return (await read.counts.of([SUBJECT]))[SUBJECT]
+        return (await read.token_versions.of([SUBJECT]))[SUBJECT]
 
 
 async def test_while_it_is_down_nothing_is_read_or_written(memory: MemoryDatabase) -> None:
@@ -32,7 +32,7 @@ async def test_while_it_is_down_nothing_is_read_or_written(memory: MemoryDatabas
 async def test_what_it_could_not_commit_is_not_there(memory: MemoryDatabase) -> None:
     async def raise_and_fail() -> None:
         async with memory.transaction(EveryTenant()) as tx:
-            await tx.counts.raise_all([SUBJECT])
+            await tx.token_versions.bump([SUBJECT])
             memory.down = True
 
     with pytest.raises(ServiceUnavailable):
@@ -47,14 +47,14 @@ async def test_statements_on_their_own_wait_for_transactions(memory: MemoryDatab
     async def alone() -> None:
         await begun.wait()
         async with memory.reading(EveryTenant()) as read:
-            await read.counts.raise_all([SUBJECT])
+            await read.token_versions.bump([SUBJECT])
 
     async def together() -> None:
         async with memory.transaction(EveryTenant()) as tx:
             begun.set()
             for _ in range(10):
                 await asyncio.sleep(0)
-                await tx.counts.raise_all([SUBJECT])
+                await tx.token_versions.bump([SUBJECT])
 
     await asyncio.gather(alone(), together())
     assert await count(memory) == 11

@@ -11,7 +11,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.database import Patience, PostgresDatabase
 from domain.entities.declaration import Registry
-from domain.errors import Contended, InternalError, ServiceUnavailable
+from domain.errors import InternalError, SerializationConflict, ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, user
 
@@ -111,7 +111,7 @@ async def test_a_cancelled_transaction_leaves_nothing_behind(single: PostgresDat
         await task
     async with single.reading(EVERY) as read:
         assert not read.connection.is_in_transaction()
-        assert await read.users.standing(ada.id) is None
+        assert await read.users.state(ada.id) is None
 
 
 async def test_a_failure_that_was_swallowed_is_no_commit(postgres: PostgresDatabase) -> None:
@@ -139,7 +139,7 @@ async def test_a_deadlock_is_worth_another_try(postgres: PostgresDatabase) -> No
             await tx.connection.execute("UPDATE users SET full_name = 'x' WHERE id = $1", second)
 
     results = await asyncio.gather(change(one.id, other.id), change(other.id, one.id), return_exceptions=True)
-    assert [type(result) for result in results if result is not None] == [Contended]
+    assert [type(result) for result in results if result is not None] == [SerializationConflict]
 
 
 async def test_reading_again_in_the_same_tenant_says_the_scope_once(single: PostgresDatabase) -> None:
@@ -160,6 +160,6 @@ async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None
     ada = user(created_at=NOW)
     async with postgres.transaction(EVERY) as tx:
         await tx.users.add(ada)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
-    assert standing.user.created_at == NOW
+        state = await tx.users.state(ada.id)
+    assert state is not None
+    assert state.user.created_at == NOW

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 from adapters.postgres.migrations.migrate import _config, _run, upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, pending
 from adapters.postgres.schema.row_security import ROLE
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
@@ -38,8 +38,8 @@ class NewBook(Struct, rename="camel", kw_only=True):
     isbn: str | None = None
 
 
-WITH_BOOKS = build_registry([*ENTITIES, *OWN_ENTITIES, Book])
-WITH_NEW_BOOKS = build_registry([*ENTITIES, *OWN_ENTITIES, NewBook])
+WITH_BOOKS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Book])
+WITH_NEW_BOOKS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, NewBook])
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ async def test_what_nothing_declares_any_more_is_left_and_told(new_database: New
     assert await upgrade(url, WITH_NEW_BOOKS, folders) == []
     assert await connection.fetchval("SELECT pages FROM books") == 100
     await connection.close()
-    assert await upgrade(url, build_registry([*ENTITIES, *OWN_ENTITIES]), folders) == []
+    assert await upgrade(url, build_registry([*ENTITIES, *BUILTIN_ENTITIES]), folders) == []
 
 
 async def test_own_migrations_and_ours_are_lines_beside_each_other(
@@ -149,9 +149,9 @@ async def test_many_that_migrate_together_migrate_once(empty: str, registry: Reg
         "import asyncio, sys\n"
         "from adapters.postgres.migrations.migrate import upgrade\n"
         "from domain.entities.catalogue import ENTITIES\n"
-        "from domain.entities.builtin_entities import OWN_ENTITIES\n"
+        "from domain.entities.builtin_entities import BUILTIN_ENTITIES\n"
         "from domain.entities.registry import build_registry\n"
-        "print(asyncio.run(upgrade(sys.argv[1], build_registry([*ENTITIES, *OWN_ENTITIES]))))\n"
+        "print(asyncio.run(upgrade(sys.argv[1], build_registry([*ENTITIES, *BUILTIN_ENTITIES]))))\n"
     )
     processes = [
         await asyncio.create_subprocess_exec(

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.operations.pending_versions import PostgresRevocationOutbox
+from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from domain.errors import Conflict, ServiceUnavailable
 from domain.scope import EveryTenant
 
@@ -16,31 +16,31 @@ ONE, OTHER = "user:one", "user:other"
 
 
 @pytest.fixture
-async def outbox(database_url: str, postgres: PostgresDatabase) -> AsyncIterator[PostgresRevocationOutbox]:
-    outbox = PostgresRevocationOutbox(database_url)
+async def outbox(database_url: str, postgres: PostgresDatabase) -> AsyncIterator[PostgresPendingVersions]:
+    outbox = PostgresPendingVersions(database_url)
     yield outbox
     await outbox.close()
 
 
-async def raise_all(database: PostgresDatabase, *subjects: str) -> None:
+async def bump(database: PostgresDatabase, *subjects: str) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        await tx.counts.raise_all(subjects)
+        await tx.token_versions.bump(subjects)
 
 
 async def test_a_raised_count_is_due_until_it_is_settled(
-    postgres: PostgresDatabase, outbox: PostgresRevocationOutbox
+    postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     assert await outbox.due(0, 9) == {}
-    await raise_all(postgres, ONE, OTHER)
+    await bump(postgres, ONE, OTHER)
     assert await outbox.due(0, 9) == {ONE: 1, OTHER: 1}
-    await outbox.settled({ONE: 1})
+    await outbox.published({ONE: 1})
     assert await outbox.due(0, 9) == {OTHER: 1}
-    await outbox.settled({OTHER: 1, "user:unknown": 3})
+    await outbox.published({OTHER: 1, "user:unknown": 3})
     assert await outbox.due(0, 9) == {}
 
 
-async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbox: PostgresRevocationOutbox) -> None:
-    await raise_all(postgres, ONE)
+async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
+    await bump(postgres, ONE)
     assert await outbox.due(60, 9) == {}
     deadline = time.monotonic() + 10
     while await outbox.due(0.05, 9) != {ONE: 1}:
@@ -48,49 +48,49 @@ async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbo
 
 
 async def test_a_count_raised_again_stays_due_since_the_first_time(
-    postgres: PostgresDatabase, outbox: PostgresRevocationOutbox
+    postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     """However often it rises, somebody will look."""
-    await raise_all(postgres, ONE)
+    await bump(postgres, ONE)
     deadline = time.monotonic() + 10
     while await outbox.due(0.2, 9) == {}:
-        await raise_all(postgres, ONE)
+        await bump(postgres, ONE)
         assert time.monotonic() < deadline
     due = await outbox.due(0.2, 9)
-    await outbox.settled({ONE: due[ONE] - 1})
+    await outbox.published({ONE: due[ONE] - 1})
     assert await outbox.due(0.2, 9) == due
 
 
-async def test_of_many_the_longest_due_come_first(postgres: PostgresDatabase, outbox: PostgresRevocationOutbox) -> None:
+async def test_of_many_the_longest_due_come_first(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
     for subject in ("user:b", "user:a", "user:c"):
-        await raise_all(postgres, subject)
+        await bump(postgres, subject)
     assert await outbox.due(0, 2) == {"user:b": 1, "user:a": 1}
 
 
 async def test_a_change_that_rolls_back_is_never_due(
-    postgres: PostgresDatabase, outbox: PostgresRevocationOutbox
+    postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     with suppress(Conflict):
         async with postgres.transaction(EveryTenant()) as tx:
-            await tx.counts.raise_all([ONE])
+            await tx.token_versions.bump([ONE])
             raise Conflict
     assert await outbox.due(0, 9) == {}
 
 
 async def test_what_is_being_raised_again_is_not_waited_for(
-    postgres: PostgresDatabase, outbox: PostgresRevocationOutbox
+    postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
-    await raise_all(postgres, ONE)
+    await bump(postgres, ONE)
     async with postgres.transaction(EveryTenant()) as tx:
-        await tx.counts.raise_all([ONE])
+        await tx.token_versions.bump([ONE])
         async with asyncio.timeout(1):
-            await outbox.settled({ONE: 1})
+            await outbox.published({ONE: 1})
     assert await outbox.due(0, 9) == {ONE: 2}
 
 
 async def test_without_a_database_it_says_so() -> None:
-    nowhere = PostgresRevocationOutbox("postgresql://127.0.0.1:1/nothing")
+    nowhere = PostgresPendingVersions("postgresql://127.0.0.1:1/nothing")
     with pytest.raises(ServiceUnavailable):
         await nowhere.due(0, 9)
     with pytest.raises(ServiceUnavailable):
-        await nowhere.settled({ONE: 1})
+        await nowhere.published({ONE: 1})

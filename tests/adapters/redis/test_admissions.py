@@ -64,7 +64,7 @@ async def known(admissions: Admissions, number: int) -> None:
 
 
 async def certain(admissions: Admissions) -> int | None:
-    counts = (await admissions.admit((), naming(NAME))).counts
+    counts = (await admissions.admit((), naming(NAME))).token_versions
     return None if counts is None else counts[NAME]
 
 
@@ -76,7 +76,7 @@ async def test_a_killed_server_degrades_and_a_new_one_knows_no_counts(
     hit = Hit(Limit("killed", 3), "user:a")
     answers = [await admissions.admit([hit], naming(NAME)) for _ in range(5)]
     assert [answer.verdicts[0].allowed for answer in answers] == [True, True, True, False, False]
-    assert {(answer.counts is None, answer.ticket) for answer in answers} == {(True, None)}
+    assert {(answer.token_versions is None, answer.ticket) for answer in answers} == {(True, None)}
     assert not await admissions.is_shared()
     server.start()
     await becomes_shared(admissions)
@@ -126,7 +126,7 @@ async def test_a_count_raised_while_the_server_hung_is_known_to_it_before_the_ch
 
 
 async def raise_to(admissions: RedisAdmissions, number: int) -> None:
-    async with admissions.raising([NAME]) as counts:
+    async with admissions.publishing([NAME]) as counts:
         counts[NAME] = number
 
 
@@ -215,7 +215,7 @@ async def test_a_replica_is_not_believed(server: RedisServer, batch: Batch, admi
 async def test_keys_carry_one_hash_tag_and_do_not_stay_for_ever(batch: Batch, admissions: RedisAdmissions) -> None:
     await admissions.admit([Hit(Limit("login", 3), "user:a")], None)
     await known(admissions, 4)
-    async with admissions.raising(["user:b"]):
+    async with admissions.publishing(["user:b"]):
         keys = await batch.call(lambda _: ("KEYS", "*"))
         assert len(keys) == 5
         assert all(key.startswith(b"{tenantry}:") for key in keys)

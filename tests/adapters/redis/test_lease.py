@@ -86,7 +86,7 @@ class Database:
         is_due = self.raised_at is not None and self.raised_at < self.now() - age
         return {self.name: self.truth} if is_due else {}
 
-    def settled(self, counts: Mapping[str, int]) -> None:
+    def published(self, counts: Mapping[str, int]) -> None:
         if counts.get(self.name, 0) >= self.truth:
             self.raised_at = None
 
@@ -107,9 +107,9 @@ class Outside:
         await self.turn()
         return self.database.due(age)
 
-    async def settled(self, counts: Mapping[str, int]) -> None:
+    async def published(self, counts: Mapping[str, int]) -> None:
         await self.turn()
-        self.database.settled(counts)
+        self.database.published(counts)
 
     async def pause(self, seconds: float) -> None:
         until = self.database.now() + seconds
@@ -147,7 +147,7 @@ class Actor:
             await self._task
 
 
-class House:
+class OpenApp:
     """``floor`` is what a certain answer must reach: all changes whose caller has been answered."""
 
     def __init__(self, batches: Batches) -> None:
@@ -184,7 +184,7 @@ class House:
                 await self.check()
 
     async def raise_count(self, line: Line, turn: Turn) -> None:
-        async with self.door(line, turn).raising([self.name]) as counts:
+        async with self.door(line, turn).publishing([self.name]) as counts:
             await turn()
             number = self.database.commit()
             await turn()
@@ -193,7 +193,7 @@ class House:
 
     async def refuse(self, line: Line, turn: Turn) -> None:
         with suppress(Conflict):
-            async with self.door(line, turn).raising([self.name]):
+            async with self.door(line, turn).publishing([self.name]):
                 await turn()
                 raise Conflict
 
@@ -246,7 +246,7 @@ class House:
         ]
 
     async def known(self) -> int | None:
-        counts = (await self.watching.admit((), naming(self.name))).counts
+        counts = (await self.watching.admit((), naming(self.name))).token_versions
         return None if counts is None else counts[self.name]
 
     async def check(self) -> None:
@@ -283,7 +283,7 @@ async def batches(server: RedisServer) -> AsyncIterator[Batches]:
 @given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(batches: Batches, draws: list[int]) -> None:
-    house = House(batches)
+    house = OpenApp(batches)
     await house.watching.renew()
     await house.read(Line(house.redis), _at_once)
     for draw in draws:
@@ -294,21 +294,21 @@ async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(batc
 
 
 @pytest.fixture
-async def house(batches: Batches) -> House:
+async def house(batches: Batches) -> OpenApp:
     """One in which everybody knows that the count is 0."""
-    house = House(batches)
+    house = OpenApp(batches)
     assert await house.watching.renew()
     await house.read(Line(house.redis), _at_once)
     assert await house.known() == 0
     return house
 
 
-async def run(house: House, name: str, line: Line, turns: int = 100) -> None:
+async def run(house: OpenApp, name: str, line: Line, turns: int = 100) -> None:
     works = {"raise": house.raise_count, "renew": house.renew, "read": house.read}
     await house.go_on(name, partial(works[name], line), turns)
 
 
-async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(house: House) -> None:
+async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(house: OpenApp) -> None:
     """The others renew for as long as the change is not theirs to see: the longest that the old count can live."""
     cut, healthy = house.lines
     cut.state = "cut"
@@ -328,7 +328,7 @@ async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_befo
     assert await house.known() is None
 
 
-async def test_a_change_that_redis_was_not_told_is_found_by_the_others(house: House) -> None:
+async def test_a_change_that_redis_was_not_told_is_found_by_the_others(house: OpenApp) -> None:
     cut, healthy = house.lines
     cut.state = "cut"
     await run(house, "raise", cut, turns=4)
@@ -339,7 +339,7 @@ async def test_a_change_that_redis_was_not_told_is_found_by_the_others(house: Ho
     assert house.database.raised_at is None
 
 
-async def test_who_can_tell_redis_again_waits_no_longer(house: House) -> None:
+async def test_who_can_tell_redis_again_waits_no_longer(house: OpenApp) -> None:
     line = house.lines[0]
     line.state = "cut"
     await run(house, "raise", line, turns=4)
@@ -349,16 +349,16 @@ async def test_who_can_tell_redis_again_waits_no_longer(house: House) -> None:
     assert (house.floor, await house.known()) == (1, 1)
 
 
-async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(house: House) -> None:
+async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(house: OpenApp) -> None:
     await house.go_on("raise", partial(house.raise_count, house.lines[0]), 100)
     assert await house.known() == 1
-    async with house.watching.raising([house.name]) as counts:
+    async with house.watching.publishing([house.name]) as counts:
         counts[house.name] = house.database.commit()
     await house.watching.renew()
     assert house.database.raised_at is None
 
 
-async def test_a_renewal_that_arrives_late_stretches_nothing(house: House) -> None:
+async def test_a_renewal_that_arrives_late_stretches_nothing(house: OpenApp) -> None:
     line = house.lines[0]
     await house.wait(1.9)
     await run(house, "renew", line, turns=3)  # up to the renewal itself
@@ -367,27 +367,27 @@ async def test_a_renewal_that_arrives_late_stretches_nothing(house: House) -> No
     assert await house.known() is None
 
 
-async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(house: House) -> None:
+async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(house: OpenApp) -> None:
     """What a server remembers from before it was somebody's replica for a while is worth nothing."""
     await house.wait(house.times.lifetime)
-    house.database.truth = 7  # settled elsewhere meanwhile, and crossed off
+    house.database.truth = 7  # published elsewhere meanwhile, and crossed off
     assert await house.watching.renew()
     assert await house.known() is None
     await house.read(house.lines[0], _at_once)
     assert await house.known() == 7
 
 
-async def test_the_time_of_one_server_renews_no_lease_of_another(house: House) -> None:
+async def test_the_time_of_one_server_renews_no_lease_of_another(house: OpenApp) -> None:
     ends = round((house.database.now() + 100) * 1_000_000)
     assert not await house.redis.call(house.commands().renew(ends, "another server"))
 
 
-async def test_without_the_database_the_copy_is_not_believed_for_long(house: House) -> None:
+async def test_without_the_database_the_copy_is_not_believed_for_long(house: OpenApp) -> None:
     class Nobody:
         async def due(self, age: float, most: int) -> dict[str, int]:
             raise ServiceUnavailable
 
-        async def settled(self, counts: Mapping[str, int]) -> None:
+        async def published(self, counts: Mapping[str, int]) -> None:
             raise ServiceUnavailable
 
     await house.wait(1.9)

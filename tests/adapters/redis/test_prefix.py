@@ -11,7 +11,7 @@ from adapters.redis.batch import Batch
 from application.ports.admissions import Shown
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
-from entrypoints.composition import World, real_world
+from entrypoints.composition import Adapters, production_adapters
 from entrypoints.settings.settings import read_settings
 from tests.conftest import NewDatabase
 from tests.redis_server import RedisServer
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[RedisServer]:
 @pytest.fixture
 async def worlds(
     server: RedisServer, new_database: NewDatabase, registry: Registry
-) -> AsyncIterator[tuple[World, World, World]]:
+) -> AsyncIterator[tuple[Adapters, Adapters, Adapters]]:
     """Two of one service, and one of another."""
     async with AsyncExitStack() as stack:
         opened = []
@@ -38,23 +38,25 @@ async def worlds(
         for url, prefix in ((urls[0], "shop"), (urls[0], "shop"), (urls[1], "shop.test")):
             environment = {"DATABASE_URL": url, "REDIS_URL": server.url, "SECRET_KEY": "k" * 32, "REDIS_PREFIX": prefix}
             settings = read_settings({f"TENANTRY_{name}": value for name, value in environment.items()})
-            opened.append(real_world(settings, registry))
+            opened.append(production_adapters(settings, registry))
             await stack.enter_async_context(opened[-1].life())
         yield opened[0], opened[1], opened[2]
 
 
 async def test_services_with_prefixes_of_their_own_share_nothing(
-    server: RedisServer, worlds: tuple[World, World, World]
+    server: RedisServer, worlds: tuple[Adapters, Adapters, Adapters]
 ) -> None:
     one, same, other = worlds
     await one.admissions.admit([HIT], None)
     await one.cache.put("profile:a", b"mine", timedelta(minutes=1))
-    async with one.revocations.raising(["user:a"]) as counts:
+    async with one.revocations.publishing(["user:a"]) as counts:
         counts["user:a"] = 1
-    remaining = [(await world.admissions.admit([HIT], None)).verdicts[0].remaining for world in (same, other)]
+    remaining = [(await adapters.admissions.admit([HIT], None)).verdicts[0].remaining for adapters in (same, other)]
     assert remaining == [0, 1]
-    assert [await world.cache.get("profile:a") for world in (same, other)] == [b"mine", None]
-    known = [(await world.admissions.admit((), Shown({"user:a": 1}, ()))).counts for world in (same, other)]
+    assert [await adapters.cache.get("profile:a") for adapters in (same, other)] == [b"mine", None]
+    known = [
+        (await adapters.admissions.admit((), Shown({"user:a": 1}, ()))).token_versions for adapters in (same, other)
+    ]
     assert known[1] is None
     batch = Batch(server.url)
     keys = await batch.call(lambda _: ("KEYS", "*"))

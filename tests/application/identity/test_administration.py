@@ -10,21 +10,21 @@ from application.identity.administration.roles import PermissionForm, RoleChange
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
 from domain.entities.declaration import Registry
-from domain.errors import Contended, Error, ValidationError, retried
-from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home, open_home
+from domain.errors import Error, SerializationConflict, ValidationError, retry_on_conflict
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 
 
 @pytest.fixture
-async def home(registry: Registry) -> Home:
-    return await open_home(registry)
+async def service(registry: Registry) -> InMemoryService:
+    return await open_service(registry)
 
 
 def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
     return [one.field for one in error.value.fields]
 
 
-async def test_what_a_change_of_a_role_leaves_out_stays(home: Home) -> None:
-    root, roles = await home.admin(), home.services.roles
+async def test_what_a_change_of_a_role_leaves_out_stays(service: InMemoryService) -> None:
+    root, roles = await service.admin(), service.services.roles
     form = RoleForm(name="Clerk", description="Keeps the books", permissions=["read:users"])
     made = await roles.create(root, form, HERE)
     renamed = await roles.update(root, made.id, RoleChange(name="Bookkeeper"), HERE)
@@ -34,8 +34,8 @@ async def test_what_a_change_of_a_role_leaves_out_stays(home: Home) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "   ", " Clerk", "Clerk\n"])
-async def test_a_role_has_a_name_that_can_be_seen(home: Home, name: str) -> None:
-    root, roles = await home.admin(), home.services.roles
+async def test_a_role_has_a_name_that_can_be_seen(service: InMemoryService, name: str) -> None:
+    root, roles = await service.admin(), service.services.roles
     with pytest.raises(ValidationError) as error:
         await roles.create(root, RoleForm(name=name), HERE)
     assert set(fields(error)) == {"name"}
@@ -44,21 +44,21 @@ async def test_a_role_has_a_name_that_can_be_seen(home: Home, name: str) -> None
         await roles.update(root, made.id, RoleChange(name=name), HERE)
 
 
-async def test_a_permission_is_described_in_short(home: Home) -> None:
+async def test_a_permission_is_described_in_short(service: InMemoryService) -> None:
     form = PermissionForm(name="paint:walls", description="x" * 1_001, category="x" * 101)
     with pytest.raises(ValidationError) as error:
-        await home.services.roles.create_permission(await home.admin(), form, HERE)
+        await service.services.roles.create_permission(await service.admin(), form, HERE)
     assert fields(error) == ["description", "category"]
 
 
-async def test_holders_as_such_are_counted_in_system(home: Home) -> None:
-    root = await home.admin()
-    counts = {one.name: one.user_count for one in (await home.services.roles.all(root)).items}
+async def test_holders_as_such_are_counted_in_system(service: InMemoryService) -> None:
+    root = await service.admin()
+    counts = {one.name: one.user_count for one in (await service.services.roles.all(root)).items}
     assert counts["SuperAdmin"] == 1
 
 
-async def test_the_mark_of_the_default_is_moved_and_never_taken_away(home: Home) -> None:
-    root, services = await home.admin(), home.services
+async def test_the_mark_of_the_default_is_moved_and_never_taken_away(service: InMemoryService) -> None:
+    root, services = await service.admin(), service.services
     tenant = await services.tenants.create(root, NewTenantForm(name="Acme", identifier="acme"), HERE)
     user = await services.users.create(root, NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada"), HERE)
     form = MemberForm(user_id=user.id, is_default=False)
@@ -69,13 +69,13 @@ async def test_the_mark_of_the_default_is_moved_and_never_taken_away(home: Home)
     assert fields(error) == ["isDefault"]
 
 
-async def test_a_token_with_the_old_address_is_stale(home: Home) -> None:
-    made = await home.holder()
-    caller, root = home.caller(await home.login()), await home.admin()
-    await home.services.users.update(root, made.id, UserForm(full_name="Ada Lovelace"), HERE)
-    assert await home.is_alive(caller)
-    await home.services.users.update(root, made.id, UserForm(email="new@example.com"), HERE)
-    assert not await home.is_alive(caller)
+async def test_a_token_with_the_old_address_is_stale(service: InMemoryService) -> None:
+    made = await service.holder()
+    caller, root = service.caller(await service.login()), await service.admin()
+    await service.services.users.update(root, made.id, UserForm(full_name="Ada Lovelace"), HERE)
+    assert await service.is_alive(caller)
+    await service.services.users.update(root, made.id, UserForm(email="new@example.com"), HERE)
+    assert not await service.is_alive(caller)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -90,25 +90,27 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("settings", "field"), WRONG)
-async def test_settings_that_mean_nothing_are_refused(home: Home, settings: dict[str, Any], field: str) -> None:
+async def test_settings_that_mean_nothing_are_refused(
+    service: InMemoryService, settings: dict[str, Any], field: str
+) -> None:
     body = {"name": "Acme", "identifier": "acme", "settings": settings}
     with pytest.raises(ValidationError) as error:
-        await home.services.tenants.create(await home.admin(), msgspec.convert(body, NewTenantForm), HERE)
+        await service.services.tenants.create(await service.admin(), msgspec.convert(body, NewTenantForm), HERE)
     assert fields(error) == [field]
 
 
-async def test_settings_that_say_the_same_twice_are_taken(home: Home) -> None:
+async def test_settings_that_say_the_same_twice_are_taken(service: InMemoryService) -> None:
     settings = {"timezone": "Europe/Berlin", "features": ["b", "a"], "enabledFeatures": ["a", "b"]}
     body = {"name": "Acme", "identifier": "acme", "settings": settings}
-    made = await home.services.tenants.create(await home.admin(), msgspec.convert(body, NewTenantForm), HERE)
+    made = await service.services.tenants.create(await service.admin(), msgspec.convert(body, NewTenantForm), HERE)
     assert (made.settings.timezone, made.settings.enabled_features) == ("Europe/Berlin", ("a", "b"))
 
 
 @pytest.mark.parametrize(("losses", "is_done"), [(0, True), (4, True), (5, False)])
 async def test_what_lost_against_others_is_tried_again_a_few_times(losses: int, is_done: bool) -> None:
-    left = [Contended()] * losses
+    left = [SerializationConflict()] * losses
 
-    @retried
+    @retry_on_conflict
     async def attempt() -> bool:
         if left:
             raise left.pop()
@@ -117,5 +119,5 @@ async def test_what_lost_against_others_is_tried_again_a_few_times(losses: int, 
     if is_done:
         assert await attempt()
     else:
-        with pytest.raises(Contended):
+        with pytest.raises(SerializationConflict):
             await attempt()

@@ -13,9 +13,9 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import Forbidden
 from domain.scope import EveryTenant
-from tests.application.identity.test_social_sign_in import enter
-from tests.application.identity.test_social_sign_in import open_home as open_social_home
-from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home
+from tests.application.identity.test_social_sign_in import complete_login
+from tests.application.identity.test_social_sign_in import open_service as open_social_home
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 from tests.builders import NOW, new_id
 
 ACT = Act(by=None, at=NOW)
@@ -25,15 +25,15 @@ ACT = Act(by=None, at=NOW)
 class Shop:
     """Ada belongs to ``acme`` and ``other``, as its ``Admin`` and with no role."""
 
-    home: Home
+    service: InMemoryService
     acme: UUID
     other: UUID
     app: UUID
 
     async def open_to(self, **values: object) -> None:
-        home = self.home
-        async with home.world.database.transaction(EveryTenant()) as tx:
-            await tx.records.change(home.world.registry["applications"], [Change(self.app, values)], ACT)
+        service = self.service
+        async with service.adapters.database.transaction(EveryTenant()) as tx:
+            await tx.records.change(service.adapters.registry["applications"], [Change(self.app, values)], ACT)
 
     async def login(self, app_id: str | None = "shop", tenant_id: UUID | None = None) -> LoginResult:
         form = LoginForm(
@@ -43,12 +43,12 @@ class Shop:
             preferred_tenant_id=tenant_id,
             requested_app_id=app_id,
         )
-        return await self.home.services.sign_in.login(form, HERE)
+        return await self.service.services.sign_in.login(form, HERE)
 
 
 async def open_shop(registry: Registry, database: WholeDatabase, **settings: str) -> Shop:
-    home = await open_social_home(registry, database, **settings)
-    services, root = home.services, await home.admin()
+    service = await open_social_home(registry, database, **settings)
+    services, root = service.services, await service.admin()
     tenants = [
         (await services.tenants.create(root, NewTenantForm(name=name.title(), identifier=name), HERE)).id
         for name in ("acme", "other")
@@ -56,7 +56,7 @@ async def open_shop(registry: Registry, database: WholeDatabase, **settings: str
     form = NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada", roles=[])
     made = await services.users.create(root, form, HERE)
     app = new_id()
-    async with home.world.database.transaction(EveryTenant()) as tx:
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
         (admin,) = await tx.roles.by_names(None, ["Admin"])
         await tx.memberships.save(made.id, tenants[0], [admin.id], None, NOW)
         await tx.memberships.save(made.id, tenants[1], [], None, NOW)
@@ -64,7 +64,7 @@ async def open_shop(registry: Registry, database: WholeDatabase, **settings: str
         values |= {"allowed_tenant_ids": None, "required_permission": None}
         await tx.records.add(registry["applications"], [NewRow(app, values)], ACT)
     acme, other = tenants
-    return Shop(home, acme, other, app)
+    return Shop(service, acme, other, app)
 
 
 @pytest.fixture
@@ -73,19 +73,19 @@ async def shop(registry: Registry, database: WholeDatabase) -> Shop:
 
 
 async def test_an_open_application_is_named_in_every_token_of_the_session(shop: Shop) -> None:
-    services, home = shop.home.services, shop.home
+    services, service = shop.service.services, shop.service
     chosen = await shop.login()
-    assert home.caller(chosen).app_id == "shop"
-    switched = await services.sign_in.switch_tenant(home.caller(chosen), SwitchForm(tenant_id=shop.acme), HERE)
+    assert service.caller(chosen).app_id == "shop"
+    switched = await services.sign_in.switch_tenant(service.caller(chosen), SwitchForm(tenant_id=shop.acme), HERE)
     refreshed = await services.sign_in.refresh(RefreshForm(refresh_token=switched.refresh_token), HERE)
     for token in (switched.token, refreshed.token):
-        claims = services.tokens.read(token, home.clock.now())
+        claims = services.tokens.read(token, service.clock.now())
         assert claims.app_id == "shop"
 
 
 async def test_without_one_no_token_names_any(shop: Shop) -> None:
-    assert shop.home.caller(await shop.login(None)).app_id is None
-    assert shop.home.caller(await shop.login("")).app_id is None
+    assert shop.service.caller(await shop.login(None)).app_id is None
+    assert shop.service.caller(await shop.login("")).app_id is None
 
 
 async def test_a_closed_application_takes_nobody_not_even_to_choose(shop: Shop) -> None:
@@ -113,31 +113,31 @@ async def test_the_permission_is_asked_for_in_the_tenant(shop: Shop) -> None:
     assert (await shop.login(tenant_id=shop.acme)).token
     with pytest.raises(Forbidden):
         await shop.login(tenant_id=shop.other)
-    chosen = shop.home.caller(await shop.login())
+    chosen = shop.service.caller(await shop.login())
     with pytest.raises(Forbidden):
-        await shop.home.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.other), HERE)
-    switched = await shop.home.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.acme), HERE)
+        await shop.service.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.other), HERE)
+    switched = await shop.service.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.acme), HERE)
     assert switched.current_tenant.id == shop.acme
 
 
 async def test_an_application_that_closes_ends_refreshing_and_switching_and_spends_nothing(shop: Shop) -> None:
-    services = shop.home.services
+    services = shop.service.services
     result = await shop.login(tenant_id=shop.acme)
     refresh = RefreshForm(refresh_token=result.refresh_token)
     await shop.open_to(is_active=False)
     with pytest.raises(Forbidden):
         await services.sign_in.refresh(refresh, HERE)
     with pytest.raises(Forbidden):
-        await services.sign_in.switch_tenant(shop.home.caller(result), SwitchForm(tenant_id=shop.other), HERE)
+        await services.sign_in.switch_tenant(shop.service.caller(result), SwitchForm(tenant_id=shop.other), HERE)
     await shop.open_to(is_active=True)
     assert (await services.sign_in.refresh(refresh, HERE)).token
 
 
 async def test_social_logins_are_asked_the_same(shop: Shop) -> None:
-    assert (await enter(shop.home, "ada", requested_app_id="shop")).token
+    assert (await complete_login(shop.service, "ada", requested_app_id="shop")).token
     await shop.open_to(is_active=False)
     with pytest.raises(Forbidden):
-        await enter(shop.home, "ada", requested_app_id="shop")
+        await complete_login(shop.service, "ada", requested_app_id="shop")
 
 
 async def test_where_registration_is_required_an_unknown_application_is_refused(
@@ -153,6 +153,6 @@ async def test_where_registration_is_required_an_unknown_application_is_refused(
 
 async def test_a_deleted_application_is_registered_no_more(shop: Shop) -> None:
     await shop.open_to(is_active=False)
-    async with shop.home.world.database.transaction(EveryTenant()) as tx:
-        await tx.records.remove(shop.home.world.registry["applications"], [shop.app], ACT, None)
+    async with shop.service.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.records.remove(shop.service.adapters.registry["applications"], [shop.app], ACT, None)
     assert (await shop.login()).token

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.argon2 import ForeignHashes
 from adapters.memory.identity.passwords import MemoryPasswords
-from application.identity.login.constant_time_passwords import BUDGET, UnhurriedPasswords
+from application.identity.login.constant_time_passwords import BUDGET, ConstantTimePasswords
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import user
@@ -17,22 +17,22 @@ QUICK = timedelta(milliseconds=150)
 
 
 @pytest.fixture
-def passwords(database: WholeDatabase) -> UnhurriedPasswords:
-    return UnhurriedPasswords(MemoryPasswords(), database, QUICK)
+def passwords(database: WholeDatabase) -> ConstantTimePasswords:
+    return ConstantTimePasswords(MemoryPasswords(), database, QUICK)
 
 
-async def took(passwords: UnhurriedPasswords, password: str, stored: str | None) -> float:
+async def took(passwords: ConstantTimePasswords, password: str, stored: str | None) -> float:
     began = time.monotonic()
     await passwords.verify(password, stored)
     return time.monotonic() - began
 
 
-async def test_with_none_of_them_a_refusal_waits_for_nothing(passwords: UnhurriedPasswords) -> None:
+async def test_with_none_of_them_a_refusal_waits_for_nothing(passwords: ConstantTimePasswords) -> None:
     assert await took(passwords, "wrong", None) < QUICK.total_seconds()
 
 
 async def test_with_one_of_them_every_refusal_comes_at_the_same_time(
-    passwords: UnhurriedPasswords, database: WholeDatabase
+    passwords: ConstantTimePasswords, database: WholeDatabase
 ) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(user(password_hash=ForeignHashes().accepted(OF_OTHERS["bcrypt"])))

@@ -13,20 +13,20 @@ from application.identity.login.forms import LoginForm, LoginResult
 from application.ports.passwords import Passwords
 from domain.entities.declaration import Registry
 from domain.errors import InvalidCredentials, ValidationError
-from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home, open_home
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 
 
 @pytest.fixture
-async def home(registry: Registry) -> Home:
-    opened = await open_home(registry)
+async def service(registry: Registry) -> InMemoryService:
+    opened = await open_service(registry)
     await opened.holder()
     return opened
 
 
-def sealed(home: Home, password: str = PASSWORD, jti: str = "1", age: timedelta = timedelta()) -> str:
+def sealed(service: InMemoryService, password: str = PASSWORD, jti: str = "1", age: timedelta = timedelta()) -> str:
     """By what is published, as any client would."""
-    now = home.clock.now()
-    published = json.decode(home.services.keyring.published(now))
+    now = service.clock.now()
+    published = json.decode(service.services.keyring.published(now))
     key = next(one for one in KeySet.import_key_set(published).keys if one.get("use") == "enc")
     said = {"password": password, "iat": int((now - age).timestamp()), "jti": jti}
     header = {"alg": "RSA-OAEP-256", "enc": "A256GCM", "kid": key.kid}
@@ -34,9 +34,11 @@ def sealed(home: Home, password: str = PASSWORD, jti: str = "1", age: timedelta 
     return jwe.encrypt_compact(header, json.encode(said), key, registry=registry)
 
 
-async def send(home: Home, password: str, is_encrypted: bool | UnsetType = UNSET, email: str = EMAIL) -> LoginResult:
+async def send(
+    service: InMemoryService, password: str, is_encrypted: bool | UnsetType = UNSET, email: str = EMAIL
+) -> LoginResult:
     form = LoginForm(email=email, password=password, is_password_encrypted=is_encrypted)
-    return await home.services.sign_in.login(form, HERE)
+    return await service.services.sign_in.login(form, HERE)
 
 
 def refused() -> "pytest.RaisesExc[ValidationError]":
@@ -44,20 +46,22 @@ def refused() -> "pytest.RaisesExc[ValidationError]":
 
 
 @pytest.mark.parametrize("flag", [True, UNSET])
-async def test_an_encrypted_password_logs_in(home: Home, flag: bool | UnsetType) -> None:
-    assert (await send(home, sealed(home), flag)).token
+async def test_an_encrypted_password_logs_in(service: InMemoryService, flag: bool | UnsetType) -> None:
+    assert (await send(service, sealed(service), flag)).token
     with pytest.raises(InvalidCredentials):
-        await send(home, sealed(home, "a wrong password", jti="2"), flag)
+        await send(service, sealed(service, "a wrong password", jti="2"), flag)
 
 
 @pytest.mark.parametrize("flag", [False, UNSET])
-async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(home: Home, flag: bool | UnsetType) -> None:
-    assert (await send(home, PASSWORD, flag)).token
+async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(
+    service: InMemoryService, flag: bool | UnsetType
+) -> None:
+    assert (await send(service, PASSWORD, flag)).token
 
 
-async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(home: Home) -> None:
-    hashes = Counting(home.world.passwords)
-    watched = watching(home, hashes)
+async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(service: InMemoryService) -> None:
+    hashes = Counting(service.adapters.passwords)
+    watched = watching(service, hashes)
     for password in (
         PASSWORD,
         "",
@@ -76,66 +80,66 @@ async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(home: Hom
     assert hashes.computed == 0
 
 
-async def test_with_the_flag_off_a_ciphertext_is_only_a_wrong_password(home: Home) -> None:
+async def test_with_the_flag_off_a_ciphertext_is_only_a_wrong_password(service: InMemoryService) -> None:
     with pytest.raises(InvalidCredentials):
-        await send(home, sealed(home), False)
+        await send(service, sealed(service), False)
 
 
 async def test_strictly_what_says_nothing_must_be_encrypted(registry: Registry) -> None:
-    home = await open_home(registry, {"TENANTRY_STRICT_PASSWORD_ENCRYPTION": "true"})
-    await home.holder()
+    service = await open_service(registry, {"TENANTRY_STRICT_PASSWORD_ENCRYPTION": "true"})
+    await service.holder()
     with refused():
-        await send(home, PASSWORD)
-    assert (await send(home, sealed(home))).token
-    assert (await send(home, PASSWORD, False)).token
+        await send(service, PASSWORD)
+    assert (await send(service, sealed(service))).token
+    assert (await send(service, PASSWORD, False)).token
 
 
 @pytest.mark.parametrize("flag", [True, UNSET])
-async def test_an_encrypted_password_works_once(home: Home, flag: bool | UnsetType) -> None:
-    text = sealed(home)
-    await send(home, text, flag)
-    for again in (text, sealed(home)):
+async def test_an_encrypted_password_works_once(service: InMemoryService, flag: bool | UnsetType) -> None:
+    text = sealed(service)
+    await send(service, text, flag)
+    for again in (text, sealed(service)):
         with refused() as error:
-            await send(home, again, flag)
+            await send(service, again, flag)
         assert [one.field for one in error.value.fields] == ["password"]
-    assert (await send(home, sealed(home, jti="another"), flag)).token
+    assert (await send(service, sealed(service, jti="another"), flag)).token
 
 
 @pytest.mark.parametrize("jti", ["with \0 and ü", "x" * 900])
-async def test_the_senders_id_may_be_any_text(home: Home, jti: str) -> None:
-    await send(home, sealed(home, jti=jti), True)
+async def test_the_senders_id_may_be_any_text(service: InMemoryService, jti: str) -> None:
+    await send(service, sealed(service, jti=jti), True)
     with refused():
-        await send(home, sealed(home, jti=jti), True)
+        await send(service, sealed(service, jti=jti), True)
 
 
 @pytest.mark.parametrize(
     ("age", "is_taken"),
     [(120, True), (121, False), (-5, True), (-6, False), (10**6, False), (-(10**6), False)],
 )
-async def test_an_encrypted_password_is_fresh(home: Home, age: int, is_taken: bool) -> None:
-    text = sealed(home, age=timedelta(seconds=age))
+async def test_an_encrypted_password_is_fresh(service: InMemoryService, age: int, is_taken: bool) -> None:
+    text = sealed(service, age=timedelta(seconds=age))
     if is_taken:
-        assert (await send(home, text, True)).token
+        assert (await send(service, text, True)).token
     else:
         with refused():
-            await send(home, text, True)
+            await send(service, text, True)
 
 
-async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(home: Home) -> None:
-    text = sealed(home, age=timedelta(seconds=-5))
-    await send(home, text, True)
+async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(service: InMemoryService) -> None:
+    text = sealed(service, age=timedelta(seconds=-5))
+    await send(service, text, True)
     for _ in range(5):
-        home.clock.move(timedelta(seconds=25))
+        service.clock.move(timedelta(seconds=25))
         with refused():
-            await send(home, text, True)
+            await send(service, text, True)
 
 
-async def test_keys_rotate_and_what_was_encrypted_before_still_opens(home: Home) -> None:
-    before = sealed(home)
-    await home.services.signing_keys.rotate()
-    home.clock.move(timedelta(seconds=61))
-    assert (await send(home, before, True)).token
-    assert (await send(home, sealed(home, jti="2"), True)).token
+async def test_keys_rotate_and_what_was_encrypted_before_still_opens(service: InMemoryService) -> None:
+    before = sealed(service)
+    await service.services.signing_keys.rotate()
+    service.clock.move(timedelta(seconds=61))
+    assert (await send(service, before, True)).token
+    assert (await send(service, sealed(service, jti="2"), True)).token
 
 
 class Counting:
@@ -157,8 +161,8 @@ class Counting:
         return self.passwords.is_outdated(stored)
 
 
-def watching(home: Home, hashes: Counting) -> Home:
-    authentication = home.services.sign_in.authentication
+def watching(service: InMemoryService, hashes: Counting) -> InMemoryService:
+    authentication = service.services.sign_in.authentication
     assert isinstance(authentication, PasswordAuthentication)
-    sign_in = replace(home.services.sign_in, authentication=replace(authentication, passwords=hashes))
-    return Home(replace(home.services, sign_in=sign_in), home.world)
+    sign_in = replace(service.services.sign_in, authentication=replace(authentication, passwords=hashes))
+    return InMemoryService(replace(service.services, sign_in=sign_in), service.adapters)

@@ -18,7 +18,7 @@ from domain.entities.query.query import Path, Query, SortKey
 from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, Forbidden, InvalidCredentials
 from domain.scope import SYSTEM_TENANT_ID, OneTenant
 from tests.application.identity.test_social_sign_in import TOKENS
-from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home, open_home
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 from tests.http.app import ADMIN
 from tests.http.app import PASSWORD as ADMIN_PASSWORD
 
@@ -28,106 +28,106 @@ NOWHERE = UUID(int=7)
 
 
 @pytest.fixture
-async def home(registry: Registry) -> Home:
-    return await open_home(registry)
+async def service(registry: Registry) -> InMemoryService:
+    return await open_service(registry)
 
 
-async def failures(home: Home, registry: Registry) -> list[str | None]:
+async def failures(service: InMemoryService, registry: Registry) -> list[str | None]:
     """Whom each refused login was of."""
-    async with home.world.database.reading(OneTenant(SYSTEM_TENANT_ID)) as read:
+    async with service.adapters.database.reading(OneTenant(SYSTEM_TENANT_ID)) as read:
         page = await read.records.page(registry["audit-events"], NEWEST)
     return [row["actorId"] for row in msgspec.json.decode(page.items) if row["action"] == "login.failed"]
 
 
-async def into(home: Home, tenant_id: UUID) -> None:
+async def into(service: InMemoryService, tenant_id: UUID) -> None:
     form = LoginForm(email=EMAIL, password=PASSWORD, is_password_encrypted=False, preferred_tenant_id=tenant_id)
-    await home.services.sign_in.login(form, HERE)
+    await service.services.sign_in.login(form, HERE)
 
 
-async def test_a_right_password_that_is_refused_is_no_guess(home: Home, registry: Registry) -> None:
-    made = await home.register()
+async def test_a_right_password_that_is_refused_is_no_guess(service: InMemoryService, registry: Registry) -> None:
+    made = await service.register()
     for _ in range(6):
         with pytest.raises(EmailNotConfirmed):
-            await home.login()
-    await home.confirm(await home.token())
+            await service.login()
+    await service.confirm(await service.token())
     for _ in range(6):
         with pytest.raises(Forbidden):
-            await into(home, NOWHERE)
-    await home.login()
-    root = await home.admin()
-    await home.services.users.update(root, made.id, UserForm(is_active=False), HERE)
+            await into(service, NOWHERE)
+    await service.login()
+    root = await service.admin()
+    await service.services.users.update(root, made.id, UserForm(is_active=False), HERE)
     for _ in range(6):
         with pytest.raises(AccountDisabled):
-            await home.login()
-    assert await failures(home, registry) == [str(made.id)] * 18
+            await service.login()
+    assert await failures(service, registry) == [str(made.id)] * 18
 
 
-async def test_refused_logins_forgive_no_wrong_ones(home: Home, registry: Registry) -> None:
-    await home.holder()
+async def test_refused_logins_forgive_no_wrong_ones(service: InMemoryService, registry: Registry) -> None:
+    await service.holder()
     for _ in range(4):
         with pytest.raises(InvalidCredentials):
-            await home.login("a wrong password")
+            await service.login("a wrong password")
     with pytest.raises(Forbidden):
-        await into(home, NOWHERE)
+        await into(service, NOWHERE)
     with pytest.raises(InvalidCredentials):
-        await home.login("a wrong password")
+        await service.login("a wrong password")
     with pytest.raises(AccountLocked):
-        await home.login()
-    assert len(await failures(home, registry)) == 7
+        await service.login()
+    assert len(await failures(service, registry)) == 7
 
 
 @pytest.mark.parametrize("token", ["nameless", "unknown"])
-async def test_a_refused_social_login_is_in_the_trail(home: Home, registry: Registry, token: str) -> None:
+async def test_a_refused_social_login_is_in_the_trail(service: InMemoryService, registry: Registry, token: str) -> None:
     social = MemorySocialProviders(["google", "github"], TOKENS)
-    door = replace(home.services.social_sign_in, providers=social)
+    door = replace(service.services.social_sign_in, providers=social)
     with pytest.raises(InvalidCredentials):
         await door.login(SocialForm(provider="github", access_token=token), HERE)
-    assert await failures(home, registry) == [None]
+    assert await failures(service, registry) == [None]
 
 
-async def tenants(home: Home) -> tuple[UUID, UUID]:
-    root = await home.admin()
+async def tenants(service: InMemoryService) -> tuple[UUID, UUID]:
+    root = await service.admin()
     made = [
-        await home.services.tenants.create(root, NewTenantForm(name=name, identifier=name), HERE)
+        await service.services.tenants.create(root, NewTenantForm(name=name, identifier=name), HERE)
         for name in ("one", "two")
     ]
     return made[0].id, made[1].id
 
 
-async def test_a_replayed_refresh_gets_its_successor_whatever_tenant_it_asks_for(home: Home) -> None:
-    one, two = await tenants(home)
-    result = await home.login(ADMIN_PASSWORD, ADMIN)
+async def test_a_replayed_refresh_gets_its_successor_whatever_tenant_it_asks_for(service: InMemoryService) -> None:
+    one, two = await tenants(service)
+    result = await service.login(ADMIN_PASSWORD, ADMIN)
     forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=wanted) for wanted in (one, two)]
-    answers = [await home.services.sign_in.refresh(form, HERE) for form in forms]
+    answers = [await service.services.sign_in.refresh(form, HERE) for form in forms]
     assert answers[0].refresh_token == answers[1].refresh_token
-    said = [home.services.tokens.read(answer.token, home.clock.now()).tenant_id for answer in answers]
+    said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
     assert said == [one, one]
 
 
-async def test_of_two_refreshes_at_once_both_say_what_the_session_says(home: Home) -> None:
-    wanted = await tenants(home)
-    result = await home.login(ADMIN_PASSWORD, ADMIN)
+async def test_of_two_refreshes_at_once_both_say_what_the_session_says(service: InMemoryService) -> None:
+    wanted = await tenants(service)
+    result = await service.login(ADMIN_PASSWORD, ADMIN)
     forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=one) for one in wanted]
-    answers = await asyncio.gather(*(home.services.sign_in.refresh(form, HERE) for form in forms))
+    answers = await asyncio.gather(*(service.services.sign_in.refresh(form, HERE) for form in forms))
     assert answers[0].refresh_token == answers[1].refresh_token
-    said = {home.services.tokens.read(answer.token, home.clock.now()).tenant_id for answer in answers}
+    said = {service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers}
     assert len(said) == 1
 
 
-async def test_of_two_switches_at_once_each_gets_the_tenant_it_asked_for(home: Home) -> None:
-    wanted = await tenants(home)
-    caller = await home.admin()
+async def test_of_two_switches_at_once_each_gets_the_tenant_it_asked_for(service: InMemoryService) -> None:
+    wanted = await tenants(service)
+    caller = await service.admin()
     forms = [SwitchForm(tenant_id=one) for one in wanted]
-    answers = await asyncio.gather(*(home.services.sign_in.switch_tenant(caller, form, HERE) for form in forms))
+    answers = await asyncio.gather(*(service.services.sign_in.switch_tenant(caller, form, HERE) for form in forms))
     assert [answer.current_tenant.id for answer in answers] == list(wanted)
-    said = [home.services.tokens.read(answer.token, home.clock.now()).tenant_id for answer in answers]
+    said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
     assert said == list(wanted)
 
 
-async def test_a_login_shows_in_the_profile_at_once(home: Home) -> None:
-    caller = await home.admin()
-    home.clock.move(PAUSE)
-    before = await home.services.profiles.complete(caller)
-    home.clock.move(PAUSE)
-    after = await home.services.profiles.complete(await home.admin())
+async def test_a_login_shows_in_the_profile_at_once(service: InMemoryService) -> None:
+    caller = await service.admin()
+    service.clock.move(PAUSE)
+    before = await service.services.profiles.complete(caller)
+    service.clock.move(PAUSE)
+    after = await service.services.profiles.complete(await service.admin())
     assert after.last_login_at != before.last_login_at

@@ -89,8 +89,8 @@ async def test_the_comparison_would_tell_a_statement_more(accounts: Accounts) ->
         await accounts.request_link("reset", EmailForm(email=email))
         async with accounts.database.transaction(EveryTenant()) as tx:
             if email.startswith("known"):
-                standing = await tx.users.standing_by_email(email)
-                assert standing is not None
-                await tx.one_time_tokens.forget(standing.user.id, ["reset"], NOW)
+                state = await tx.users.state_by_email(email)
+                assert state is not None
+                await tx.one_time_tokens.forget(state.user.id, ["reset"], NOW)
 
     assert await compared(work_before_answering) > 0.65

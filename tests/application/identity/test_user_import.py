@@ -19,8 +19,8 @@ from domain.errors import BadRequest, EmailNotConfirmed, InvalidCredentials
 from domain.identity.users import User
 from domain.scope import EveryTenant
 from entrypoints.cli.user_import import user_import
-from tests.application.identity.test_social_sign_in import account, open_home
-from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, Home
+from tests.application.identity.test_social_sign_in import account, open_service
+from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 from tests.builders import role
 from tests.contracts.passwords.test_foreign_hashes import keycloak, pbkdf2
 from tests.http.app import ADMIN
@@ -30,8 +30,8 @@ HEADER = "email,fullName,passwordHash,emailConfirmed,tenant,roles"
 
 
 @pytest.fixture
-async def home(registry: Registry, database: WholeDatabase) -> Home:
-    opened = await open_home(registry, database)
+async def service(registry: Registry, database: WholeDatabase) -> InMemoryService:
+    opened = await open_service(registry, database)
     root = await opened.admin()
     for identifier in ("acme", "other"):
         await opened.services.tenants.create(root, NewTenantForm(name="X", identifier=identifier), HERE)
@@ -39,8 +39,8 @@ async def home(registry: Registry, database: WholeDatabase) -> Home:
 
 
 @pytest.fixture
-def users(home: Home) -> UserImport:
-    return user_import(home.world)
+def users(service: InMemoryService) -> UserImport:
+    return user_import(service.adapters)
 
 
 def csv(*lines: str, header: str = HEADER) -> list[Row]:
@@ -55,66 +55,72 @@ def wrong(results: Sequence[Result]) -> list[str]:
     return [error.field for one in results for error in one.errors]
 
 
-async def known(home: Home, email: str = EMAIL) -> User:
-    user = await account(home, email)
+async def known(service: InMemoryService, email: str = EMAIL) -> User:
+    user = await account(service, email)
     assert user is not None
     return user
 
 
-async def test_an_imported_user_logs_in_with_the_old_password_and_is_rehashed(home: Home, users: UserImport) -> None:
+async def test_an_imported_user_logs_in_with_the_old_password_and_is_rehashed(
+    service: InMemoryService, users: UserImport
+) -> None:
     results = await users.store(csv(f"Ada@Example.com,Ada,{HASH},true,acme,Member"))
     assert outcomes(results) == [(2, "made")]
-    before = await known(home)
+    before = await known(service)
     assert before.password_hash == FOREIGN + HASH
-    result = await home.login()
-    assert home.caller(result).roles == ("Member",)
-    after = (await known(home)).password_hash or ""
+    result = await service.login()
+    assert service.caller(result).roles == ("Member",)
+    after = (await known(service)).password_hash or ""
     assert after.startswith("$argon2id$")
-    assert (await home.login()).token
-    assert (await known(home)).password_hash == after
+    assert (await service.login()).token
+    assert (await known(service)).password_hash == after
 
 
-async def test_a_failed_login_renews_nothing(home: Home, users: UserImport) -> None:
+async def test_a_failed_login_renews_nothing(service: InMemoryService, users: UserImport) -> None:
     await users.store(csv(f"{EMAIL},Ada,{HASH},true,,"))
     with pytest.raises(InvalidCredentials):
-        await home.login("a wrong password")
-    assert (await known(home)).password_hash == FOREIGN + HASH
+        await service.login("a wrong password")
+    assert (await known(service)).password_hash == FOREIGN + HASH
 
 
-async def test_importing_again_changes_nothing(home: Home, users: UserImport) -> None:
+async def test_importing_again_changes_nothing(service: InMemoryService, users: UserImport) -> None:
     rows = csv(
         f"{EMAIL},Ada,{HASH},true,acme,Admin;Member", f"{EMAIL},Ada,{HASH},true,other,", "bob@example.com,Bob,,,,"
     )
     assert outcomes(await users.store(rows)) == [(2, "made"), (3, "joined"), (4, "made")]
-    await home.login()
-    before = await known(home)
+    await service.login()
+    before = await known(service)
     again = csv(f"{EMAIL},Changed,,false,acme,", f"{EMAIL},Ada,{HASH},true,other,Admin", "bob@example.com,Bob,,,,")
     assert outcomes(await users.store(again)) == [(2, "kept"), (3, "kept"), (4, "kept")]
-    assert await known(home) == before
-    async with home.world.database.reading(EveryTenant()) as read:
-        standing = await read.users.standing_by_email(EMAIL)
-    assert standing is not None
-    assert [sorted(role.name for role in one.roles) for one in standing.memberships] == [["Admin", "Member"], []]
+    assert await known(service) == before
+    async with service.adapters.database.reading(EveryTenant()) as read:
+        state = await read.users.state_by_email(EMAIL)
+    assert state is not None
+    assert [sorted(role.name for role in one.roles) for one in state.memberships] == [["Admin", "Member"], []]
 
 
-async def test_joining_a_tenant_bites_on_tokens_that_are_out(home: Home, users: UserImport) -> None:
-    await home.holder()
-    caller = home.caller(await home.login())
-    assert await home.is_alive(caller)
+async def test_joining_a_tenant_bites_on_tokens_that_are_out(service: InMemoryService, users: UserImport) -> None:
+    await service.holder()
+    caller = service.caller(await service.login())
+    assert await service.is_alive(caller)
     await users.store(csv(f"{EMAIL},Ada,,,acme,Member"))
-    assert not await home.is_alive(caller)
-    assert home.caller(await home.login()).roles == ("Member",)
+    assert not await service.is_alive(caller)
+    assert service.caller(await service.login()).roles == ("Member",)
 
 
-async def test_a_confirmed_address_counts_as_proved_and_another_does_not(home: Home, users: UserImport) -> None:
+async def test_a_confirmed_address_counts_as_proved_and_another_does_not(
+    service: InMemoryService, users: UserImport
+) -> None:
     await users.store(csv(f"{EMAIL},Ada,{HASH},yes,,", f"bob@example.com,Bob,{HASH},,,"))
-    assert (await known(home)).email_proved
-    assert not (await known(home, "bob@example.com")).email_confirmed
+    assert (await known(service)).email_proved
+    assert not (await known(service, "bob@example.com")).email_confirmed
     with pytest.raises(EmailNotConfirmed):
-        await home.login(email="bob@example.com")
+        await service.login(email="bob@example.com")
 
 
-async def test_wrong_rows_are_named_with_every_field_and_the_others_stored(home: Home, users: UserImport) -> None:
+async def test_wrong_rows_are_named_with_every_field_and_the_others_stored(
+    service: InMemoryService, users: UserImport
+) -> None:
     results = await users.store(
         csv(
             f"{EMAIL},Ada,{HASH},true,acme,Member",
@@ -137,29 +143,29 @@ async def test_wrong_rows_are_named_with_every_field_and_the_others_stored(home:
     ]
     first = ["email", "fullName", "roles", "passwordHash"]
     assert wrong(results) == [*first, "emailConfirmed", "tenant", "roles", ""]
-    assert await account(home, "eve@example.com") is None
+    assert await account(service, "eve@example.com") is None
 
 
 @pytest.mark.parametrize("tenant", ["acme", "system", ""])
 @pytest.mark.parametrize("roles", ["SuperAdmin", "Member;SuperAdmin"])
-async def test_nobody_becomes_super_admin(home: Home, users: UserImport, tenant: str, roles: str) -> None:
+async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserImport, tenant: str, roles: str) -> None:
     results = await users.store(csv(f"{EMAIL},Ada,{HASH},true,{tenant},{roles}", f"{ADMIN},Root,,,{tenant},{roles}"))
     assert outcomes(results) == [(2, "refused"), (3, "refused")]
     assert wrong(results) == ["roles", "roles"]
-    assert await account(home) is None
+    assert await account(service) is None
 
 
 async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
-    home: Home, users: UserImport
+    service: InMemoryService, users: UserImport
 ) -> None:
     one, two = (
         role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
         for name in ("One", "Two")
     )
     bob = "bob@example.com"
-    await home.register(bob)
-    holder = await known(home, bob)
-    async with home.world.database.transaction(EveryTenant()) as tx:
+    await service.register(bob)
+    holder = await known(service, bob)
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
         for made in (one, two):
             await tx.roles.add(made)
         await tx.memberships.set_system_roles(holder.id, [one.id])
@@ -176,19 +182,21 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
     assert "more than a token can carry" in results[1].errors[0].message
 
 
-async def test_a_row_never_takes_over_who_is_there(home: Home, users: UserImport) -> None:
-    before = await known(home, ADMIN)
+async def test_a_row_never_takes_over_who_is_there(service: InMemoryService, users: UserImport) -> None:
+    before = await known(service, ADMIN)
     assert outcomes(await users.store(csv(f"{ADMIN.upper()},Mallory,{HASH},true,,"))) == [(2, "kept")]
-    assert await known(home, ADMIN) == before
+    assert await known(service, ADMIN) == before
 
 
-async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(home: Home, users: UserImport) -> None:
+async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(
+    service: InMemoryService, users: UserImport
+) -> None:
     class Late(UserImport):
         """Somebody else makes Ada's account between the look and the deed."""
 
         async def _carry_out(self, plans: object) -> None:
-            if await account(home) is None:
-                await home.register()
+            if await account(service) is None:
+                await service.register()
             await super()._carry_out(plans)  # type: ignore[arg-type]
 
     late = Late(**{name: getattr(users, name) for name in users.__dataclass_fields__})
@@ -200,7 +208,9 @@ def lines(*rows: object) -> list[Row]:
     return list(read_rows([json.dumps(row) + "\n" for row in rows], "jsonl"))
 
 
-async def test_lines_of_json_say_the_same_and_may_hold_what_keycloak_exports(home: Home, users: UserImport) -> None:
+async def test_lines_of_json_say_the_same_and_may_hold_what_keycloak_exports(
+    service: InMemoryService, users: UserImport
+) -> None:
     credential = json.loads(keycloak("pbkdf2-sha256", pbkdf2("sha256", length=64)))
     ada = {"email": EMAIL, "fullName": "Ada", "passwordHash": credential, "emailConfirmed": True, "roles": ["Member"]}
     rows = lines(
@@ -209,7 +219,7 @@ async def test_lines_of_json_say_the_same_and_may_hold_what_keycloak_exports(hom
     results = await users.store(rows)
     assert outcomes(results) == [(1, "made"), (2, "refused"), (3, "refused"), (4, "refused")]
     assert sorted(wrong(results)) == ["", "email", "fullName", "pet"]
-    assert (await home.login("lètmein ½")).token
+    assert (await service.login("lètmein ½")).token
 
 
 @pytest.mark.parametrize(

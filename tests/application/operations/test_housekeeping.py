@@ -8,109 +8,109 @@ import pytest
 from application.identity.login.forms import RefreshForm
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
-from domain.retention import LONGEST_TOKEN, Leftover
+from domain.retention import LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 from entrypoints.server.housekeeping import clean, keep_clean
 from entrypoints.settings.settings import SettingsError, read_settings
-from tests.application.in_memory_service import HERE, Home, open_home
+from tests.application.in_memory_service import HERE, InMemoryService, open_service
 
 DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def home(registry: Registry) -> Home:
-    return await open_home(registry)
+async def service(registry: Registry) -> InMemoryService:
+    return await open_service(registry)
 
 
 async def no_pause(_: float) -> None:
     return None
 
 
-async def swept(home: Home) -> dict[str, int]:
-    gone = await clean(home.services.housekeeping, no_pause)
+async def swept(service: InMemoryService) -> dict[str, int]:
+    gone = await clean(service.services.housekeeping, no_pause)
     assert gone is not None
     return dict(gone)
 
 
-async def test_a_clean_house_stays_as_it_is(home: Home) -> None:
-    await home.holder()
-    await home.login()
-    assert await swept(home) == {}
+async def test_a_clean_house_stays_as_it_is(service: InMemoryService) -> None:
+    await service.holder()
+    await service.login()
+    assert await swept(service) == {}
 
 
-async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(home: Home) -> None:
-    await home.holder()
-    caller = home.caller(await home.login())
-    await home.services.own_sessions.end(caller, caller.session_id, HERE)
+async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(service: InMemoryService) -> None:
+    await service.holder()
+    caller = service.caller(await service.login())
+    await service.services.my_sessions.end(caller, caller.session_id, HERE)
     subject = f"session:{caller.session_id}"
     for _ in range(2):
-        assert Leftover.COUNTS.value not in await swept(home)
-        assert not await home.is_alive(caller)
-        home.clock.move(LONGEST_TOKEN)
-    home.clock.move(timedelta.resolution)
-    assert (await swept(home))[Leftover.COUNTS.value] == 1
-    async with home.world.database.reading(EveryTenant()) as read:
-        assert await read.counts.of([subject]) == {subject: 0}
+        assert RetentionRule.COUNTS.value not in await swept(service)
+        assert not await service.is_alive(caller)
+        service.clock.move(LONGEST_TOKEN)
+    service.clock.move(timedelta.resolution)
+    assert (await swept(service))[RetentionRule.COUNTS.value] == 1
+    async with service.adapters.database.reading(EveryTenant()) as read:
+        assert await read.token_versions.of([subject]) == {subject: 0}
 
 
-async def test_the_counts_of_who_is_there_stay_however_old_they_are(home: Home) -> None:
-    made = await home.holder()
-    caller = home.caller(await home.login())
-    await home.services.sign_in.logout(caller, HERE)
-    home.clock.move(1_000 * DAY)
-    await swept(home)
-    assert not await home.is_alive(caller)
-    async with home.world.database.reading(EveryTenant()) as read:
-        assert await read.counts.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
+async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InMemoryService) -> None:
+    made = await service.holder()
+    caller = service.caller(await service.login())
+    await service.services.sign_in.logout(caller, HERE)
+    service.clock.move(1_000 * DAY)
+    await swept(service)
+    assert not await service.is_alive(caller)
+    async with service.adapters.database.reading(EveryTenant()) as read:
+        assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
 
 
-async def test_the_counts_of_who_was_deleted_go_once_their_tokens_are_dead(home: Home) -> None:
-    made = await home.holder()
-    caller = home.caller(await home.login())
-    await home.services.users.delete(await home.admin(), made.id, HERE)
-    home.clock.move(LONGEST_TOKEN)
-    await swept(home)
-    assert not await home.is_alive(caller)
-    home.clock.move(DAY)
-    assert (await swept(home))[Leftover.COUNTS.value] == 2
+async def test_the_counts_of_who_was_deleted_go_once_their_tokens_are_dead(service: InMemoryService) -> None:
+    made = await service.holder()
+    caller = service.caller(await service.login())
+    await service.services.users.delete(await service.admin(), made.id, HERE)
+    service.clock.move(LONGEST_TOKEN)
+    await swept(service)
+    assert not await service.is_alive(caller)
+    service.clock.move(DAY)
+    assert (await swept(service))[RetentionRule.COUNTS.value] == 2
 
 
-async def test_an_expired_refresh_token_is_told_so_before_and_after(home: Home) -> None:
-    await home.holder()
-    form = RefreshForm(refresh_token=(await home.login()).refresh_token)
+async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InMemoryService) -> None:
+    await service.holder()
+    form = RefreshForm(refresh_token=(await service.login()).refresh_token)
     for days in (8, 21, 1, 1_000):
-        home.clock.move(days * DAY)
-        await swept(home)
+        service.clock.move(days * DAY)
+        await swept(service)
         with pytest.raises(TokenExpired, match="The session has expired: log in again"):
-            await home.services.sign_in.refresh(form, HERE)
+            await service.services.sign_in.refresh(form, HERE)
 
 
-async def test_a_refresh_token_of_an_ended_session_is_dead_before_and_after(home: Home) -> None:
-    await home.holder()
-    result = await home.login()
-    await home.services.sign_in.logout(home.caller(result), HERE)
+async def test_a_refresh_token_of_an_ended_session_is_dead_before_and_after(service: InMemoryService) -> None:
+    await service.holder()
+    result = await service.login()
+    await service.services.sign_in.logout(service.caller(result), HERE)
     for gone in (0, 1):
-        assert (await swept(home)).get(Leftover.ENDED_SESSIONS.value, 0) == gone
+        assert (await swept(service)).get(RetentionRule.ENDED_SESSIONS.value, 0) == gone
         with pytest.raises(TokenInvalid, match="The session has ended"):
-            await home.services.sign_in.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
-        home.clock.move(2 * DAY)
+            await service.services.sign_in.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
+        service.clock.move(2 * DAY)
 
 
-async def test_a_session_in_use_is_never_taken_away(home: Home) -> None:
-    await home.holder()
-    token = (await home.login()).refresh_token
+async def test_a_session_in_use_is_never_taken_away(service: InMemoryService) -> None:
+    await service.holder()
+    token = (await service.login()).refresh_token
     for _ in range(2):
-        home.clock.move(timedelta(minutes=4))
-        await swept(home)
-        token = (await home.services.sign_in.refresh(RefreshForm(refresh_token=token), HERE)).refresh_token
+        service.clock.move(timedelta(minutes=4))
+        await swept(service)
+        token = (await service.services.sign_in.refresh(RefreshForm(refresh_token=token), HERE)).refresh_token
 
 
-async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure(home: Home) -> None:
-    await home.holder()
-    await home.services.sign_in.logout(home.caller(await home.login()), HERE)
-    home.clock.move(2 * DAY)
+async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure(service: InMemoryService) -> None:
+    await service.holder()
+    await service.services.sign_in.logout(service.caller(await service.login()), HERE)
+    service.clock.move(2 * DAY)
     pauses: list[float] = []
-    database = home.world.database
+    database = service.adapters.database
 
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
@@ -119,9 +119,9 @@ async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await keep_clean(home.services.housekeeping, pause)
+        await keep_clean(service.services.housekeeping, pause)
     assert [1_800 <= one <= 5_400 for one in pauses] == [True, True, False, True]
-    assert await swept(home) == {}
+    assert await swept(service) == {}
 
 
 def test_no_setting_lets_a_token_live_longer_than_counts_are_kept() -> None:

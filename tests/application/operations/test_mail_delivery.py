@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
-from adapters.mail.letters import JinjaLetters
+from adapters.mail.renderer import JinjaMailRenderer
 from adapters.memory.clock import MovableClock
 from adapters.memory.mail import MemoryMailer
-from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, Pages, Relay, pause
-from application.ports.mail_delivery import Mailer, Message, PostClosed, Undeliverable
+from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, OutboxRelay, Pages, pause
+from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
 from application.ports.outbox import Mail, MailKind
 from application.ports.whole_database import WholeDatabase
 from domain.identity.users import User, token_hash
@@ -41,9 +41,9 @@ async def ada(database: WholeDatabase) -> User:
     return one
 
 
-def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> Relay:
+def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> OutboxRelay:
     pages = Pages(confirm="https://app.example/confirm?lang=en", reset="https://app.example/reset")
-    return Relay(database, JinjaLetters("Acme"), mailer, SECRETS, clock, pages)
+    return OutboxRelay(database, JinjaMailRenderer("Acme"), mailer, SECRETS, clock, pages)
 
 
 async def put_in(database: WholeDatabase, kind: MailKind = "reset", recipient: str = "ada@example.com") -> Mail:
@@ -111,7 +111,7 @@ async def test_many_relays_send_each_mail_once(
         await put_in(database, "password-changed", f"user{number}@example.com")
     relays = [relay_of(database, mailer, clock) for _ in range(4)]
 
-    async def work(relay: Relay) -> None:
+    async def work(relay: OutboxRelay) -> None:
         while await relay.deliver():
             pass
 
@@ -280,5 +280,5 @@ async def test_an_address_that_moved_on_gets_nothing(
 
 async def test_a_mailer_that_is_away_says_so(mailer: MemoryMailer) -> None:
     mailer.closed = True
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await mailer.send(Message(id=new_id(), to="a@example.com", subject="", text="", html=""))

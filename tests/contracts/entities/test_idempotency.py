@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from application.ports.entities.idempotency import KEPT_FOR, Claim, Kept
+from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
 from application.ports.whole_database import WholeDatabase
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
@@ -18,7 +18,9 @@ def claim(key: str = "k", fingerprint: str = "f", **given: object) -> Claim:
     return Claim(**{"tenant_id": HERE.id, "user_id": ADA, "key": key, "fingerprint": fingerprint, **given})  # type: ignore[arg-type]
 
 
-async def answer(database: WholeDatabase, one: Claim, text: bytes, at: timedelta = timedelta(0)) -> Kept | None:
+async def answer(
+    database: WholeDatabase, one: Claim, text: bytes, at: timedelta = timedelta(0)
+) -> StoredResponse | None:
     """What came before; or this answer is kept."""
     async with database.transaction(OneTenant(one.tenant_id)) as tx:
         first = await tx.answers.claim(one, NOW + at)
@@ -29,7 +31,7 @@ async def answer(database: WholeDatabase, one: Claim, text: bytes, at: timedelta
 
 async def test_the_first_answer_is_kept(database: WholeDatabase) -> None:
     assert await answer(database, claim(), b"first") is None
-    assert await answer(database, claim(fingerprint="g"), b"second") == Kept("f", b"first")
+    assert await answer(database, claim(fingerprint="g"), b"second") == StoredResponse("f", b"first")
 
 
 async def test_keys_are_a_users_own_in_one_tenant(database: WholeDatabase) -> None:
@@ -53,9 +55,9 @@ async def test_what_is_undone_keeps_no_answer(database: WholeDatabase) -> None:
 
 async def test_after_a_day_the_key_is_free(database: WholeDatabase) -> None:
     assert await answer(database, claim(), b"first") is None
-    assert await answer(database, claim(), b"late", KEPT_FOR - timedelta(seconds=1)) == Kept("f", b"first")
+    assert await answer(database, claim(), b"late", KEPT_FOR - timedelta(seconds=1)) == StoredResponse("f", b"first")
     assert await answer(database, claim(fingerprint="g"), b"next day", KEPT_FOR) is None
-    assert await answer(database, claim(), b"", KEPT_FOR) == Kept("g", b"next day")
+    assert await answer(database, claim(), b"", KEPT_FOR) == StoredResponse("g", b"next day")
 
 
 async def test_of_twenty_at_once_one_is_first_and_all_get_its_answer(database: WholeDatabase) -> None:

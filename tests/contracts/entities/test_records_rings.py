@@ -15,7 +15,7 @@ from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.records import Act, Change, NewRow
 from application.ports.whole_database import WholeDatabase
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import entity, ref
 from domain.entities.query.query import WHOLE, View
@@ -47,7 +47,7 @@ class Knot(Struct, rename="camel", kw_only=True):
     self_id: Annotated[UUID | None, ref("knots", relation="itself")] = None
 
 
-RINGS = build_registry([*ENTITIES, *OWN_ENTITIES, Hen, Egg, Knot])
+RINGS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Hen, Egg, Knot])
 
 
 class Rings:

@@ -13,14 +13,14 @@ from adapters.memory.clock import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from application.entities.batches import Batches
 from application.entities.crud import Crud
-from application.entities.writing import TRIES, AskedRows, Once, Write, Writing
+from application.entities.writing import TRIES, IdempotencyKey, RowWriter, TransactionRows, Write
 from application.ports.entities.records import Change, Stored
 from application.ports.whole_database import WholeDatabase
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
-from domain.errors import Conflict, Contended, NotFound, UnprocessableEntity
+from domain.errors import Conflict, NotFound, SerializationConflict, UnprocessableEntity
 from domain.scope import Caller, OneTenant, Scope
 from tests.builders import new_id
 from tests.library import Condition, Genre, Loan, Volume
@@ -47,7 +47,7 @@ class Desk:
 
     def __init__(self, database: WholeDatabase, registry: Registry) -> None:
         self.registry = registry
-        self.writing = Writing(database, registry, MovableClock())
+        self.writing = RowWriter(database, registry, MovableClock())
         self.crud = Crud(database, self.writing, IDS)
         self.batches = Batches(self.writing, IDS)
 
@@ -55,8 +55,10 @@ class Desk:
         declared = self.registry[plural].declared
         return {**{one.name: one.default for one in declared if not one.required}, **given}
 
-    async def create(self, plural: str, scope: OneTenant = HERE, once: Once | None = None, **given: object) -> Stored:
-        write = Write(caller=ADA, scope=scope, once=once)
+    async def create(
+        self, plural: str, scope: OneTenant = HERE, idempotency_key: IdempotencyKey | None = None, **given: object
+    ) -> Stored:
+        write = Write(caller=ADA, scope=scope, idempotency_key=idempotency_key)
         return (await self.crud.create(write, self.registry[plural], self.values(plural, **given))).answer
 
 
@@ -68,7 +70,7 @@ def desk(library: WholeDatabase, library_registry: Registry) -> Desk:
 @asynccontextmanager
 async def asking(desk: Desk, scope: OneTenant = HERE) -> AsyncIterator[OtherRows]:
     async with desk.writing.database.transaction(scope) as tx:
-        yield AskedRows(tx.records, desk.registry)
+        yield TransactionRows(tx.records, desk.registry)
 
 
 async def test_other_rows_come_as_what_they_were_declared(desk: Desk) -> None:
@@ -114,8 +116,8 @@ async def test_of_many_at_once_no_more_come_in_than_a_rule_allows(desk: Desk) ->
 
 
 async def test_of_many_requests_under_one_key_one_writes(desk: Desk) -> None:
-    once = Once("k", "f")
-    stored = await asyncio.gather(*(desk.create("volumes", once=once, title="T") for _ in range(12)))
+    once = IdempotencyKey("k", "f")
+    stored = await asyncio.gather(*(desk.create("volumes", idempotency_key=once, title="T") for _ in range(12)))
     assert len({one.id for one in stored}) == 1
     assert len({bytes(one.body) for one in stored}) == 1
 
@@ -144,14 +146,14 @@ class Faltering:
 
 
 async def test_what_loses_against_others_is_tried_again(library: WholeDatabase, library_registry: Registry) -> None:
-    faltering = Faltering(library, Contended, times=TRIES - 1)
+    faltering = Faltering(library, SerializationConflict, times=TRIES - 1)
     desk = Desk(faltering, library_registry)  # type: ignore[arg-type]  # as much of a database as a write needs
     stored = await desk.create("shelves", name="A")
     assert (stored.version, faltering.begun) == (1, TRIES)
 
 
 async def test_what_keeps_losing_is_a_conflict(library: WholeDatabase, library_registry: Registry) -> None:
-    faltering = Faltering(library, Contended, times=100)
+    faltering = Faltering(library, SerializationConflict, times=100)
     desk = Desk(faltering, library_registry)  # type: ignore[arg-type]
     with pytest.raises(Conflict):
         await desk.create("shelves", name="A")
@@ -162,11 +164,11 @@ async def test_who_dies_between_the_write_and_its_answer_gets_it_the_next_time(
     library: WholeDatabase, library_registry: Registry
 ) -> None:
     dying = Faltering(library, ConnectionResetError, times=1, after_commit=True)
-    once = Once("k-dead", "f")
+    once = IdempotencyKey("k-dead", "f")
     with pytest.raises(ConnectionResetError):
-        await Desk(dying, library_registry).create("shelves", once=once, name="A")  # type: ignore[arg-type]
+        await Desk(dying, library_registry).create("shelves", idempotency_key=once, name="A")  # type: ignore[arg-type]
     desk = Desk(library, library_registry)
-    stored = await desk.create("shelves", once=once, name="A")
+    stored = await desk.create("shelves", idempotency_key=once, name="A")
     assert b'"name":"A"' in bytes(stored.body)
     async with asking(desk) as rows:
         assert await rows.count(library_registry["shelves"].struct) == 1

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.argon2 import Argon2Passwords, Cost
-from adapters.joserfc import JoserfcSealedPasswords
+from adapters.joserfc import JoserfcEncryptedPasswords
 from adapters.memory.clock import MovableClock
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.encrypted_passwords import PasswordReader
@@ -29,7 +29,7 @@ def passwords() -> Argon2Passwords:
 
 @pytest.fixture
 def authentication(database: WholeDatabase, passwords: Argon2Passwords, clock: MovableClock) -> Authentication:
-    reader = PasswordReader(database, JoserfcSealedPasswords("a secret"), clock, strict=False)
+    reader = PasswordReader(database, JoserfcEncryptedPasswords("a secret"), clock, strict=False)
     return PasswordAuthentication(database, passwords, reader, clock, Lockout(3, timedelta(minutes=15)))
 
 
@@ -43,10 +43,10 @@ async def test_who_knows_the_password_is_proven_and_its_hash_stays(
 ) -> None:
     await keep(database, await passwords.hash("first password 1⁄2"))
     for typed in (PASSWORD, "first password ½"):
-        proven = await authentication.by_password(" ADA@Example.com", typed, False, HERE)
-        assert proven.standing.user.email == EMAIL
-        assert proven.by_password
-        assert proven.renewed is None
+        verified = await authentication.by_password(" ADA@Example.com", typed, False, HERE)
+        assert verified.state.user.email == EMAIL
+        assert verified.by_password
+        assert verified.renewed is None
 
 
 async def test_a_weaker_hash_is_renewed(
@@ -54,11 +54,11 @@ async def test_a_weaker_hash_is_renewed(
 ) -> None:
     weaker = await Argon2Passwords(CHEAP, cores=1).hash("a password")
     await keep(database, weaker)
-    proven = await authentication.by_password(EMAIL, "a password", False, HERE)
-    assert proven.renewed is not None
-    assert proven.renewed.seen == weaker
-    assert not passwords.is_outdated(proven.renewed.hash)
-    assert await passwords.verify("a password", proven.renewed.hash)
+    verified = await authentication.by_password(EMAIL, "a password", False, HERE)
+    assert verified.renewed is not None
+    assert verified.renewed.seen == weaker
+    assert not passwords.is_outdated(verified.renewed.hash)
+    assert await passwords.verify("a password", verified.renewed.hash)
 
 
 @pytest.mark.parametrize("email", [EMAIL, "nobody@example.com", "no address"])

@@ -1,7 +1,7 @@
 """Hashes of other systems' making: known by their mark until they are renewed."""
 
 from application.ports.identity.imported_hashes import FOREIGN
-from application.ports.identity.users import Proven, RenewedHash
+from application.ports.identity.users import RenewedHash, VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import session, user
@@ -16,8 +16,8 @@ async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeData
         assert not await tx.imported.any_left()
         await tx.users.add(cleo)
         assert await tx.imported.any_left()
-        standing = await tx.users.standing(cleo.id)
-        assert standing is not None
+        state = await tx.users.state(cleo.id)
+        assert state is not None
         renewed = RenewedHash(f"{FOREIGN}old", "$argon2id$new")
-        assert await begin(tx, session(cleo.id), Proven(standing, by_password=True, renewed=renewed))
+        assert await begin(tx, session(cleo.id), VerifiedIdentity(state, by_password=True, renewed=renewed))
         assert not await tx.imported.any_left()

@@ -32,9 +32,9 @@ async def tenants(database: WholeDatabase) -> list[Tenant]:
 
 
 async def of(tx: Transaction, one: User) -> tuple[Membership, ...]:
-    standing = await tx.users.standing(one.id)
-    assert standing is not None
-    return standing.memberships
+    state = await tx.users.state(one.id)
+    assert state is not None
+    return state.memberships
 
 
 async def test_the_first_is_the_default_until_the_mark_is_moved(
@@ -92,9 +92,9 @@ async def test_system_roles_are_replaced_as_a_set(database: WholeDatabase, ada: 
             await tx.roles.add(one)
         for held in ((a, b), (b,), ()):
             await tx.memberships.set_system_roles(ada.id, [one.id for one in held])
-            standing = await tx.users.standing(ada.id)
-            assert standing is not None
-            assert standing.roles == held
+            state = await tx.users.state(ada.id)
+            assert state is not None
+            assert state.roles == held
 
 
 async def test_system_roles_show_in_every_tenant(database: WholeDatabase) -> None:

@@ -109,19 +109,19 @@ async def test_a_save_leaves_what_changed_meanwhile(database: WholeDatabase, ada
     async with database.transaction(EveryTenant()) as tx:
         await tx.credentials.set_password(ada.id, "new", LATER)
         await tx.users.save(replace(ada, full_name="Ada Byron", updated_at=LATER), ada)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
-    assert (standing.user.password_hash, standing.user.full_name) == ("new", "Ada Byron")
+        state = await tx.users.state(ada.id)
+    assert state is not None
+    assert (state.user.password_hash, state.user.full_name) == ("new", "Ada Byron")
 
 
 async def test_a_password_is_set_without_touching_anything_else(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.credentials.set_password(ada.id, "new", LATER)
         await tx.credentials.set_password(new_id(), "new", LATER)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
+        state = await tx.users.state(ada.id)
+    assert state is not None
     changes = {"password_hash": "new", "password_set_at": LATER, "must_change_password": False, "updated_at": LATER}
-    assert standing.user == replace(ada, **changes)
+    assert state.user == replace(ada, **changes)
 
 
 async def test_only_the_address_that_the_account_has_is_confirmed(database: WholeDatabase, ada: User) -> None:
@@ -129,6 +129,6 @@ async def test_only_the_address_that_the_account_has_is_confirmed(database: Whol
         assert not await tx.credentials.confirm_email(ada.id, "old@example.com", LATER)
         assert not await tx.credentials.confirm_email(new_id(), ada.email_key, LATER)
         assert await tx.credentials.confirm_email(ada.id, ada.email_key, LATER)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
-    assert standing.user == replace(ada, email_confirmed=True, email_proved=True, updated_at=LATER)
+        state = await tx.users.state(ada.id)
+    assert state is not None
+    assert state.user == replace(ada, email_confirmed=True, email_proved=True, updated_at=LATER)

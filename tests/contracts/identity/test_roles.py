@@ -149,8 +149,8 @@ async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: Whol
     system, ada = role(None, name="Auditor"), user()
     await add(database, system)
     async with database.transaction(EveryTenant()) as tx:
-        home = await tx.tenants.by_id(SYSTEM_TENANT_ID)
-        if home is None:
+        service = await tx.tenants.by_id(SYSTEM_TENANT_ID)
+        if service is None:
             await tx.tenants.add(tenant(id=SYSTEM_TENANT_ID))
         await tx.users.add(ada)
         await tx.memberships.set_system_roles(ada.id, [system.id])

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from application.ports.identity.users import Proven
+from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
@@ -34,9 +34,9 @@ async def test_a_session_is_found_as_it_was_stored(database: WholeDatabase, ada:
         assert await begin(tx, stored)
         assert await tx.sessions.by_id(stored.id) == stored
         assert await tx.sessions.by_id(new_id()) is None
-        found = await tx.sessions.with_standing(stored.id)
-        assert found == (stored, await tx.users.standing(ada.id))
-        assert await tx.sessions.with_standing(new_id()) is None
+        found = await tx.sessions.with_account_state(stored.id)
+        assert found == (stored, await tx.users.state(ada.id))
+        assert await tx.sessions.with_account_state(new_id()) is None
 
 
 async def test_a_login_forgives_its_network_and_is_in_the_trail(
@@ -48,9 +48,9 @@ async def test_a_login_forgives_its_network_and_is_in_the_trail(
             assert await alone.attempts.reserve(ada.email_key, network, lockout, NOW)
         assert await begin(alone, own, forgiven="192.0.2.1")
         assert await alone.sessions.by_id(own.id) == own
-        standing = await alone.users.standing(ada.id)
-        assert standing is not None
-        assert standing.user.last_login_at == NOW
+        state = await alone.users.state(ada.id)
+        assert state is not None
+        assert state.user.last_login_at == NOW
         assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         assert not await alone.attempts.reserve(ada.email_key, "192.0.2.2", lockout, NOW)
         events = await alone.records.page(registry["audit-events"], TRAIL)
@@ -65,10 +65,10 @@ async def test_a_login_that_comes_too_late_leaves_nothing(
     late = session(ada.id)
     async with database.reading(EveryTenant()) as alone:
         assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
-        standing = await alone.users.standing(ada.id)
-        assert standing is not None
+        state = await alone.users.state(ada.id)
+        assert state is not None
         await alone.users.save(replace(ada, password_set_at=NOW + timedelta(1)), ada)
-        assert not await begin(alone, late, Proven(standing, by_password=True), "192.0.2.1")
+        assert not await begin(alone, late, VerifiedIdentity(state, by_password=True), "192.0.2.1")
         assert await alone.sessions.by_id(late.id) is None
         assert not await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         events = await alone.records.page(registry["audit-events"], TRAIL)

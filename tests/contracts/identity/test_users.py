@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from application.ports.identity.listing import Listing
-from application.ports.identity.users import Proven, RenewedHash
+from application.ports.identity.users import RenewedHash, VerifiedIdentity
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
 from domain.identity.token_versions import grants_subject, role_subject, tenant_subject, user_subject
@@ -33,22 +33,22 @@ async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> No
         await join(tx, ada, here.id, [member.id])
         await tx.memberships.set_system_roles(ada.id, [system.id])
         subjects = [user_subject(ada.id), grants_subject(ada.id), tenant_subject(here.id), role_subject(member.id)]
-        raised = await tx.counts.raise_all([*subjects, role_subject(new_id())])
-        standing = await tx.users.standing(ada.id)
-        assert standing == await tx.users.standing_by_email(ada.email_key)
-    assert standing is not None
-    assert standing.user == ada
-    assert standing.roles == (system,)
-    (membership,) = standing.memberships
+        raised = await tx.token_versions.bump([*subjects, role_subject(new_id())])
+        state = await tx.users.state(ada.id)
+        assert state == await tx.users.state_by_email(ada.email_key)
+    assert state is not None
+    assert state.user == ada
+    assert state.roles == (system,)
+    (membership,) = state.memberships
     assert (membership.tenant_id, membership.tenant_name, membership.tenant_is_active) == (here.id, here.name, True)
     assert (membership.is_default, membership.joined_at, membership.roles) == (True, NOW, (member,))
-    assert {subject: standing.counts[subject] for subject in subjects} == {one: raised[one] for one in subjects}
+    assert {subject: state.token_versions[subject] for subject in subjects} == {one: raised[one] for one in subjects}
 
 
 async def test_a_standing_of_nobody_is_none(database: WholeDatabase) -> None:
     async with database.reading(EveryTenant()) as read:
-        assert await read.users.standing(new_id()) is None
-        assert await read.users.standing_by_email("nobody@example.com") is None
+        assert await read.users.state(new_id()) is None
+        assert await read.users.state_by_email("nobody@example.com") is None
 
 
 async def test_memberships_of_deleted_tenants_do_not_count(database: WholeDatabase) -> None:
@@ -58,9 +58,9 @@ async def test_memberships_of_deleted_tenants_do_not_count(database: WholeDataba
         await tx.tenants.add(gone)
         await join(tx, ada, gone.id)
         await tx.tenants.remove(gone.id, NOW)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
-    assert standing.memberships == ()
+        state = await tx.users.state(ada.id)
+    assert state is not None
+    assert state.memberships == ()
 
 
 async def test_an_address_has_one_account(database: WholeDatabase) -> None:
@@ -83,9 +83,9 @@ async def test_saving_replaces_the_account(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
         await tx.users.save(changed, ada)
-        standing = await tx.users.standing(ada.id)
-    assert standing is not None
-    assert standing.user == changed
+        state = await tx.users.state(ada.id)
+    assert state is not None
+    assert state.user == changed
 
 
 async def test_a_login_is_noted(database: WholeDatabase) -> None:
@@ -100,30 +100,30 @@ async def test_a_login_is_noted(database: WholeDatabase) -> None:
             (RenewedHash("old", "stale"), "new"),
         )
         for renewed, expected in cases:
-            standing = await tx.users.standing(ada.id)
-            assert standing is not None
+            state = await tx.users.state(ada.id)
+            assert state is not None
             assert await begin(
-                tx, session(ada.id, created_at=later), Proven(standing, by_password=True, renewed=renewed)
+                tx, session(ada.id, created_at=later), VerifiedIdentity(state, by_password=True, renewed=renewed)
             )
-            standing = await tx.users.standing(ada.id)
-            assert standing is not None
-            assert (standing.user.password_hash, standing.user.last_login_at) == (expected, later)
+            state = await tx.users.state(ada.id)
+            assert state is not None
+            assert (state.user.password_hash, state.user.last_login_at) == (expected, later)
 
 
 async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(database: WholeDatabase) -> None:
     ada = user(password_hash="old", password_set_at=NOW)
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
-        standing = await tx.users.standing(ada.id)
-        assert standing is not None
+        state = await tx.users.state(ada.id)
+        assert state is not None
         changed = replace(ada, password_hash="new", password_set_at=NOW + timedelta(seconds=1))
         await tx.users.save(changed, ada)
-        assert not await begin(tx, session(ada.id), Proven(standing, by_password=True))
-        assert await begin(tx, session(ada.id), Proven(standing, by_password=False))
+        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=True))
+        assert await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
         await tx.users.save(replace(changed, email_proved=True), changed)
-        assert not await begin(tx, session(ada.id), Proven(standing, by_password=False))
+        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
         await tx.users.remove(ada.id)
-        assert not await begin(tx, session(ada.id), Proven(standing, by_password=False))
+        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
 
 
 async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDatabase) -> None:
@@ -136,7 +136,7 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
         await join(tx, ada, here.id, [held.id])
         assert await begin(tx, own)
         await tx.users.remove(ada.id)
-        assert await tx.users.standing(ada.id) is None
+        assert await tx.users.state(ada.id) is None
         assert await tx.sessions.by_id(own.id) is None
         await tx.roles.remove(held.id)
 
@@ -208,4 +208,4 @@ async def test_accounts_are_the_same_from_wherever_they_are_seen(database: Whole
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
     async with database.reading(OneTenant(new_id())) as read:
-        assert await read.users.standing(ada.id) is not None
+        assert await read.users.state(ada.id) is not None

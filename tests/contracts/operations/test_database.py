@@ -10,7 +10,7 @@ SUBJECT = "user:ada"
 
 async def count(database: WholeDatabase) -> int:
     async with database.reading(EveryTenant()) as read:
-        return (await read.counts.of([SUBJECT]))[SUBJECT]
+        return (await read.token_versions.of([SUBJECT]))[SUBJECT]
 
 
 async def test_it_is_ready(database: WholeDatabase) -> None:
@@ -19,8 +19,8 @@ async def test_it_is_ready(database: WholeDatabase) -> None:
 
 async def test_leaving_a_transaction_commits_it(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        await tx.counts.raise_all([SUBJECT])
-        assert await tx.counts.of([SUBJECT]) == {SUBJECT: 1}
+        await tx.token_versions.bump([SUBJECT])
+        assert await tx.token_versions.of([SUBJECT]) == {SUBJECT: 1}
         assert await count(database) == 0
     assert await count(database) == 1
 
@@ -28,7 +28,7 @@ async def test_leaving_a_transaction_commits_it(database: WholeDatabase) -> None
 async def test_an_exception_takes_all_of_it_back(database: WholeDatabase) -> None:
     async def raise_and_fail() -> None:
         async with database.transaction(EveryTenant()) as tx:
-            await tx.counts.raise_all([SUBJECT])
+            await tx.token_versions.bump([SUBJECT])
             raise LookupError
 
     with pytest.raises(LookupError):
@@ -39,7 +39,7 @@ async def test_an_exception_takes_all_of_it_back(database: WholeDatabase) -> Non
 async def test_without_a_transaction_each_statement_stands_alone(database: WholeDatabase) -> None:
     async def raise_and_fail() -> None:
         async with database.reading(EveryTenant()) as read:
-            await read.counts.raise_all([SUBJECT])
+            await read.token_versions.bump([SUBJECT])
             raise LookupError
 
     with pytest.raises(LookupError):

@@ -1,4 +1,4 @@
-"""Letters: whole for every kind, and what users chose themselves is text in them, if it is in them at all."""
+"""MailRenderer: whole for every kind, and what users chose themselves is text in them, if it is in them at all."""
 
 import re
 from datetime import timedelta
@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mail.letters import SUBJECTS, TEMPLATES, JinjaLetters, greeted, in_words
+from adapters.mail.renderer import SUBJECTS, TEMPLATES, JinjaMailRenderer, greeted, in_words
 from adapters.mail.mime import mime_of
 from application.operations.mail_delivery import LINKS
-from application.ports.mail_delivery import Letter, Message
+from application.ports.mail_delivery import MailContent, Message
 from application.ports.outbox import MailKind
 from tests.builders import NOW, new_id
 from tests.mails import link_in
@@ -25,8 +25,8 @@ LINK = "https://app.example/reset?lang=en&x=1#email=ada%40example.com&token=secr
 def write(kind: MailKind = "reset", **more: Any) -> Message:
     link = LINK if kind in LINKS else None
     values = {"to": "ada@example.com", "name": "Ada Byron", "address": "192.0.2.1", "at": NOW, "link": link}
-    letter = Letter(id=new_id(), kind=kind, **{**values, "lifetime": timedelta(hours=1), **more})
-    return JinjaLetters("Acme & Sons").write(letter)
+    letter = MailContent(id=new_id(), kind=kind, **{**values, "lifetime": timedelta(hours=1), **more})
+    return JinjaMailRenderer("Acme & Sons").write(letter)
 
 
 class Markup(HTMLParser):
@@ -105,10 +105,10 @@ def test_no_name_or_address_becomes_markup_or_template(name: str, address: str) 
 
 def test_what_looks_like_a_template_in_a_value_stays_as_it_is() -> None:
     """Also where it gets past the greeting: the service's own name, an address."""
-    letter = Letter(
+    letter = MailContent(
         id=new_id(), kind="password-changed", to="{{7*7}}@example.com", name="", address="{{ 7 * 7 }}", at=NOW
     )
-    message = JinjaLetters("{{ 6 * 7 }}\r\nBcc: eve@example.org").write(letter)
+    message = JinjaMailRenderer("{{ 6 * 7 }}\r\nBcc: eve@example.org").write(letter)
     assert "{{ 7 * 7 }}" in message.text
     assert "49" not in message.text + message.html
     assert message.subject.startswith("{{ 6 * 7 }} Bcc: eve@example.org: ")

@@ -12,7 +12,7 @@ import pytest
 from adapters.mail.files import FileMailer
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer
-from application.ports.mail_delivery import Mailer, Message, PostClosed, Undeliverable
+from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
 from tests.builders import new_id
 from tests.smtp_server import smtp_server
 
@@ -86,7 +86,7 @@ async def test_a_subject_is_one_line_or_nothing_is_sent(way: Way) -> None:
 
 async def test_who_cannot_send_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await FileMailer(tmp_path / "file", SENDER).send(message())
-    with pytest.raises(PostClosed):
+    with pytest.raises(MailServerUnavailable):
         await SmtpMailer(SmtpServer(host="127.0.0.1", port=1), SENDER).send(message())

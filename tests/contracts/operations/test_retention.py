@@ -13,7 +13,7 @@ from application.ports.identity.accounts import OneTimeToken
 from application.ports.outbox import Mail
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.identity.users import Lockout
-from domain.retention import Leftover
+from domain.retention import RetentionRule
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
 from tests.contracts.identity.logins import begin
@@ -54,12 +54,12 @@ async def succeed(tx: Transaction, at: datetime) -> None:
 
 async def end_count(tx: Transaction, at: datetime) -> None:
     subject = f"session:{new_id()}"
-    await tx.counts.raise_all([subject])
-    await tx.counts.end([subject], at)
+    await tx.token_versions.bump([subject])
+    await tx.token_versions.end([subject], at)
 
 
 async def spend(tx: Transaction, at: datetime) -> None:
-    assert await tx.spent.spend(str(new_id()), at, at - timedelta(minutes=2))
+    assert await tx.used_nonces.consume(str(new_id()), at, at - timedelta(minutes=2))
 
 
 async def issue(tx: Transaction, at: datetime) -> None:
@@ -83,29 +83,29 @@ async def give_up(tx: Transaction, at: datetime) -> None:
     await tx.post.give_up(mail.id, at, "")
 
 
-KINDS: dict[Leftover, tuple[Make, int]] = {
-    Leftover.ENDED_SESSIONS: (end_session, 1),
-    Leftover.OLD_SESSIONS: (begin_session, 1),
-    Leftover.FAILURES: (fail, 2),
-    Leftover.NETWORKS: (succeed, 1),
-    Leftover.COUNTS: (end_count, 1),
-    Leftover.SPENT_IDS: (spend, 1),
-    Leftover.LINKS: (issue, 1),
-    Leftover.ANSWERS: (answer, 1),
-    Leftover.MAILS: (give_up, 1),
+KINDS: dict[RetentionRule, tuple[Make, int]] = {
+    RetentionRule.ENDED_SESSIONS: (end_session, 1),
+    RetentionRule.OLD_SESSIONS: (begin_session, 1),
+    RetentionRule.FAILURES: (fail, 2),
+    RetentionRule.NETWORKS: (succeed, 1),
+    RetentionRule.COUNTS: (end_count, 1),
+    RetentionRule.SPENT_IDS: (spend, 1),
+    RetentionRule.LINKS: (issue, 1),
+    RetentionRule.ANSWERS: (answer, 1),
+    RetentionRule.MAILS: (give_up, 1),
 }
 """How one of each is made, and how many rows it comes to."""
 
 
-async def remove(database: WholeDatabase, what: Leftover, before: datetime = NOW, most: int = 100) -> int:
+async def remove(database: WholeDatabase, what: RetentionRule, before: datetime = NOW, most: int = 100) -> int:
     async with database.transaction(EveryTenant()) as tx:
-        assert await tx.leftovers.claim()
-        return await tx.leftovers.remove(what, before, most)
+        assert await tx.retention.claim()
+        return await tx.retention.remove(what, before, most)
 
 
-@pytest.mark.parametrize("what", Leftover)
+@pytest.mark.parametrize("what", RetentionRule)
 async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
-    database: WholeDatabase, what: Leftover
+    database: WholeDatabase, what: RetentionRule
 ) -> None:
     make, rows = KINDS[what]
     async with database.transaction(EveryTenant()) as tx:
@@ -118,14 +118,14 @@ async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
     assert await remove(database, what, NOW + TICK) == rows
 
 
-@pytest.mark.parametrize("what", Leftover)
-async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: Leftover) -> None:
+@pytest.mark.parametrize("what", RetentionRule)
+async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
     """But for a session that was begun long ago and ended: it is old in both ways."""
-    alike = {Leftover.ENDED_SESSIONS, Leftover.OLD_SESSIONS}
+    alike = {RetentionRule.ENDED_SESSIONS, RetentionRule.OLD_SESSIONS}
     others = {kind: one for kind, one in KINDS.items() if kind is not what and not {kind, what} <= alike}
     async with database.transaction(EveryTenant()) as tx:
         for kind, (make, _) in others.items():
-            if {kind, what} != {Leftover.NETWORKS, Leftover.FAILURES}:
+            if {kind, what} != {RetentionRule.NETWORKS, RetentionRule.FAILURES}:
                 await make(tx, LONG_AGO)
     assert await remove(database, what) == 0
 
@@ -138,8 +138,8 @@ async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> 
         for one in (begun, ended):
             assert await begin(tx, one)
         await tx.sessions.end(ended.id, NOW)
-    assert await remove(database, Leftover.ENDED_SESSIONS) == 1
-    assert await remove(database, Leftover.OLD_SESSIONS, NOW - TICK) == 0
+    assert await remove(database, RetentionRule.ENDED_SESSIONS) == 1
+    assert await remove(database, RetentionRule.OLD_SESSIONS, NOW - TICK) == 0
     async with database.reading(EveryTenant()) as read:
         assert await read.sessions.by_id(ended.id) is None
         assert await read.sessions.living(owner.id, NOW, LIFETIMES) == [begun]
@@ -149,10 +149,10 @@ async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) ->
     long = Lockout(attempts=1, duration=timedelta(days=60))
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve("ada@example.com", HOME, long, NOW)
-    assert await remove(database, Leftover.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
+    assert await remove(database, RetentionRule.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
     async with database.reading(EveryTenant()) as read:
         assert await read.attempts.locked_until("ada@example.com", NOW) == NOW + long.duration
-    assert await remove(database, Leftover.FAILURES, NOW + long.duration) == 1
+    assert await remove(database, RetentionRule.FAILURES, NOW + long.duration) == 1
 
 
 async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase) -> None:
@@ -160,7 +160,7 @@ async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
         await tx.attempts.forgive(key, HOME, LONG_AGO)
-    await remove(database, Leftover.FAILURES)
+    await remove(database, RetentionRule.FAILURES)
     async with database.reading(EveryTenant()) as read:
         for number in range(LOCKOUT.attempts_over_all):
             assert await read.attempts.reserve(key, f"203.0.113.{number}", LOCKOUT, NOW)
@@ -170,11 +170,11 @@ async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase
 
 async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        await tx.counts.raise_all(["user:a", "session:b"])
-        await tx.counts.end(["session:b", "role:never-raised"], LONG_AGO)
-    assert await remove(database, Leftover.COUNTS, NOW + timedelta(days=9_999)) == 1
+        await tx.token_versions.bump(["user:a", "session:b"])
+        await tx.token_versions.end(["session:b", "role:never-raised"], LONG_AGO)
+    assert await remove(database, RetentionRule.COUNTS, NOW + timedelta(days=9_999)) == 1
     async with database.reading(EveryTenant()) as read:
-        assert await read.counts.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
+        assert await read.token_versions.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
 
 
 async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(database: WholeDatabase) -> None:
@@ -194,16 +194,16 @@ async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(d
                 expires_at=LONG_AGO,
             )
             assert await tx.one_time_tokens.issue(ended)
-    assert await remove(database, Leftover.LINKS) == 1
+    assert await remove(database, RetentionRule.LINKS) == 1
     async with database.transaction(EveryTenant()) as tx:
         await tx.post.done(mail.id)
-    assert await remove(database, Leftover.LINKS) == 2
+    assert await remove(database, RetentionRule.LINKS) == 2
 
 
 async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO))
-    assert await remove(database, Leftover.MAILS) == 0
+    assert await remove(database, RetentionRule.MAILS) == 0
     async with database.reading(EveryTenant()) as read:
         assert len(await read.post.take(1, NOW, timedelta(minutes=2))) == 1
 
@@ -214,15 +214,15 @@ async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:
             claim = Claim(tenant_id=tenant_id, user_id=new_id(), key="k", fingerprint="f")
             assert await tx.answers.claim(claim, LONG_AGO) is None
             await tx.answers.keep(claim, b"first", LONG_AGO)
-    assert await remove(database, Leftover.ANSWERS) == 2
+    assert await remove(database, RetentionRule.ANSWERS) == 2
 
 
 async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
     async with postgres.transaction(EveryTenant()) as first, postgres.transaction(EveryTenant()) as second:
-        assert await first.leftovers.claim()
-        assert not await second.leftovers.claim()
+        assert await first.retention.claim()
+        assert not await second.retention.claim()
     async with postgres.transaction(EveryTenant()) as third:
-        assert await third.leftovers.claim()
+        assert await third.retention.claim()
 
 
 async def test_what_somebody_works_on_waits_for_the_next_time(postgres: PostgresDatabase) -> None:
@@ -232,13 +232,13 @@ async def test_what_somebody_works_on_waits_for_the_next_time(postgres: Postgres
     async with postgres.transaction(EveryTenant()) as trying:
         assert await trying.attempts.reserve(key, HOME, LOCKOUT, NOW)
         async with asyncio.timeout(5):
-            assert await remove(postgres, Leftover.FAILURES, NOW - TICK) == 0
-    assert await remove(postgres, Leftover.FAILURES, NOW - TICK) == 0
-    assert await remove(postgres, Leftover.FAILURES) == 2
+            assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, RetentionRule.FAILURES) == 2
 
 
-@pytest.mark.parametrize("what", Leftover)
-async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: Leftover) -> None:
+@pytest.mark.parametrize("what", RetentionRule)
+async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: RetentionRule) -> None:
     """None of the statements reads a table from its beginning to its end once it is large."""
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from adapters.joserfc import Issuance, JoserfcKeyring, JoserfcSealedPasswords, JoserfcTokens, WrongSecretKey
-from application.ports.identity.encrypted_passwords import OpenedPassword, SealedPasswords
+from adapters.joserfc import Issuance, JoserfcEncryptedPasswords, JoserfcKeyring, JoserfcTokens, WrongSecretKey
+from application.ports.identity.encrypted_passwords import EncryptedPasswords, OpenedPassword
 from domain.identity.signing_keys import LEEWAY, NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -21,10 +21,10 @@ SECRET = "a secret key of more than 32 characters"
 SAID = {"password": "correct horse ü", "iat": 1_795_000_000, "jti": "first"}
 OPENED = OpenedPassword("correct horse ü", 1_795_000_000, "first")
 
-PASSWORDS = JoserfcSealedPasswords(SECRET)
+PASSWORDS = JoserfcEncryptedPasswords(SECRET)
 KEYS = {purpose: PASSWORDS.make_key(purpose, NOW - HOUR) for purpose in OPENS_PASSWORDS}
 PASSWORDS.use(list(KEYS.values()))
-SEALED: SealedPasswords = PASSWORDS
+SEALED: EncryptedPasswords = PASSWORDS
 
 
 def public(key: SigningKey) -> RSAKey | ECKey:
@@ -43,7 +43,7 @@ def sealed(purpose: Purpose = "RSA-OAEP-256", said: Any = SAID, key: Any = None,
 @pytest.mark.parametrize("with_kid", [True, False])
 def test_what_was_encrypted_to_a_published_key_opens(purpose: Purpose, with_kid: bool) -> None:
     text = sealed(purpose, **({"kid": KEYS[purpose].kid} if with_kid else {}))
-    assert SEALED.is_sealed(text)
+    assert SEALED.is_encrypted(text)
     assert SEALED.open(text, NOW) == OPENED
 
 
@@ -92,7 +92,7 @@ OTHERS = {
 
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS.keys())
 def test_nothing_else_opens_though_it_has_the_form(text: str) -> None:
-    assert SEALED.is_sealed(text)
+    assert SEALED.is_encrypted(text)
     assert SEALED.open(text, NOW) is None
 
 
@@ -116,7 +116,7 @@ PLAIN = (
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_has_not_the_form_is_taken_for_no_jwe(text: str) -> None:
-    assert not SEALED.is_sealed(text)
+    assert not SEALED.is_encrypted(text)
     assert SEALED.open(text, NOW) is None
 
 
@@ -125,7 +125,7 @@ def test_whatever_stands_in_any_part_nothing_is_raised(part: str, place: int) ->
     parts = sealed("ECDH-ES+A256KW").split(".") if place % 2 else SEALED_RSA.split(".")
     parts[place] = part
     text = ".".join(parts)
-    SEALED.is_sealed(text)
+    SEALED.is_encrypted(text)
     opened = SEALED.open(text, NOW)
     assert opened is None or text == SEALED_RSA
 
@@ -135,7 +135,7 @@ SEALED_RSA = sealed()
 
 def ring(secret: str = SECRET) -> JoserfcKeyring:
     issuance = Issuance(issuer="https://service", audience="https://service", lifetime=HOUR)
-    return JoserfcKeyring(JoserfcTokens(secret, issuance), JoserfcSealedPasswords(secret))
+    return JoserfcKeyring(JoserfcTokens(secret, issuance), JoserfcEncryptedPasswords(secret))
 
 
 def published(keyring: JoserfcKeyring, now: datetime) -> list[dict[str, str]]:
@@ -171,11 +171,11 @@ def test_a_new_key_is_published_when_every_process_has_it_and_the_old_one_opens_
 
 
 def test_another_process_opens_what_was_encrypted_and_one_of_another_secret_refuses_the_keys() -> None:
-    other = JoserfcSealedPasswords(SECRET)
+    other = JoserfcEncryptedPasswords(SECRET)
     other.use(list(KEYS.values()))
     assert other.open(SEALED_RSA, NOW) == OPENED
     with pytest.raises(WrongSecretKey):
-        JoserfcSealedPasswords(SECRET + "!").use(list(KEYS.values()))
+        JoserfcEncryptedPasswords(SECRET + "!").use(list(KEYS.values()))
 
 
 def test_a_password_key_signs_nothing() -> None:

@@ -117,7 +117,7 @@ async def test_a_token_that_is_dead_counts_against_another(shared: Shared) -> No
     await known(shared, **{subject: 4, f"{subject} of others": 9})
     for issued, is_dead in ((4, False), (3, True), (0, True), (5, False)):
         admission = await shared.one.admit([own], Shown({subject: issued}, [stranger]))
-        assert (admission.counted_instead, admission.counts) == (is_dead, {subject: 4})
+        assert (admission.counted_instead, admission.token_versions) == (is_dead, {subject: 4})
         assert admission.verdicts[0].allowed
     assert (await left(shared, own), await left(shared, stranger)) == (3, 3)
 
@@ -127,7 +127,7 @@ async def test_one_count_that_has_risen_is_enough_while_others_are_unknown(share
     risen, unknown = next(names), next(names)
     await known(shared, **{risen: 1})
     admission = await shared.one.admit([own], Shown({unknown: 0, risen: 0}, [stranger]))
-    assert (admission.counted_instead, admission.counts) == (True, None)
+    assert (admission.counted_instead, admission.token_versions) == (True, None)
     assert (await left(shared, own), await left(shared, stranger)) == (5, 4)
 
 
@@ -135,9 +135,9 @@ async def test_while_a_count_is_not_certain_the_token_is_taken_for_alive(shared:
     own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
     subject = next(names)
     await known(shared, **{subject: 4})
-    async with shared.one.raising([subject]) as counts:
+    async with shared.one.publishing([subject]) as counts:
         admission = await shared.other.admit([own], Shown({subject: 4}, [stranger]))
-        assert (admission.counted_instead, admission.counts) == (False, None)
+        assert (admission.counted_instead, admission.token_versions) == (False, None)
         counts[subject] = 5
     assert (await shared.other.admit([own], Shown({subject: 4}, [stranger]))).counted_instead
     assert (await left(shared, own), await left(shared, stranger)) == (4, 4)

@@ -36,7 +36,7 @@ async def known(shared: Shared, name: str, number: int) -> None:
 
 async def test_what_was_never_read_is_not_known(shared: Shared) -> None:
     admission = await asked(shared.one, subject())
-    assert admission.counts is None
+    assert admission.token_versions is None
     assert admission.ticket is not None
 
 
@@ -47,46 +47,46 @@ async def test_what_was_remembered_is_known_to_all_processes(shared: Shared) -> 
 
 
 async def test_no_subjects_are_all_known(shared: Shared) -> None:
-    assert (await asked(shared.one)).counts == {}
+    assert (await asked(shared.one)).token_versions == {}
 
 
 async def test_one_unknown_subject_makes_the_answer_uncertain(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    assert (await asked(shared.one, name, subject())).counts is None
+    assert (await asked(shared.one, name, subject())).token_versions is None
 
 
 async def test_a_change_is_uncertain_while_it_runs_and_certain_after_it(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    async with shared.one.raising([name]) as counts:
+    async with shared.one.publishing([name]) as counts:
         assert await asked(shared.other, name) == Admission((), None, None)
         counts[name] = 5
-    assert (await asked(shared.other, name)).counts == {name: 5}
+    assert (await asked(shared.other, name)).token_versions == {name: 5}
 
 
 async def test_a_change_of_a_subject_never_read_is_certain_after_it(shared: Shared) -> None:
     name = subject()
-    async with shared.one.raising([name]) as counts:
+    async with shared.one.publishing([name]) as counts:
         counts[name] = 1
-    assert (await asked(shared.other, name)).counts == {name: 1}
+    assert (await asked(shared.other, name)).token_versions == {name: 1}
 
 
 async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(Conflict):
-        async with shared.one.raising([name]):
+        async with shared.one.publishing([name]):
             raise Conflict
-    assert (await asked(shared.other, name)).counts == {name: 4}
+    assert (await asked(shared.other, name)).token_versions == {name: 4}
 
 
 async def test_a_change_that_was_left_without_counts_leaves_what_was_known(shared: Shared) -> None:
     name, other = subject(), subject()
     await known(shared, name, 4)
-    async with shared.one.raising([name, other]):
+    async with shared.one.publishing([name, other]):
         pass
-    assert (await asked(shared.other, name)).counts == {name: 4}
+    assert (await asked(shared.other, name)).token_versions == {name: 4}
     assert (await asked(shared.other, other)).ticket is not None
 
 
@@ -95,30 +95,30 @@ async def test_a_change_whose_end_is_unknown_stays_uncertain(shared: Shared, err
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(error):
-        async with shared.one.raising([name]):
+        async with shared.one.publishing([name]):
             raise error
     assert await asked(shared.other, name) == Admission((), None, None)
 
 
 async def test_overlapping_changes_are_settled_by_the_last_of_them_with_the_highest_count(shared: Shared) -> None:
     name = subject()
-    async with shared.one.raising([name]) as slow:
-        async with shared.other.raising([name]) as quick:
+    async with shared.one.publishing([name]) as slow:
+        async with shared.other.publishing([name]) as quick:
             quick[name] = 6
-        assert (await asked(shared.one, name)).counts is None
+        assert (await asked(shared.one, name)).token_versions is None
         slow[name] = 5
-    assert (await asked(shared.one, name)).counts == {name: 6}
+    assert (await asked(shared.one, name)).token_versions == {name: 6}
 
 
 async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: Shared) -> None:
     name = subject()
     ticket = (await asked(shared.one, name)).ticket
     assert ticket is not None
-    async with shared.other.raising([name]) as counts:
+    async with shared.other.publishing([name]) as counts:
         await shared.one.remember({name: 0}, ticket)
         counts[name] = 1
     await shared.one.remember({name: 0}, ticket)
-    assert (await asked(shared.one, name)).counts == {name: 1}
+    assert (await asked(shared.one, name)).token_versions == {name: 1}
 
 
 async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(shared: Shared) -> None:
@@ -127,47 +127,47 @@ async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(share
     assert ticket is not None
     await shared.lose()
     await shared.one.remember({name: 0}, ticket)
-    assert (await asked(shared.one, name)).counts is None
+    assert (await asked(shared.one, name)).token_versions is None
 
 
 async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared: Shared) -> None:
     name = subject()
-    async with shared.one.raising([name]) as counts:
+    async with shared.one.publishing([name]) as counts:
         await shared.lose()
         ticket = (await asked(shared.other, name)).ticket
         assert ticket is not None
         counts[name] = 1
     await shared.other.remember({name: 0}, ticket)
-    assert (await asked(shared.other, name)).counts is None
+    assert (await asked(shared.other, name)).token_versions is None
 
 
 async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number_known(shared: Shared) -> None:
     """Another one has raised it further since, and what told so is lost."""
     name = subject()
-    before = shared.one.raising([name])
+    before = shared.one.publishing([name])
     counts = await before.__aenter__()
-    async with shared.other.raising([name]) as higher:
+    async with shared.other.publishing([name]) as higher:
         higher[name] = 2
     await shared.lose()
-    refused = shared.other.raising([name])
+    refused = shared.other.publishing([name])
     await refused.__aenter__()
     counts[name] = 1
     await before.__aexit__(None, None, None)
     assert not await refused.__aexit__(Conflict, Conflict(), None)
-    assert (await asked(shared.one, name)).counts is None
+    assert (await asked(shared.one, name)).token_versions is None
 
 
 async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_later_one_makes_known(
     shared: Shared,
 ) -> None:
     name = subject()
-    before = shared.one.raising([name])
+    before = shared.one.publishing([name])
     counts = await before.__aenter__()
     await shared.lose()
-    async with shared.other.raising([name]) as later:
+    async with shared.other.publishing([name]) as later:
         later[name], counts[name] = 1, 2
         await before.__aexit__(None, None, None)
-    assert (await asked(shared.one, name)).counts == {name: 2}
+    assert (await asked(shared.one, name)).token_versions == {name: 2}
 
 
 # Every order of events, against a model: the database as it stands, and what each change has come to.
@@ -221,7 +221,7 @@ class Model:
         return {"lose": self.lose, reader: getattr(self, reader), **changes}
 
     async def begin(self, actor: int) -> None:
-        context = self.doors[actor].raising([self.name])
+        context = self.doors[actor].publishing([self.name])
         self.running[actor] = Raise(context, await context.__aenter__())
 
     async def commit(self, actor: int) -> None:
@@ -269,8 +269,8 @@ class Model:
 
     async def check(self) -> None:
         admission = await asked(self.shared.other, self.name)
-        if admission.counts is not None:
-            assert self.floor <= admission.counts[self.name] <= self.truth
+        if admission.token_versions is not None:
+            assert self.floor <= admission.token_versions[self.name] <= self.truth
 
     async def end(self) -> None:
         """With all changes over and no mark left behind, one read of the database makes everything certain."""
@@ -283,7 +283,7 @@ class Model:
             await self.remember()
         await self.check()
         admission = await asked(self.shared.one, self.name)
-        assert admission.counts is not None or any(change.is_marked for change in self.dead)
+        assert admission.token_versions is not None or any(change.is_marked for change in self.dead)
 
 
 @given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))

@@ -9,37 +9,37 @@ from tests.builders import NOW, new_id
 
 async def test_what_was_never_raised_counts_nothing(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        assert await tx.counts.raise_all(["b", "a", "b"]) == {"a": 1, "b": 1}
-        assert await tx.counts.raise_all(["a"]) == {"a": 2}
+        assert await tx.token_versions.bump(["b", "a", "b"]) == {"a": 1, "b": 1}
+        assert await tx.token_versions.bump(["a"]) == {"a": 2}
     async with database.reading(OneTenant(new_id())) as read:
-        assert await read.counts.of(["a", "b", "c"]) == {"a": 2, "b": 1, "c": 0}
-        assert await read.counts.of([]) == {}
+        assert await read.token_versions.of(["a", "b", "c"]) == {"a": 2, "b": 1, "c": 0}
+        assert await read.token_versions.of([]) == {}
 
 
 async def test_what_has_ended_still_counts(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        await tx.counts.raise_all(["a"])
-        await tx.counts.end(["a", "b"], NOW)
-        assert await tx.counts.of(["a", "b"]) == {"a": 1, "b": 0}
-        assert await tx.counts.raise_all(["a"]) == {"a": 2}
+        await tx.token_versions.bump(["a"])
+        await tx.token_versions.end(["a", "b"], NOW)
+        assert await tx.token_versions.of(["a", "b"]) == {"a": 1, "b": 0}
+        assert await tx.token_versions.bump(["a"]) == {"a": 2}
 
 
 async def test_raises_at_once_all_count_whatever_their_order(database: WholeDatabase) -> None:
-    async def raise_all(subjects: list[str]) -> None:
+    async def bump(subjects: list[str]) -> None:
         async with database.transaction(EveryTenant()) as tx:
-            await tx.counts.raise_all(subjects)
+            await tx.token_versions.bump(subjects)
 
-    await asyncio.gather(*(raise_all(["a", "b", "c"][:: (-1) ** n]) for n in range(20)))
+    await asyncio.gather(*(bump(["a", "b", "c"][:: (-1) ** n]) for n in range(20)))
     async with database.reading(EveryTenant()) as read:
-        assert await read.counts.of(["a", "b", "c"]) == {"a": 20, "b": 20, "c": 20}
+        assert await read.token_versions.of(["a", "b", "c"]) == {"a": 20, "b": 20, "c": 20}
 
 
 async def test_a_raise_that_is_rolled_back_did_not_happen(database: WholeDatabase) -> None:
     try:
         async with database.transaction(EveryTenant()) as tx:
-            await tx.counts.raise_all(["a"])
+            await tx.token_versions.bump(["a"])
             raise ZeroDivisionError
     except ZeroDivisionError:
         pass
     async with database.reading(EveryTenant()) as read:
-        assert await read.counts.of(["a"]) == {"a": 0}
+        assert await read.token_versions.of(["a"]) == {"a": 0}

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct, defstruct
 
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Kind, big, entity, many, money, ref, unique
 from domain.entities.registry import DeclarationError, build_registry
 from domain.errors import FieldError
 
-REGISTRY = build_registry((*ENTITIES, *OWN_ENTITIES))
+REGISTRY = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 
 
 def declared(plural: str, fields: Mapping[str, Any], **options: Any) -> type[Struct]:

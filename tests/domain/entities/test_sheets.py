@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.entities.bodies import Sendable
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
 from domain.entities.registry import build_registry
 from domain.entities.sheets import escaped, read_header, read_options, unescaped
 from domain.errors import Forbidden, ValidationError
 
-REGISTRY = build_registry([*ENTITIES, *OWN_ENTITIES])
+REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
 PRODUCT = REGISTRY["products"]
 SIGNS = st.text(alphabet="'=+-@\t\r\n a,\"é")
 

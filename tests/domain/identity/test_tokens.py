@@ -12,7 +12,7 @@ from domain.identity.permissions import EVERYTHING
 from domain.identity.sessions import Lifetimes, Session
 from domain.identity.token_versions import grants_subject, role_subject, session_subject, tenant_subject, user_subject
 from domain.identity.tokens import SELECTOR_SCOPE, Issue, caller_of, choose_tenant, claims_for, membership_in
-from domain.identity.users import SUPER_ADMIN, Membership, Role, Standing, User
+from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
 from domain.scope import OneTenant
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)
@@ -81,11 +81,11 @@ USER = User(
     updated_at=NOW,
 )
 MEMBER = tenant(1, roles=(READER, WRITER))
-STANDING = Standing(
+STANDING = AccountState(
     user=USER,
     memberships=(MEMBER,),
     roles=(WRITER,),
-    counts={user_subject(USER.id): 4, grants_subject(USER.id): 2, tenant_subject(UUID(int=1)): 1},
+    token_versions={user_subject(USER.id): 4, grants_subject(USER.id): 2, tenant_subject(UUID(int=1)): 1},
 )
 SESSION = Session(
     id=UUID(int=8), user_id=USER.id, tenant_id=UUID(int=1), counter=0, created_at=NOW, rotated_at=NOW, app_id="shop"
@@ -128,8 +128,8 @@ def test_a_tenant_token_names_the_counts_it_was_issued_under() -> None:
 
 
 def test_a_global_token_only_selects_a_tenant() -> None:
-    standing = replace(STANDING, roles=(SUPER,))
-    claims = claims_for(standing, None, replace(SESSION, app_id=None), NOW, ISSUE)
+    state = replace(STANDING, roles=(SUPER,))
+    claims = claims_for(state, None, replace(SESSION, app_id=None), NOW, ISSUE)
     assert (claims.token_type, claims.tenant_id, claims.scope) == ("Global", UNSET, SELECTOR_SCOPE)
     assert (claims.permissions, claims.roles, claims.super_admin) == ((), (), False)
     assert claims.exp == SECONDS + 120

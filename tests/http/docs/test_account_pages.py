@@ -10,7 +10,7 @@ from playwright.async_api import Page, async_playwright, expect
 
 from adapters.http.docs.page import About
 from adapters.memory.mail import MemoryMailer
-from tests.http.app import Json, Place, open_place
+from tests.http.app import Json, TestApp, open_test_app
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 from tests.mails import link_in, said_by
 
@@ -26,13 +26,13 @@ class Reader:
     """Somebody who opens links from their mails."""
 
     page: Page
-    place: Place
+    app: TestApp
     visit: Visit
 
     async def link(self) -> str:
-        mailer = self.place.world.mailer
+        mailer = self.app.adapters.mailer
         assert isinstance(mailer, MemoryMailer)
-        await self.place.services.relay.deliver()
+        await self.app.services.relay.deliver()
         return link_in(mailer.sent[-1]).replace("http://127.0.0.1:8000", HOME)
 
     async def open(self, link: str) -> None:
@@ -40,7 +40,7 @@ class Reader:
         await self.page.goto(link)
 
     async def post(self, name: str, body: Json) -> int:
-        return (await self.place.call("POST", f"/api/auth/{name}", json=body)).status_code
+        return (await self.app.call("POST", f"/api/auth/{name}", json=body)).status_code
 
     async def login(self, password: str) -> int:
         return await self.post("login", {"email": ADA["email"], "password": password, "isPasswordEncrypted": False})
@@ -51,18 +51,18 @@ class Reader:
 
 
 @pytest_asyncio.fixture
-async def reader(place: Place, tmp_path: Path) -> AsyncIterator[Reader]:
+async def reader(app: TestApp, tmp_path: Path) -> AsyncIterator[Reader]:
     """Who has registered, and not confirmed yet."""
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
         )
         page = context.pages[0]
-        visit = Visit(page, place)
+        visit = Visit(page, app)
         page.on("pageerror", lambda error: visit.complaints.append(str(error)))
         page.on("console", lambda said: visit.complaints.append(said.text) if "Security" in said.text else None)
         await context.route("**/*", visit.answer)
-        made = Reader(page, place, visit)
+        made = Reader(page, app, visit)
         assert await made.post("register", ADA) == 201
         yield made
         assert (visit.strangers, visit.complaints) == ([], [])
@@ -160,8 +160,8 @@ async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, p
 
 
 @pytest.mark.parametrize("path", ["/account/confirm", "/account/reset"])
-async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(place: Place, path: str) -> None:
-    answer = await place.call("GET", path)
+async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: TestApp, path: str) -> None:
+    answer = await app.call("GET", path)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     policy = answer.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -173,13 +173,13 @@ async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(place:
     assert "<script>" not in answer.text
 
 
-async def test_only_what_the_pages_are_made_of_is_served_beside_them(place: Place) -> None:
+async def test_only_what_the_pages_are_made_of_is_served_beside_them(app: TestApp) -> None:
     for name, status in (("account.js", 200), ("account.css", 200), ("docs.js", 404), ("..%2Faccounts.py", 404)):
-        assert (await place.call("GET", f"/account/assets/{name}")).status_code == status
+        assert (await app.call("GET", f"/account/assets/{name}")).status_code == status
 
 
 async def test_the_services_name_is_text_in_them() -> None:
-    named = await open_place(about=About(title="<b>Acme</b>"))
+    named = await open_test_app(about=About(title="<b>Acme</b>"))
     text = (await named.call("GET", "/account/confirm")).text
     assert "&lt;b&gt;Acme&lt;/b&gt;" in text
     assert "<b>" not in text

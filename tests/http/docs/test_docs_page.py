@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Locator, Page, Route, async_playwright, expect
 
-from tests.http.app import ADMIN, PASSWORD, Place
+from tests.http.app import ADMIN, PASSWORD, TestApp
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -34,8 +34,8 @@ pytestmark = [
 class Visit:
     """A page whose every request is answered by the application, or noted as a stranger."""
 
-    def __init__(self, page: Page, place: Place) -> None:
-        self.page, self.place = page, place
+    def __init__(self, page: Page, app: TestApp) -> None:
+        self.page, self.app = page, app
         self.strangers: list[str] = []
         self.complaints: list[str] = []
 
@@ -45,7 +45,7 @@ class Visit:
             self.strangers.append(request.url)
             await route.abort()
             return
-        answer = await self.place.client.request(
+        answer = await self.app.client.request(
             request.method, request.url, headers=await request.all_headers(), content=request.post_data_buffer
         )
         await route.fulfill(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
@@ -64,13 +64,13 @@ class Visit:
 
 
 @pytest_asyncio.fixture
-async def visit(place: Place, tmp_path: Path) -> AsyncIterator[Visit]:
+async def visit(app: TestApp, tmp_path: Path) -> AsyncIterator[Visit]:
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
         )
         page = context.pages[0]
-        made = Visit(page, place)
+        made = Visit(page, app)
         page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: made.complaints.append(str(error)))
         await context.route("**/*", made.answer)
@@ -87,22 +87,22 @@ async def test_one_logs_in_and_stores_a_product_there(visit: Visit) -> None:
     await expect(visit.page.get_by_role("status")).to_contain_text("token is kept")
     answer = await visit.try_out("productsCreate", {"name": "Lamp", "sku": "LAMP-1", "price": 19.99})
     await expect(answer.locator(".response-col_status")).to_contain_text("201")
-    listed = await visit.place.call("GET", "/api/products", as_whom="acme")
+    listed = await visit.app.call("GET", "/api/products", as_whom="acme")
     assert [one["sku"] for one in listed.json()["data"]["items"]] == ["LAMP-1"]
     assert (visit.strangers, visit.complaints) == ([], [])
 
 
 async def test_the_example_bodies_only_wait_for_execute(visit: Visit) -> None:
-    await visit.place.login("acme", "admin@acme.example")
-    await visit.page.evaluate("token => ui.preauthorizeApiKey('bearer', token)", visit.place.tokens["acme"])
+    await visit.app.login("acme", "admin@acme.example")
+    await visit.page.evaluate("token => ui.preauthorizeApiKey('bearer', token)", visit.app.tokens["acme"])
     answer = await visit.try_out("categoriesCreate")
     await expect(answer.locator(".response-col_status")).to_contain_text("201")
 
 
 async def test_a_token_can_be_pasted_in(visit: Visit) -> None:
-    await visit.place.login("root", ADMIN)
+    await visit.app.login("root", ADMIN)
     await visit.page.get_by_role("button", name="Authorize").first.click()
-    await visit.page.get_by_label("auth-bearer-value").fill(visit.place.tokens["root"])
+    await visit.page.get_by_label("auth-bearer-value").fill(visit.app.tokens["root"])
     await visit.page.get_by_role("button", name="Apply credentials").click()
     await visit.page.get_by_role("button", name="Close").last.click()
     answer = await visit.try_out("tenantsPage")

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
 from adapters.http.docs.page import ASSETS
-from tests.http.app import PASSWORD, Place
+from tests.http.app import PASSWORD, TestApp
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 
 pytestmark = [
@@ -20,17 +20,17 @@ pytestmark = [
 
 
 @pytest_asyncio.fixture
-async def visit(place: Place, tmp_path: Path) -> AsyncIterator[Visit]:
+async def visit(app: TestApp, tmp_path: Path) -> AsyncIterator[Visit]:
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
         )
         page = context.pages[0]
-        made = Visit(page, place)
+        made = Visit(page, app)
         page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
         page.on("pageerror", lambda error: made.complaints.append(str(error)))
         await context.route("**/*", made.answer)
-        await page.clock.set_fixed_time(place.world.clock.now())
+        await page.clock.set_fixed_time(app.adapters.clock.now())
         await page.goto(f"{HOME}/docs/encrypted-passwords.html")
         yield made
         await context.close()

@@ -17,42 +17,42 @@ from adapters.http.docs.openapi import camel, description
 from adapters.http.docs.page import ASSETS, About
 from adapters.http.entities.rows import entities_endpoints
 from adapters.http.identity.roles import role_endpoints
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import entity
 from domain.entities.declaration import ref as reference
 from domain.entities.registry import build_registry
-from tests.http.app import Json, Place
+from tests.http.app import Json, TestApp
 
 GOLDEN = Path(__file__).parent / "golden" / "openapi.json"
 REWRITE = "TENANTRY_TEST_REWRITE_GOLDEN"
 
 
-async def described(place: Place) -> Json:
-    answer = await place.call("GET", "/docs/v1/docs.json")
+async def described(app: TestApp) -> Json:
+    answer = await app.call("GET", "/docs/v1/docs.json")
     assert answer.headers["Content-Type"] == "application/json"
     document: Json = answer.json()
     return document
 
 
-async def test_it_is_valid_openapi(place: Place) -> None:
-    OpenAPIV31SpecValidator(await described(place)).validate()
+async def test_it_is_valid_openapi(app: TestApp) -> None:
+    OpenAPIV31SpecValidator(await described(app)).validate()
 
 
-async def test_it_is_the_one_that_was_reviewed(place: Place) -> None:
-    text = json.dumps(await described(place), indent=1, ensure_ascii=False) + "\n"
+async def test_it_is_the_one_that_was_reviewed(app: TestApp) -> None:
+    text = json.dumps(await described(app), indent=1, ensure_ascii=False) + "\n"
     if os.environ.get(REWRITE):
         GOLDEN.write_text(text)
     assert GOLDEN.read_text() == text, f"the wire has changed; {REWRITE}=1 writes it down"
 
 
-async def test_every_endpoint_is_described(place: Place) -> None:
-    document = await described(place)
+async def test_every_endpoint_is_described(app: TestApp) -> None:
+    document = await described(app)
     operations = [one for path in document["paths"].values() for one in path.values()]
-    assert {one["operationId"] for one in operations} == {camel(one.operation) for one in api_endpoints(place.services)}
+    assert {one["operationId"] for one in operations} == {camel(one.operation) for one in api_endpoints(app.services)}
 
 
-async def test_an_entity_has_one_schema_for_each_shape(place: Place) -> None:
-    schemas = (await described(place))["components"]["schemas"]
+async def test_an_entity_has_one_schema_for_each_shape(app: TestApp) -> None:
+    schemas = (await described(app))["components"]["schemas"]
     assert {"Product", "ProductCreate", "ProductUpdate", "ProductPage"} <= schemas.keys()
     assert not [name for name in schemas if "." in name or "_" in name]
     assert schemas["ProductCreate"]["required"] == ["name", "sku", "price"]
@@ -67,9 +67,9 @@ class Permission(Struct, rename="camel", kw_only=True):
     inside_id: Annotated[UUID | None, reference("permits")] = None
 
 
-async def test_no_entity_takes_the_place_of_a_schema_of_the_service(place: Place) -> None:
-    registry = build_registry([*OWN_ENTITIES, Permission])
-    table = [*role_endpoints(place.services), *entities_endpoints(replace(place.services, registry=registry))]
+async def test_no_entity_takes_the_place_of_a_schema_of_the_service(app: TestApp) -> None:
+    registry = build_registry([*BUILTIN_ENTITIES, Permission])
+    table = [*role_endpoints(app.services), *entities_endpoints(replace(app.services, registry=registry))]
     document = json.loads(description(table, registry, HttpSettings().about))
     OpenAPIV31SpecValidator(document).validate()
     schemas = document["components"]["schemas"]
@@ -79,8 +79,8 @@ async def test_no_entity_takes_the_place_of_a_schema_of_the_service(place: Place
     assert shown["properties"]["data"] == {"$ref": "#/components/schemas/PermissionEntity"}
 
 
-async def test_every_filter_is_described_and_what_many_take_only_once(place: Place) -> None:
-    document = await described(place)
+async def test_every_filter_is_described_and_what_many_take_only_once(app: TestApp) -> None:
+    document = await described(app)
     shared = document["components"]["parameters"]
     every = document["paths"]["/api/products"]["get"]["parameters"]
     named = {one["name"] if "name" in one else shared[one["$ref"].rpartition("/")[2]]["name"] for one in every}
@@ -98,51 +98,51 @@ async def test_every_filter_is_described_and_what_many_take_only_once(place: Pla
     assert {"$ref": "#/components/parameters/pageSize"} in every
 
 
-async def test_its_example_is_taken(place: Place) -> None:
-    document = await described(place)
+async def test_its_example_is_taken(app: TestApp) -> None:
+    document = await described(app)
     for path in ("/api/products", "/api/categories"):
         content = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]
-        answer = await place.call("POST", path, as_whom="acme", json=content["example"])
+        answer = await app.call("POST", path, as_whom="acme", json=content["example"])
         assert answer.status_code == 201, answer.text
 
 
-def test_making_it_does_not_slow_the_start(place: Place) -> None:
-    endpoints = api_endpoints(place.services)
+def test_making_it_does_not_slow_the_start(app: TestApp) -> None:
+    endpoints = api_endpoints(app.services)
     took = []
     for _ in range(5):
         started = time.perf_counter()
-        description(endpoints, place.services.registry, HttpSettings().about)
+        description(endpoints, app.services.registry, HttpSettings().about)
         took.append(time.perf_counter() - started)
     assert min(took) < 0.05
 
 
-def test_who_it_is_from_can_be_said(place: Place) -> None:
+def test_who_it_is_from_can_be_said(app: TestApp) -> None:
     about = About(title="Shop", contact_name="Us", contact_email="us@example.com", license_url="https://example.com")
-    info = json.loads(description([], place.services.registry, about))["info"]
+    info = json.loads(description([], app.services.registry, about))["info"]
     assert info["title"] == "Shop"
     assert info["contact"] == {"name": "Us", "email": "us@example.com"}
     assert info["license"]["url"] == "https://example.com"
 
 
-async def test_the_page_and_what_it_needs_are_served_from_here(place: Place) -> None:
-    page = await place.call("GET", "/docs/index.html")
+async def test_the_page_and_what_it_needs_are_served_from_here(app: TestApp) -> None:
+    page = await app.call("GET", "/docs/index.html")
     assert page.headers["Content-Type"].startswith("text/html")
     assert "http://" not in page.text
     assert "https://" not in page.text
     for name in ("swagger-ui-bundle.js", "swagger-ui.css", "docs.js", "docs.css", "LICENSE"):
-        answer = await place.call("GET", f"/docs/assets/{name}")
+        answer = await app.call("GET", f"/docs/assets/{name}")
         assert answer.status_code == 200
-        again = await place.call("GET", f"/docs/assets/{name}", headers={"If-None-Match": answer.headers["ETag"]})
+        again = await app.call("GET", f"/docs/assets/{name}", headers={"If-None-Match": answer.headers["ETag"]})
         assert (again.status_code, again.content) == (304, b"")
 
 
-async def test_nothing_else_is_served_as_an_asset(place: Place) -> None:
+async def test_nothing_else_is_served_as_an_asset(app: TestApp) -> None:
     for name in ("SHA256SUMS", "..%2Fapp.py", "%2e%2e", "swagger-ui.css.map"):
-        assert (await place.call("GET", f"/docs/assets/{name}")).status_code == 404
+        assert (await app.call("GET", f"/docs/assets/{name}")).status_code == 404
 
 
-async def test_the_short_way_leads_to_the_page(place: Place) -> None:
-    answer: httpx.Response = await place.call("GET", "/docs")
+async def test_the_short_way_leads_to_the_page(app: TestApp) -> None:
+    answer: httpx.Response = await app.call("GET", "/docs")
     assert (answer.status_code, answer.headers["Location"]) == (302, "/docs/index.html")
 
 

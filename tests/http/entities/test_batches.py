@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.http.app import Json, Place
+from tests.http.app import Json, TestApp
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 BATCH = "/api/products/batch"
@@ -14,37 +14,37 @@ def lamp(n: int, **more: object) -> Json:
     return {"name": "Lamp", "sku": f"LAMP-{n}", "price": 19.99, **more}
 
 
-async def made(place: Place, count: int = 3) -> list[str]:
-    answer = await place.call("POST", BATCH, as_whom="acme", json={"items": [lamp(n) for n in range(count)]})
+async def made(app: TestApp, count: int = 3) -> list[str]:
+    answer = await app.call("POST", BATCH, as_whom="acme", json={"items": [lamp(n) for n in range(count)]})
     assert answer.status_code == 200, answer.text
     return [one["id"] for one in answer.json()["data"]["items"]]
 
 
-async def refusal(place: Place, method: str, body: object, path: str = BATCH, whom: str = "acme") -> tuple[Any, ...]:
-    answer = await place.call(method, path, as_whom=whom, json=body)
+async def refusal(app: TestApp, method: str, body: object, path: str = BATCH, whom: str = "acme") -> tuple[Any, ...]:
+    answer = await app.call(method, path, as_whom=whom, json=body)
     error = answer.json()["error"]
     return answer.status_code, error["code"], [one["field"] for one in error.get("details", ())]
 
 
-async def count(place: Place) -> int:
-    total: int = (await place.call("GET", "/api/products", as_whom="acme")).json()["data"]["totalCount"]
+async def count(app: TestApp) -> int:
+    total: int = (await app.call("GET", "/api/products", as_whom="acme")).json()["data"]["totalCount"]
     return total
 
 
-async def test_created_ones_come_back_in_order(place: Place) -> None:
-    answer = await place.call("POST", BATCH, as_whom="acme", json={"items": [lamp(3), lamp(1), lamp(2)]})
+async def test_created_ones_come_back_in_order(app: TestApp) -> None:
+    answer = await app.call("POST", BATCH, as_whom="acme", json={"items": [lamp(3), lamp(1), lamp(2)]})
     assert answer.status_code == 200
     data = answer.json()["data"]
     assert data["created"] == 3
     assert [one["sku"] for one in data["items"]] == ["LAMP-3", "LAMP-1", "LAMP-2"]
     assert data["items"][0]["price"] == 19.99
-    assert await count(place) == 3
+    assert await count(app) == 3
 
 
-async def test_changed_ones_come_back_in_order(place: Place) -> None:
-    one, two, _ = await made(place)
+async def test_changed_ones_come_back_in_order(app: TestApp) -> None:
+    one, two, _ = await made(app)
     items = [{"id": two, "stock": 2}, {"id": one, "name": "One", "version": 9, "createdAt": "never"}]
-    answer = await place.call("PUT", BATCH, as_whom="acme", json={"items": items})
+    answer = await app.call("PUT", BATCH, as_whom="acme", json={"items": items})
     data = answer.json()["data"]
     assert (answer.status_code, data["updated"]) == (200, 2)
     assert [(row["id"], row["name"], row["stock"], row["version"]) for row in data["items"]] == [
@@ -54,19 +54,19 @@ async def test_changed_ones_come_back_in_order(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", BATCH), ("POST", f"{BATCH}/delete")])
-async def test_deleted_ones_are_named_once(place: Place, method: str, path: str) -> None:
-    one, two, _ = await made(place)
-    answer = await place.call(method, path, as_whom="acme", json={"ids": [two, one, two]})
+async def test_deleted_ones_are_named_once(app: TestApp, method: str, path: str) -> None:
+    one, two, _ = await made(app)
+    answer = await app.call(method, path, as_whom="acme", json={"ids": [two, one, two]})
     assert (answer.status_code, answer.json()["data"]) == (200, {"deleted": 2, "ids": [two, one]})
-    assert await count(place) == 1
+    assert await count(app) == 1
 
 
-async def test_all_failing_items_are_named_and_nothing_is_stored(place: Place) -> None:
+async def test_all_failing_items_are_named_and_nothing_is_stored(app: TestApp) -> None:
     wrong = [lamp(1), lamp(2, price=-1, nam="x"), lamp(3), {"name": "", "sku": "no", "price": 1}]
     expected = ["items[1].price", "items[1].nam", "items[3].name", "items[3].sku"]
-    status, code, fields = await refusal(place, "POST", {"items": wrong})
+    status, code, fields = await refusal(app, "POST", {"items": wrong})
     assert (status, code, sorted(fields)) == (400, "VALIDATION_ERROR", sorted(expected))
-    assert await count(place) == 0
+    assert await count(app) == 0
 
 
 @pytest.mark.parametrize(
@@ -94,62 +94,62 @@ async def test_all_failing_items_are_named_and_nothing_is_stored(place: Place) -
         ("DELETE", {"ids": [UNKNOWN] * 1001}, (400, "VALIDATION_ERROR", ["ids"])),
     ],
 )
-async def test_what_is_wrong_is_named(place: Place, method: str, body: object, expected: tuple[Any, ...]) -> None:
-    assert await refusal(place, method, body) == expected
+async def test_what_is_wrong_is_named(app: TestApp, method: str, body: object, expected: tuple[Any, ...]) -> None:
+    assert await refusal(app, method, body) == expected
 
 
-async def test_what_is_missing_among_what_is_there_changes_nothing(place: Place) -> None:
-    one, two, _ = await made(place)
-    foreign = await place.call("POST", "/api/products", as_whom="other", json=lamp(9))
+async def test_what_is_missing_among_what_is_there_changes_nothing(app: TestApp) -> None:
+    one, two, _ = await made(app)
+    foreign = await app.call("POST", "/api/products", as_whom="other", json=lamp(9))
     theirs = foreign.json()["data"]["id"]
     items = [{"id": one, "stock": 5}, {"id": theirs, "stock": 5}, {"id": two, "stock": 5}]
-    assert await refusal(place, "PUT", {"items": items}) == (404, "NOT_FOUND", ["items[1].id"])
-    assert await refusal(place, "DELETE", {"ids": [one, theirs]}) == (404, "NOT_FOUND", ["ids[1]"])
-    rows = (await place.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
+    assert await refusal(app, "PUT", {"items": items}) == (404, "NOT_FOUND", ["items[1].id"])
+    assert await refusal(app, "DELETE", {"ids": [one, theirs]}) == (404, "NOT_FOUND", ["ids[1]"])
+    rows = (await app.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
     assert [row["stock"] for row in rows] == [0, 0, 0]
 
 
-async def test_clashing_items_are_both_named(place: Place) -> None:
+async def test_clashing_items_are_both_named(app: TestApp) -> None:
     items = [lamp(1), lamp(2), lamp(1)]
-    assert await refusal(place, "POST", {"items": items}) == (409, "CONFLICT", ["items[0].sku", "items[2].sku"])
-    await made(place, 1)
-    assert await refusal(place, "POST", {"items": [lamp(0)]}) == (409, "CONFLICT", ["items[0].sku"])
+    assert await refusal(app, "POST", {"items": items}) == (409, "CONFLICT", ["items[0].sku", "items[2].sku"])
+    await made(app, 1)
+    assert await refusal(app, "POST", {"items": [lamp(0)]}) == (409, "CONFLICT", ["items[0].sku"])
 
 
-async def test_of_several_kinds_of_failure_the_first_is_told(place: Place) -> None:
+async def test_of_several_kinds_of_failure_the_first_is_told(app: TestApp) -> None:
     """400, then 404, then 409, then 422."""
-    one, two, three = await made(place)
+    one, two, three = await made(app)
     live, taken, missing = {"status": "live"}, {"sku": "LAMP-2"}, {"id": UNKNOWN}
     broken = [{"id": one, **live}, {"id": two, **taken}, {**missing, "categoryId": UNKNOWN}]
-    assert await refusal(place, "PUT", {"items": broken}) == (400, "VALIDATION_ERROR", ["items[2].categoryId"])
+    assert await refusal(app, "PUT", {"items": broken}) == (400, "VALIDATION_ERROR", ["items[2].categoryId"])
     broken[2] = missing
-    assert await refusal(place, "PUT", {"items": broken}) == (404, "NOT_FOUND", ["items[2].id"])
-    status, code, fields = await refusal(place, "PUT", {"items": broken[:2]})
+    assert await refusal(app, "PUT", {"items": broken}) == (404, "NOT_FOUND", ["items[2].id"])
+    status, code, fields = await refusal(app, "PUT", {"items": broken[:2]})
     assert (status, code) == (409, "CONFLICT")
     assert "items[1].sku" in fields
     broken[1] = {"id": three, **live}
     expected = (422, "UNPROCESSABLE_ENTITY", ["items[0].categoryId", "items[1].categoryId"])
-    assert await refusal(place, "PUT", {"items": broken[:2]}) == expected
+    assert await refusal(app, "PUT", {"items": broken[:2]}) == expected
 
 
-async def test_a_batch_needs_what_its_single_form_needs(place: Place) -> None:
+async def test_a_batch_needs_what_its_single_form_needs(app: TestApp) -> None:
     for method, path in (("POST", BATCH), ("PUT", BATCH), ("DELETE", BATCH), ("POST", f"{BATCH}/delete")):
-        assert await refusal(place, method, {"x": 1}, path, "reader") == (403, "FORBIDDEN", [])
-    shared = await refusal(place, "POST", {"x": 1}, "/api/currencies/batch")
+        assert await refusal(app, method, {"x": 1}, path, "reader") == (403, "FORBIDDEN", [])
+    shared = await refusal(app, "POST", {"x": 1}, "/api/currencies/batch")
     assert shared == (403, "FORBIDDEN", [])
     items = [{"code": "EUR", "name": "Euro"}, {"code": "USD", "name": "Dollar"}]
-    answer = await place.call("POST", "/api/currencies/batch", as_whom="root", json={"items": items})
+    answer = await app.call("POST", "/api/currencies/batch", as_whom="root", json={"items": items})
     assert (answer.status_code, answer.json()["data"]["created"]) == (200, 2)
 
 
-async def test_a_batch_may_be_eight_mebibytes(place: Place) -> None:
+async def test_a_batch_may_be_eight_mebibytes(app: TestApp) -> None:
     items = [lamp(n, description="x" * 9_000) for n in range(800)]
-    answer = await place.call("POST", BATCH, as_whom="acme", json={"items": items})
+    answer = await app.call("POST", BATCH, as_whom="acme", json={"items": items})
     assert (answer.status_code, answer.json()["data"]["created"]) == (200, 800)
     too_large = {"items": [lamp(n, description="x" * 10_000) for n in range(900)]}
-    assert (await refusal(place, "POST", too_large))[:2] == (413, "PAYLOAD_TOO_LARGE")
+    assert (await refusal(app, "POST", too_large))[:2] == (413, "PAYLOAD_TOO_LARGE")
 
 
-async def test_there_is_nothing_to_read_in_a_batch(place: Place) -> None:
-    answer = await place.call("GET", BATCH, as_whom="acme")
+async def test_there_is_nothing_to_read_in_a_batch(app: TestApp) -> None:
+    answer = await app.call("GET", BATCH, as_whom="acme")
     assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE, POST, PUT, OPTIONS")

@@ -1,113 +1,113 @@
 """Delete, restore, delete for good: who may, and what is answered."""
 
-from tests.http.app import Json, Place
+from tests.http.app import Json, TestApp
 
 LAMP = {"name": "Lamp", "sku": "LAMP-1", "price": 19.99}
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
-async def lamp(place: Place, **more: object) -> str:
-    answer = await place.call("POST", "/api/products", as_whom="acme", json={**LAMP, **more})
+async def lamp(app: TestApp, **more: object) -> str:
+    answer = await app.call("POST", "/api/products", as_whom="acme", json={**LAMP, **more})
     assert answer.status_code == 201, answer.text
     path: str = answer.headers["Location"]
     return path
 
 
-async def code(place: Place, method: str, path: str, whom: str = "acme", **more: Json) -> tuple[int, str | None]:
-    answer = await place.call(method, path, as_whom=whom, **more)
+async def code(app: TestApp, method: str, path: str, whom: str = "acme", **more: Json) -> tuple[int, str | None]:
+    answer = await app.call(method, path, as_whom=whom, **more)
     return answer.status_code, answer.json()["error"]["code"] if answer.is_error else None
 
 
-async def holder(place: Place, *permissions: str) -> str:
+async def holder(app: TestApp, *permissions: str) -> str:
     name = " ".join(permissions).replace(":", "-").replace(" ", "-")
-    await place.make_role("acme", name, list(permissions))
-    await place.make_user("acme", f"{name}@acme.example", [name])
-    await place.login(name, f"{name}@acme.example")
+    await app.make_role("acme", name, list(permissions))
+    await app.make_user("acme", f"{name}@acme.example", [name])
+    await app.login(name, f"{name}@acme.example")
     return name
 
 
-async def test_a_restored_row_is_answered(place: Place) -> None:
-    path = await lamp(place)
-    await place.call("DELETE", path, as_whom="acme")
-    answer = await place.call("POST", f"{path}/restore", as_whom="acme")
+async def test_a_restored_row_is_answered(app: TestApp) -> None:
+    path = await lamp(app)
+    await app.call("DELETE", path, as_whom="acme")
+    answer = await app.call("POST", f"{path}/restore", as_whom="acme")
     assert (answer.status_code, answer.headers["ETag"]) == (200, '"3"')
     data = answer.json()["data"]
     assert (data["name"], data["isDeleted"], data["deletedAt"]) == ("Lamp", False, None)
-    assert (await place.call("GET", path, as_whom="acme")).json()["data"] == data
+    assert (await app.call("GET", path, as_whom="acme")).json()["data"] == data
 
 
-async def test_what_cannot_be_restored(place: Place) -> None:
-    path = await lamp(place)
-    assert await code(place, "POST", f"{path}/restore") == (409, "CONFLICT")
-    assert await code(place, "POST", f"/api/products/{UNKNOWN}/restore") == (404, "NOT_FOUND")
-    assert await code(place, "POST", "/api/products/x/restore") == (404, "NOT_FOUND")
-    await place.call("DELETE", path, as_whom="acme")
-    assert await code(place, "POST", f"{path}/restore", "other") == (404, "NOT_FOUND")
-    assert await code(place, "POST", f"{path}/restore", "reader") == (403, "FORBIDDEN")
-    await lamp(place)
-    answer = await place.call("POST", f"{path}/restore", as_whom="acme")
+async def test_what_cannot_be_restored(app: TestApp) -> None:
+    path = await lamp(app)
+    assert await code(app, "POST", f"{path}/restore") == (409, "CONFLICT")
+    assert await code(app, "POST", f"/api/products/{UNKNOWN}/restore") == (404, "NOT_FOUND")
+    assert await code(app, "POST", "/api/products/x/restore") == (404, "NOT_FOUND")
+    await app.call("DELETE", path, as_whom="acme")
+    assert await code(app, "POST", f"{path}/restore", "other") == (404, "NOT_FOUND")
+    assert await code(app, "POST", f"{path}/restore", "reader") == (403, "FORBIDDEN")
+    await lamp(app)
+    answer = await app.call("POST", f"{path}/restore", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (409, "sku")
 
 
-async def test_an_entity_without_soft_delete_has_nothing_to_restore(place: Place) -> None:
-    assert await code(place, "POST", f"/api/currencies/{UNKNOWN}/restore", "root") == (404, "NOT_FOUND")
+async def test_an_entity_without_soft_delete_has_nothing_to_restore(app: TestApp) -> None:
+    assert await code(app, "POST", f"/api/currencies/{UNKNOWN}/restore", "root") == (404, "NOT_FOUND")
 
 
-async def test_reviews_come_back_with_their_product(place: Place) -> None:
-    path = await lamp(place)
+async def test_reviews_come_back_with_their_product(app: TestApp) -> None:
+    path = await lamp(app)
     body = {"productId": path.rpartition("/")[2], "rating": 5, "author": "Ada"}
-    review = (await place.call("POST", "/api/reviews", as_whom="acme", json=body)).headers["Location"]
-    await place.call("DELETE", path, as_whom="acme")
-    assert await code(place, "GET", review) == (404, "NOT_FOUND")
-    await place.call("POST", f"{path}/restore", as_whom="acme")
-    assert await code(place, "GET", review) == (200, None)
+    review = (await app.call("POST", "/api/reviews", as_whom="acme", json=body)).headers["Location"]
+    await app.call("DELETE", path, as_whom="acme")
+    assert await code(app, "GET", review) == (404, "NOT_FOUND")
+    await app.call("POST", f"{path}/restore", as_whom="acme")
+    assert await code(app, "GET", review) == (200, None)
 
 
-async def test_deleting_for_good_takes_its_own_permission(place: Place) -> None:
-    path = await lamp(place)
-    deleter, purger = await holder(place, "delete:products"), await holder(place, "purge:products")
-    assert await code(place, "DELETE", f"{path}?permanent=true", deleter) == (403, "FORBIDDEN")
-    assert await code(place, "DELETE", path, purger) == (403, "FORBIDDEN")
-    assert await code(place, "DELETE", f"{path}?permanent=false", deleter) == (204, None)
-    assert await code(place, "DELETE", f"{path}?Permanent=TRUE", purger) == (204, None)
-    assert await code(place, "GET", f"{path}?includeDeleted=true") == (404, "NOT_FOUND")
-    assert await code(place, "DELETE", f"{path}?permanent=true") == (404, "NOT_FOUND")
+async def test_deleting_for_good_takes_its_own_permission(app: TestApp) -> None:
+    path = await lamp(app)
+    deleter, purger = await holder(app, "delete:products"), await holder(app, "purge:products")
+    assert await code(app, "DELETE", f"{path}?permanent=true", deleter) == (403, "FORBIDDEN")
+    assert await code(app, "DELETE", path, purger) == (403, "FORBIDDEN")
+    assert await code(app, "DELETE", f"{path}?permanent=false", deleter) == (204, None)
+    assert await code(app, "DELETE", f"{path}?Permanent=TRUE", purger) == (204, None)
+    assert await code(app, "GET", f"{path}?includeDeleted=true") == (404, "NOT_FOUND")
+    assert await code(app, "DELETE", f"{path}?permanent=true") == (404, "NOT_FOUND")
 
 
-async def test_a_misspelt_parameter_deletes_nothing(place: Place) -> None:
-    path = await lamp(place)
+async def test_a_misspelt_parameter_deletes_nothing(app: TestApp) -> None:
+    path = await lamp(app)
     for query in ("permenent=true", "permanent=yes", "permanent=true&permanent=true", "page=1"):
-        assert await code(place, "DELETE", f"{path}?{query}") == (400, "VALIDATION_ERROR")
-    assert await code(place, "GET", path) == (200, None)
+        assert await code(app, "DELETE", f"{path}?{query}") == (400, "VALIDATION_ERROR")
+    assert await code(app, "GET", path) == (200, None)
 
 
-async def test_without_soft_delete_there_is_nothing_to_ask_for(place: Place) -> None:
+async def test_without_soft_delete_there_is_nothing_to_ask_for(app: TestApp) -> None:
     body = {"code": "EUR", "name": "Euro"}
-    path = (await place.call("POST", "/api/currencies", as_whom="root", json=body)).headers["Location"]
-    assert await code(place, "DELETE", f"{path}?permanent=true", "root") == (400, "VALIDATION_ERROR")
-    assert await code(place, "DELETE", path, "root") == (204, None)
+    path = (await app.call("POST", "/api/currencies", as_whom="root", json=body)).headers["Location"]
+    assert await code(app, "DELETE", f"{path}?permanent=true", "root") == (400, "VALIDATION_ERROR")
+    assert await code(app, "DELETE", path, "root") == (204, None)
 
 
-async def test_a_version_is_asked_for_where_there_is_something(place: Place) -> None:
+async def test_a_version_is_asked_for_where_there_is_something(app: TestApp) -> None:
     headers = {"If-Match": '"abc"'}
-    assert await code(place, "PUT", f"/api/products/{UNKNOWN}", json={}, headers=headers) == (404, "NOT_FOUND")
-    assert await code(place, "DELETE", f"/api/products/{UNKNOWN}", headers=headers) == (404, "NOT_FOUND")
-    path = await lamp(place)
-    assert await code(place, "DELETE", path, headers=headers) == (412, "PRECONDITION_FAILED")
-    assert await code(place, "DELETE", f"{path}?permanent=true", headers=headers) == (412, "PRECONDITION_FAILED")
+    assert await code(app, "PUT", f"/api/products/{UNKNOWN}", json={}, headers=headers) == (404, "NOT_FOUND")
+    assert await code(app, "DELETE", f"/api/products/{UNKNOWN}", headers=headers) == (404, "NOT_FOUND")
+    path = await lamp(app)
+    assert await code(app, "DELETE", path, headers=headers) == (412, "PRECONDITION_FAILED")
+    assert await code(app, "DELETE", f"{path}?permanent=true", headers=headers) == (412, "PRECONDITION_FAILED")
 
 
-async def test_an_empty_change_changes_nothing(place: Place) -> None:
-    path = await lamp(place)
-    before = (await place.call("GET", path, as_whom="acme")).json()["data"]
-    answer = await place.call("PUT", path, as_whom="acme", json={})
+async def test_an_empty_change_changes_nothing(app: TestApp) -> None:
+    path = await lamp(app)
+    before = (await app.call("GET", path, as_whom="acme")).json()["data"]
+    answer = await app.call("PUT", path, as_whom="acme", json={})
     assert (answer.json()["data"], answer.headers["ETag"]) == (before, '"1"')
 
 
-async def test_ids_of_nothing_are_all_alike(place: Place) -> None:
-    path = await lamp(place)
-    gone = await lamp(place, sku="GONE-1")
-    await place.call("DELETE", gone, as_whom="acme")
+async def test_ids_of_nothing_are_all_alike(app: TestApp) -> None:
+    path = await lamp(app)
+    gone = await lamp(app, sku="GONE-1")
+    await app.call("DELETE", gone, as_whom="acme")
     for method, body, more in (
         ("GET", None, ""),
         ("PUT", {"price": 1}, ""),
@@ -121,7 +121,7 @@ async def test_ids_of_nothing_are_all_alike(place: Place) -> None:
         asked = [(one, "acme") for one in paths] + [(path, "other")]
         asked += [(gone, "acme")] if more == "" else []
         for one, whom in asked:
-            answer = await place.call(method, one + more, as_whom=whom, json=body)
+            answer = await app.call(method, one + more, as_whom=whom, json=body)
             error = answer.json()["error"]
             assert error.pop("traceId")
             told.add((answer.status_code, str(error)))

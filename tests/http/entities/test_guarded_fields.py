@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest_asyncio
 
-from tests.http.app import Json, Place
+from tests.http.app import Json, TestApp
 
 ALL = ["create:volumes", "read:volumes", "update:volumes", "delete:volumes"]
 
 
 @pytest_asyncio.fixture
-async def volumes(library: Place) -> Place:
+async def volumes(library: TestApp) -> TestApp:
     """``clerk`` neither reads codes nor writes costs; ``buyer`` writes costs; ``coder`` reads codes."""
     for name, more in (("clerk", []), ("buyer", ["write:costs"]), ("coder", ["read:codes"])):
         await library.make_role("acme", name, [*ALL, *more])
@@ -19,13 +19,13 @@ async def volumes(library: Place) -> Place:
     return library
 
 
-async def call(place: Place, method: str, path: str, whom: str, body: object = None) -> tuple[int, Json]:
-    answer = await place.call(method, f"/api/volumes{path}", as_whom=whom, json=body)
+async def call(app: TestApp, method: str, path: str, whom: str, body: object = None) -> tuple[int, Json]:
+    answer = await app.call(method, f"/api/volumes{path}", as_whom=whom, json=body)
     return answer.status_code, answer.json()
 
 
-async def made(place: Place, **values: object) -> str:
-    status, body = await call(place, "POST", "", "acme", {"title": "T", "code": "c-1", "cost": 5, **values})
+async def made(app: TestApp, **values: object) -> str:
+    status, body = await call(app, "POST", "", "acme", {"title": "T", "code": "c-1", "cost": 5, **values})
     assert status == 201, body
     path: str = "/" + body["data"]["id"]
     return path
@@ -35,7 +35,7 @@ def details(body: Json) -> list[Any]:
     return [one["field"] for one in body["error"].get("details", ())]
 
 
-async def test_what_one_may_not_read_shows_nowhere(volumes: Place) -> None:
+async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
     path = await made(volumes)
     answers = [
         await call(volumes, "GET", path, "clerk"),
@@ -56,7 +56,7 @@ async def test_what_one_may_not_read_shows_nowhere(volumes: Place) -> None:
     assert body["data"]["code"] == "c-1"
 
 
-async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: Place) -> None:
+async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestApp) -> None:
     path = await made(volumes)
     unknown = await call(volumes, "PUT", path, "clerk", {"code": "x"})
     never_was = await call(volumes, "PUT", path, "clerk", {"cade": "x"})
@@ -73,7 +73,7 @@ async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: Place
         assert (status, details(answer)) == (400, fields)
 
 
-async def test_what_one_may_read_and_not_write_is_refused(volumes: Place) -> None:
+async def test_what_one_may_read_and_not_write_is_refused(volumes: TestApp) -> None:
     path = await made(volumes)
     status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": ""})
     assert (status, body["error"]["code"], details(body)) == (403, "FORBIDDEN", ["cost"])
@@ -86,7 +86,7 @@ async def test_what_one_may_read_and_not_write_is_refused(volumes: Place) -> Non
     assert (status, body["data"]["cost"]) == (200, 1.0)
 
 
-async def test_no_error_names_what_one_may_not_read(volumes: Place) -> None:
+async def test_no_error_names_what_one_may_not_read(volumes: TestApp) -> None:
     await made(volumes)
     await volumes.call("POST", "/api/volumes", as_whom="acme", json={"title": "T", "code": "refused"})
     path = await made(volumes, code="c-2")
@@ -99,13 +99,13 @@ async def test_no_error_names_what_one_may_not_read(volumes: Place) -> None:
     assert details(body) == ["code"]
 
 
-async def test_filters_and_sorts_do_not_know_it_either(volumes: Place) -> None:
+async def test_filters_and_sorts_do_not_know_it_either(volumes: TestApp) -> None:
     for query in ("code=c-1", "sort=code", "fields=code", "code.isNull=true"):
         status, body = await call(volumes, "GET", f"?{query}", "clerk")
         assert status == 400, body
         assert (await call(volumes, "GET", f"?{query}", "coder"))[0] == 200
 
 
-async def test_their_permissions_are_listed(volumes: Place) -> None:
+async def test_their_permissions_are_listed(volumes: TestApp) -> None:
     listed = (await volumes.call("GET", "/api/permissions", as_whom="root")).json()["items"]
     assert {"read:codes", "write:costs", "purge:volumes"} <= {one["name"] for one in listed}

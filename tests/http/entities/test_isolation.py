@@ -17,22 +17,22 @@ from adapters.http.request.endpoint import Endpoint
 from adapters.system import Uuid7Ids
 from application.ports.entities.records import Act, NewRow
 from application.ports.whole_database import WholeDatabase
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import WHOLE
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant
-from entrypoints.composition import memory_world
+from entrypoints.composition import memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import assemble
-from tests.http.app import ADMIN, SETTINGS, Json, Place, client_of
+from tests.http.app import ADMIN, SETTINGS, Json, TestApp, client_of
 from tests.keys import ensure_keys
 
 ABSENT = "01900000-0000-7000-8000-000000000000"
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 ACT = Act(by=None, at=NOW)
-PLURALS = list(build_registry([*OWN_ENTITIES, *ENTITIES]).models)
+PLURALS = list(build_registry([*BUILTIN_ENTITIES, *ENTITIES]).models)
 WRITTEN = {"POST", "PUT", "PATCH", "DELETE"}
 
 _VALUES: dict[Kind, object] = {
@@ -53,22 +53,22 @@ _numbers = count(1)
 class Ground:
     """Two tenants, everybody there is, and ways to put a row into ``acme``."""
 
-    place: Place
+    app: TestApp
     database: WholeDatabase
     registry: Registry
     tenant_id: UUID
     schemas: Schemas = field(init=False)
 
     def __post_init__(self) -> None:
-        self.schemas = Schemas(api_endpoints(self.place.services), self.registry)
+        self.schemas = Schemas(api_endpoints(self.app.services), self.registry)
 
     def endpoints(self, plural: str) -> Iterator[Endpoint]:
-        return (one for one in api_endpoints(self.place.services) if one.tag == plural and one.area == "B")
+        return (one for one in api_endpoints(self.app.services) if one.tag == plural and one.area == "B")
 
     async def row(self, model: EntityModel) -> str:
         """A new one, with rows of its own behind its references; of what nobody writes, one that is there."""
         if not model.declaration.writable:
-            answer = await self.place.call("GET", f"/api/{model.plural}", as_whom="acme")
+            answer = await self.app.call("GET", f"/api/{model.plural}", as_whom="acme")
             found: str = answer.json()["data"]["items"][0]["id"]
             return found
         values = {one.name: await self._value(one) for one in model.declared}
@@ -114,7 +114,7 @@ class Ground:
             more["json"] = {}
         elif endpoint.method == "POST" and "{id}" not in endpoint.path:
             more["json"] = body
-        return await self.place.call(endpoint.method, path, as_whom=whom.token, **more)
+        return await self.app.call(endpoint.method, path, as_whom=whom.token, **more)
 
 
 @dataclass(frozen=True)
@@ -144,31 +144,31 @@ BYPASSING = [Whom("a super-admin there", "root", "acme"), Whom("a super-admin ev
 
 async def _ground(database: WholeDatabase, registry: Registry) -> Ground:
     settings = read_settings({**SETTINGS, "TENANTRY_RATE_LIMITS": "count"})
-    world = replace(memory_world(settings, registry), database=database, ids=Uuid7Ids())
-    services = assemble(world, settings)
+    adapters = replace(memory_adapters(settings, registry), database=database, ids=Uuid7Ids())
+    services = assemble(adapters, settings)
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN, "correct horse battery")
-    place = Place(client_of(services, HttpSettings()), services, world)
-    await place.login("root", ADMIN)
-    tenants = {identifier: await place.make_tenant(identifier) for identifier in ("acme", "other")}
+    app = TestApp(client_of(services, HttpSettings()), services, adapters)
+    await app.login("root", ADMIN)
+    tenants = {identifier: await app.make_tenant(identifier) for identifier in ("acme", "other")}
     for identifier in tenants:
-        await place.make_user(identifier, f"admin@{identifier}.example", ["Admin"])
-        await place.login(identifier, f"admin@{identifier}.example")
-    await place.make_role("acme", "Powerless", ["paint:walls"])
-    await place.make_user("acme", "powerless@acme.example", ["Powerless"])
-    await place.login("powerless", "powerless@acme.example")
-    both = await place.make_user("acme", "both@acme.example", ["Admin"])
+        await app.make_user(identifier, f"admin@{identifier}.example", ["Admin"])
+        await app.login(identifier, f"admin@{identifier}.example")
+    await app.make_role("acme", "Powerless", ["paint:walls"])
+    await app.make_user("acme", "powerless@acme.example", ["Powerless"])
+    await app.login("powerless", "powerless@acme.example")
+    both = await app.make_user("acme", "both@acme.example", ["Admin"])
     body = {"userId": both, "roles": ["Admin"]}
-    await place.call("POST", f"/api/tenants/{tenants['other']}/users", as_whom="root", json=body)
-    assert (await place.login("global", "both@acme.example"))["isGlobal"]
-    return Ground(place, database, registry, UUID(tenants["acme"]))
+    await app.call("POST", f"/api/tenants/{tenants['other']}/users", as_whom="root", json=body)
+    assert (await app.login("global", "both@acme.example"))["isGlobal"]
+    return Ground(app, database, registry, UUID(tenants["acme"]))
 
 
 @pytest.fixture
 async def ground(database: WholeDatabase, registry: Registry) -> AsyncIterator[Ground]:
     made = await _ground(database, registry)
     yield made
-    await made.place.client.aclose()
+    await made.app.client.aclose()
 
 
 def told(answer: httpx.Response) -> Json:
@@ -180,7 +180,7 @@ def told(answer: httpx.Response) -> Json:
 async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> None:
     covered = [one.operation for plural in PLURALS for one in ground.endpoints(plural)]
     paths = tuple(f"/api/{plural}" for plural in PLURALS)
-    table = [one for one in api_endpoints(ground.place.services) if one.path.startswith(paths)]
+    table = [one for one in api_endpoints(ground.app.services) if one.path.startswith(paths)]
     assert sorted(covered) == sorted(one.operation for one in table)
     assert len(covered) >= 2 * len(PLURALS)
 

@@ -4,17 +4,17 @@ import asyncio
 
 import httpx
 
-from tests.http.app import Json, Place
+from tests.http.app import Json, TestApp
 
 
-async def volume(place: Place, **values: object) -> str:
-    made = await place.call("POST", "/api/volumes", as_whom="acme", json={"title": "T", **values})
+async def volume(app: TestApp, **values: object) -> str:
+    made = await app.call("POST", "/api/volumes", as_whom="acme", json={"title": "T", **values})
     row_id: str = made.json()["data"]["id"]
     return row_id
 
 
-async def lend(place: Place, volume_id: str, borrower: str = "Ada") -> httpx.Response:
-    return await place.call("POST", "/api/loans", as_whom="acme", json={"volumeId": volume_id, "borrower": borrower})
+async def lend(app: TestApp, volume_id: str, borrower: str = "Ada") -> httpx.Response:
+    return await app.call("POST", "/api/loans", as_whom="acme", json={"volumeId": volume_id, "borrower": borrower})
 
 
 def told(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
@@ -22,7 +22,7 @@ def told(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
     return answer.status_code, error["code"], [(one["field"], one["message"]) for one in error["details"]]
 
 
-async def test_a_rule_sees_what_was_before(library: Place) -> None:
+async def test_a_rule_sees_what_was_before(library: TestApp) -> None:
     row = await volume(library, condition="worn")
     answer = await library.call("PUT", f"/api/volumes/{row}", as_whom="acme", json={"condition": "new"})
     assert told(answer) == (422, "UNPROCESSABLE_ENTITY", [("condition", "what is worn does not become new")])
@@ -30,7 +30,7 @@ async def test_a_rule_sees_what_was_before(library: Place) -> None:
     assert (read.json()["data"]["condition"], read.json()["data"]["version"]) == ("worn", 1)
 
 
-async def test_a_rule_may_ask_for_another_row(library: Place) -> None:
+async def test_a_rule_may_ask_for_another_row(library: TestApp) -> None:
     worn, new = await volume(library, condition="worn"), await volume(library)
     assert told(await lend(library, worn)) == (422, "UNPROCESSABLE_ENTITY", [("volumeId", "what is worn is not lent")])
     made = await lend(library, new)
@@ -39,7 +39,7 @@ async def test_a_rule_may_ask_for_another_row(library: Place) -> None:
     assert moved.status_code == 422
 
 
-async def test_a_rule_counts_what_is_written_with_it(library: Place) -> None:
+async def test_a_rule_counts_what_is_written_with_it(library: TestApp) -> None:
     row = await volume(library)
     items = [{"volumeId": row, "borrower": "Ada"} for _ in range(3)]
     answer = await library.call("POST", "/api/loans/batch", as_whom="acme", json={"items": items})
@@ -50,13 +50,13 @@ async def test_a_rule_counts_what_is_written_with_it(library: Place) -> None:
     assert answer.status_code == 200
 
 
-async def test_of_many_at_once_no_more_come_in_than_the_rule_allows(library: Place) -> None:
+async def test_of_many_at_once_no_more_come_in_than_the_rule_allows(library: TestApp) -> None:
     row = await volume(library)
     answers = await asyncio.gather(*(lend(library, row) for _ in range(6)))
     assert sorted(one.status_code for one in answers) == [201, 201, 422, 422, 422, 422]
 
 
-async def test_a_rule_does_not_see_other_tenants(library: Place) -> None:
+async def test_a_rule_does_not_see_other_tenants(library: TestApp) -> None:
     made = await library.call("POST", "/api/volumes", as_whom="other", json={"title": "T"})
     theirs = made.json()["data"]["id"]
     answer = await lend(library, theirs)

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.app import Place
+from tests.http.app import TestApp
 
 HEADER = "name,sku,price\r\n"
 LAMP = HEADER + "Lamp,LAMP-1,19.99\r\n"
@@ -14,24 +14,24 @@ XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 async def send(
-    place: Place, file: str | bytes = LAMP, whom: str | None = "acme", options: Any = None, **more: Any
+    app: TestApp, file: str | bytes = LAMP, whom: str | None = "acme", options: Any = None, **more: Any
 ) -> httpx.Response:
     form = {} if options is None else {"options": options if isinstance(options, str) else json.dumps(options)}
     path = more.pop("path", "/api/products/import")
-    return await place.call("POST", path, as_whom=whom, files={"file": ("a.csv", file)}, data=form, **more)
+    return await app.call("POST", path, as_whom=whom, files={"file": ("a.csv", file)}, data=form, **more)
 
 
-async def export(place: Place, query: str = "", whom: str | None = "acme", **headers: str) -> httpx.Response:
-    return await place.call("GET", f"/api/products/export{query}", as_whom=whom, headers=headers)
+async def export(app: TestApp, query: str = "", whom: str | None = "acme", **headers: str) -> httpx.Response:
+    return await app.call("GET", f"/api/products/export{query}", as_whom=whom, headers=headers)
 
 
-async def skus(place: Place, whom: str = "acme") -> list[str]:
-    items = (await place.call("GET", "/api/products?sort=sku&pageSize=100", as_whom=whom)).json()["data"]["items"]
+async def skus(app: TestApp, whom: str = "acme") -> list[str]:
+    items = (await app.call("GET", "/api/products?sort=sku&pageSize=100", as_whom=whom)).json()["data"]["items"]
     return [item["sku"] for item in items]
 
 
-async def test_an_import_answers_as_the_specification_shows(place: Place) -> None:
-    answer = await send(place, LAMP + "Cup,bad,1\r\nLamp again,LAMP-1,1\r\n")
+async def test_an_import_answers_as_the_specification_shows(app: TestApp) -> None:
+    answer = await send(app, LAMP + "Cup,bad,1\r\nLamp again,LAMP-1,1\r\n")
     assert answer.status_code == 200
     data = answer.json()["data"]
     assert (data["imported"], data["skipped"], [one["row"] for one in data["errors"]]) == (1, 1, [3])
@@ -53,9 +53,9 @@ async def test_an_import_answers_as_the_specification_shows(place: Place) -> Non
     ],
 )
 async def test_format_wins_over_accept_and_csv_over_nothing(
-    place: Place, query: str, accept: str | None, kind: str
+    app: TestApp, query: str, accept: str | None, kind: str
 ) -> None:
-    answer = await export(place, query, **({"Accept": accept} if accept else {}))
+    answer = await export(app, query, **({"Accept": accept} if accept else {}))
     assert answer.status_code == 200
     assert answer.headers["content-type"] == kind
     ending = {"text/csv": "csv", "application/json": "json", XLSX: "xlsx"}[kind.partition(";")[0]]
@@ -74,70 +74,70 @@ async def test_format_wins_over_accept_and_csv_over_nothing(
         ("?format=csv&format=json", 400, "VALIDATION_ERROR"),
     ],
 )
-async def test_a_wrong_export_is_refused(place: Place, query: str, status: int, code: str) -> None:
-    answer = await export(place, query)
+async def test_a_wrong_export_is_refused(app: TestApp, query: str, status: int, code: str) -> None:
+    answer = await export(app, query)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
-async def test_an_export_takes_what_a_list_takes(place: Place) -> None:
-    await send(place, LAMP + "Cup,CUP-1,2\r\nTable,TAB-1,200\r\n")
-    answer = await export(place, "?minPrice=10&sort=price:desc&fields=sku&bom=true")
+async def test_an_export_takes_what_a_list_takes(app: TestApp) -> None:
+    await send(app, LAMP + "Cup,CUP-1,2\r\nTable,TAB-1,200\r\n")
+    answer = await export(app, "?minPrice=10&sort=price:desc&fields=sku&bom=true")
     header, *rows = answer.content.decode("utf-8").splitlines()
     assert header == "\ufeffid,sku"
     assert [row.split(",")[1] for row in rows] == ["TAB-1", "LAMP-1"]
 
 
-async def test_head_answers_without_a_body(place: Place) -> None:
-    answer = await place.call("HEAD", "/api/products/export", as_whom="acme")
+async def test_head_answers_without_a_body(app: TestApp) -> None:
+    answer = await app.call("HEAD", "/api/products/export", as_whom="acme")
     assert (answer.status_code, answer.content) == (200, b"")
 
 
-async def test_who_may_read_may_export_and_not_import(place: Place) -> None:
-    assert (await export(place, whom="reader")).status_code == 200
-    assert (await export(place, whom=None)).status_code == 401
-    assert (await send(place, whom="reader")).status_code == 403
-    assert (await send(place, whom=None)).status_code == 401
+async def test_who_may_read_may_export_and_not_import(app: TestApp) -> None:
+    assert (await export(app, whom="reader")).status_code == 200
+    assert (await export(app, whom=None)).status_code == 401
+    assert (await send(app, whom="reader")).status_code == 403
+    assert (await send(app, whom=None)).status_code == 401
 
 
-async def test_an_include_needs_read_on_its_target(place: Place) -> None:
-    assert (await export(place, "?include=category", whom="reader")).status_code == 403
+async def test_an_include_needs_read_on_its_target(app: TestApp) -> None:
+    assert (await export(app, "?include=category", whom="reader")).status_code == 403
 
 
-async def test_an_upsert_needs_update_too(place: Place) -> None:
-    await place.make_role("acme", "Writer", ["create:products", "read:products"])
-    await place.make_user("acme", "writer@acme.example", ["Writer"])
-    await place.login("writer", "writer@acme.example")
-    assert (await send(place, whom="writer")).status_code == 200
-    assert (await send(place, whom="writer", options={"mode": "upsert"})).status_code == 403
+async def test_an_upsert_needs_update_too(app: TestApp) -> None:
+    await app.make_role("acme", "Writer", ["create:products", "read:products"])
+    await app.make_user("acme", "writer@acme.example", ["Writer"])
+    await app.login("writer", "writer@acme.example")
+    assert (await send(app, whom="writer")).status_code == 200
+    assert (await send(app, whom="writer", options={"mode": "upsert"})).status_code == 403
 
 
-async def test_a_file_stays_in_its_tenant(place: Place) -> None:
-    await send(place)
-    assert await skus(place, "other") == []
-    assert json.loads((await export(place, "?format=json", whom="other")).content) == []
-    (item,) = (await place.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
+async def test_a_file_stays_in_its_tenant(app: TestApp) -> None:
+    await send(app)
+    assert await skus(app, "other") == []
+    assert json.loads((await export(app, "?format=json", whom="other")).content) == []
+    (item,) = (await app.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
     file = f"id,tenantId,{HEADER}{item['id']},{item['id']},Lamp,LAMP-1,1\r\n"
-    assert (await send(place, file, whom="other")).json()["data"]["imported"] == 1
-    assert await skus(place, "other") == ["LAMP-1"]
+    assert (await send(app, file, whom="other")).json()["data"]["imported"] == 1
+    assert await skus(app, "other") == ["LAMP-1"]
 
 
-async def test_a_dry_run_reports_and_stores_nothing(place: Place) -> None:
-    answer = await send(place, LAMP + "Lamp,LAMP-1,2\r\n", options={"dryRun": True})
+async def test_a_dry_run_reports_and_stores_nothing(app: TestApp) -> None:
+    answer = await send(app, LAMP + "Lamp,LAMP-1,2\r\n", options={"dryRun": True})
     assert {name: answer.json()["data"][name] for name in ("imported", "skipped")} == {"imported": 1, "skipped": 1}
-    assert await skus(place) == []
+    assert await skus(app) == []
 
 
-async def test_atomic_stores_all_or_nothing_and_lists_the_errors(place: Place) -> None:
-    answer = await send(place, LAMP + "Cup,bad,1\r\n", options={"atomic": True})
+async def test_atomic_stores_all_or_nothing_and_lists_the_errors(app: TestApp) -> None:
+    answer = await send(app, LAMP + "Cup,bad,1\r\n", options={"atomic": True})
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert (error["code"], error["details"][0]["row"], error["details"][0]["field"]) == ("VALIDATION_ERROR", 3, "row 3")
-    assert await skus(place) == []
-    assert (await send(place, options={"atomic": True})).status_code == 200
+    assert await skus(app) == []
+    assert (await send(app, options={"atomic": True})).status_code == 200
 
 
-async def test_at_most_a_thousand_errors_are_listed(place: Place) -> None:
-    data = (await send(place, HEADER + "x,bad,1\r\n" * 1_200)).json()["data"]
+async def test_at_most_a_thousand_errors_are_listed(app: TestApp) -> None:
+    data = (await send(app, HEADER + "x,bad,1\r\n" * 1_200)).json()["data"]
     assert (data["imported"], data["skipped"], len(data["errors"])) == (0, 0, 1_000)
     assert data["errorsTruncated"] is True
 
@@ -159,13 +159,13 @@ async def test_at_most_a_thousand_errors_are_listed(place: Place) -> None:
     ],
 )
 async def test_a_wrong_file_or_option_is_named(
-    place: Place, file: str | bytes, options: Any, code: str, field: str | None
+    app: TestApp, file: str | bytes, options: Any, code: str, field: str | None
 ) -> None:
-    answer = await send(place, file, options=options)
+    answer = await send(app, file, options=options)
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert (error["code"], [one["field"] for one in error.get("details", [])]) == (code, [field] if field else [])
-    assert await skus(place) == []
+    assert await skus(app) == []
 
 
 @pytest.mark.parametrize(
@@ -178,67 +178,67 @@ async def test_a_wrong_file_or_option_is_named(
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x--\r\n", 400),
     ],
 )
-async def test_what_is_no_form_is_refused(place: Place, headers: dict[str, str], body: bytes, status: int) -> None:
-    answer = await place.call("POST", "/api/products/import", as_whom="acme", headers=headers, content=body)
+async def test_what_is_no_form_is_refused(app: TestApp, headers: dict[str, str], body: bytes, status: int) -> None:
+    answer = await app.call("POST", "/api/products/import", as_whom="acme", headers=headers, content=body)
     assert answer.status_code == status
 
 
-async def test_a_form_has_a_file_and_options(place: Place) -> None:
+async def test_a_form_has_a_file_and_options(app: TestApp) -> None:
     for files in ({"other": ("a", b"x")}, {"options": (None, "{}")}):
-        answer = await place.call("POST", "/api/products/import", as_whom="acme", files=files)
+        answer = await app.call("POST", "/api/products/import", as_whom="acme", files=files)
         assert answer.status_code == 400
 
 
-async def test_a_file_of_more_than_50_mebibytes_is_too_large(place: Place) -> None:
-    answer = await send(place, HEADER.encode() + bytes(50 * 1024 * 1024))
+async def test_a_file_of_more_than_50_mebibytes_is_too_large(app: TestApp) -> None:
+    answer = await send(app, HEADER.encode() + bytes(50 * 1024 * 1024))
     assert answer.status_code == 413
     said = {"Content-Length": str(60 * 1024 * 1024), "Content-Type": "multipart/form-data; boundary=x"}
-    answer = await place.call("POST", "/api/products/import", as_whom="acme", headers=said, content=b"x")
+    answer = await app.call("POST", "/api/products/import", as_whom="acme", headers=said, content=b"x")
     assert answer.status_code == 413
 
 
-async def test_the_same_key_and_file_get_the_first_answer_again(place: Place) -> None:
+async def test_the_same_key_and_file_get_the_first_answer_again(app: TestApp) -> None:
     key = {"Idempotency-Key": "one"}
-    first, second = [await send(place, headers=key) for _ in range(2)]
+    first, second = [await send(app, headers=key) for _ in range(2)]
     assert first.json()["data"] == second.json()["data"] == {"imported": 1, "skipped": 0, "errors": []}
     assert second.headers["idempotent-replayed"] == "true"
-    assert (await send(place, LAMP + "Cup,CUP-1,1\r\n", headers=key)).status_code == 422
+    assert (await send(app, LAMP + "Cup,CUP-1,1\r\n", headers=key)).status_code == 422
 
 
-async def test_a_super_admin_reaches_further_by_the_header(place: Place) -> None:
-    await send(place)
-    every = await place.call("GET", "/api/products/export", as_whom="root in other", headers={"X-Tenant-Scope": "all"})
+async def test_a_super_admin_reaches_further_by_the_header(app: TestApp) -> None:
+    await send(app)
+    every = await app.call("GET", "/api/products/export", as_whom="root in other", headers={"X-Tenant-Scope": "all"})
     assert every.text.startswith("id,tenantId,")
     assert "LAMP-1" in every.text
-    refused = await send(place, whom="root in other", headers={"X-Tenant-Scope": "all"})
+    refused = await send(app, whom="root in other", headers={"X-Tenant-Scope": "all"})
     assert refused.json()["error"]["code"] == "BAD_REQUEST"
-    assert (await export(place, **{"X-Tenant-Scope": "all"})).status_code == 403
+    assert (await export(app, **{"X-Tenant-Scope": "all"})).status_code == 403
 
 
-async def test_rows_that_all_share_are_imported_by_super_admins(place: Place) -> None:
+async def test_rows_that_all_share_are_imported_by_super_admins(app: TestApp) -> None:
     file, path = "code,name\r\nEUR,Euro\r\n", "/api/currencies/import"
-    assert (await send(place, file, path=path)).status_code == 403
-    assert (await send(place, file, whom="root in acme", path=path)).json()["data"]["imported"] == 1
+    assert (await send(app, file, path=path)).status_code == 403
+    assert (await send(app, file, whom="root in acme", path=path)).json()["data"]["imported"] == 1
 
 
-async def test_five_exports_and_five_imports_a_minute(place: Place) -> None:
+async def test_five_exports_and_five_imports_a_minute(app: TestApp) -> None:
     for ask in (export, send):
-        answers = [await ask(place) for _ in range(6)]
+        answers = [await ask(app) for _ in range(6)]
         assert [one.status_code for one in answers] == [200] * 5 + [429]
         assert answers[0].headers["x-ratelimit-limit"] == "5"
 
 
-async def test_what_only_reads_has_no_import(place: Place) -> None:
-    answer = await place.call("POST", "/api/audit-events/import", as_whom="acme", files={"file": ("a", b"x")})
+async def test_what_only_reads_has_no_import(app: TestApp) -> None:
+    answer = await app.call("POST", "/api/audit-events/import", as_whom="acme", files={"file": ("a", b"x")})
     assert answer.status_code in (404, 405)
-    assert (await place.call("GET", "/api/audit-events/export", as_whom="acme")).status_code == 200
+    assert (await app.call("GET", "/api/audit-events/export", as_whom="acme")).status_code == 200
 
 
-async def test_an_xlsx_comes_back_as_it_went(place: Place) -> None:
-    await send(place, 'name,sku,price,description\r\n\'=1+1,AAA,12.50,"two\nlines"\r\nB,BBB,0.10,\r\n')
-    before = json.loads((await export(place, "?format=json&sort=sku&fields=name,price,description")).content)
-    sheet = (await export(place, "?format=xlsx")).content
-    assert (await send(place, sheet, whom="other")).json()["data"] == {"imported": 2, "skipped": 0, "errors": []}
-    there = await export(place, "?format=json&sort=sku&fields=name,price,description", whom="other")
+async def test_an_xlsx_comes_back_as_it_went(app: TestApp) -> None:
+    await send(app, 'name,sku,price,description\r\n\'=1+1,AAA,12.50,"two\nlines"\r\nB,BBB,0.10,\r\n')
+    before = json.loads((await export(app, "?format=json&sort=sku&fields=name,price,description")).content)
+    sheet = (await export(app, "?format=xlsx")).content
+    assert (await send(app, sheet, whom="other")).json()["data"] == {"imported": 2, "skipped": 0, "errors": []}
+    there = await export(app, "?format=json&sort=sku&fields=name,price,description", whom="other")
     after = json.loads(there.content)
     assert [{**one, "id": None} for one in after] == [{**one, "id": None} for one in before]

@@ -10,7 +10,7 @@ import pytest
 from adapters.memory.clock import MovableClock
 from adapters.memory.mail import MemoryMailer
 from application.ports.mail_delivery import Message
-from tests.http.app import ADMIN, PASSWORD, Json, Place, open_place
+from tests.http.app import ADMIN, PASSWORD, Json, TestApp, open_test_app
 from tests.mails import link_in, said_by
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -18,22 +18,22 @@ ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "
 NEW = "a second password"
 
 
-async def mails(place: Place) -> list[Message]:
-    mailer = place.world.mailer
+async def mails(app: TestApp) -> list[Message]:
+    mailer = app.adapters.mailer
     assert isinstance(mailer, MemoryMailer)
     mailer.sent.clear()
-    await place.services.relay.deliver()
+    await app.services.relay.deliver()
     return list(mailer.sent)
 
 
-async def link(place: Place) -> dict[str, str]:
+async def link(app: TestApp) -> dict[str, str]:
     """What the link of the one mail that is sent now says."""
-    (mail,) = await mails(place)
+    (mail,) = await mails(app)
     return said_by(link_in(mail))
 
 
-async def ask(place: Place, name: str, body: object, whom: str | None = None) -> tuple[int, Json]:
-    answer = await place.call("POST", f"/api/auth/{name}", as_whom=whom, json=body)
+async def ask(app: TestApp, name: str, body: object, whom: str | None = None) -> tuple[int, Json]:
+    answer = await app.call("POST", f"/api/auth/{name}", as_whom=whom, json=body)
     return answer.status_code, answer.json()
 
 
@@ -111,8 +111,8 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-async def test_each_answer(place: Place, row: Row) -> None:
-    status, body = await ask(place, row.path, row.body, row.whom)
+async def test_each_answer(app: TestApp, row: Row) -> None:
+    status, body = await ask(app, row.path, row.body, row.whom)
     assert (status, body.get("errorCode")) == (row.status, row.code), body
     assert tuple(one["field"] for one in body.get("errors", [])) == row.fields
     if row.status == 200:
@@ -120,95 +120,95 @@ async def test_each_answer(place: Place, row: Row) -> None:
         assert body["isSuccess"] is True
 
 
-async def test_a_registration_is_answered_with_success_and_a_location(place: Place) -> None:
-    answer = await place.call("POST", "/api/auth/register", json=ADA)
+async def test_a_registration_is_answered_with_success_and_a_location(app: TestApp) -> None:
+    answer = await app.call("POST", "/api/auth/register", json=ADA)
     body = answer.json()
     assert body.keys() == {"success", "data"}
     assert body["success"] is True
     assert list(body["data"]) == ["id", "email", "fullName", "createdAt"]
     assert (body["data"]["email"], body["data"]["fullName"]) == (ADA["email"], ADA["fullName"])
     assert answer.headers["Location"] == f"/api/users/{body['data']['id']}"
-    assert (await place.call("GET", answer.headers["Location"], as_whom="root")).status_code == 200
+    assert (await app.call("GET", answer.headers["Location"], as_whom="root")).status_code == 200
 
 
-async def test_from_registration_to_login(place: Place) -> None:
-    await ask(place, "register", {**ADA, "phoneNumber": "+49 30 1"})
+async def test_from_registration_to_login(app: TestApp) -> None:
+    await ask(app, "register", {**ADA, "phoneNumber": "+49 30 1"})
     login = {"email": ADA["email"], "password": ADA["password"], "isPasswordEncrypted": False}
-    assert told(await ask(place, "login", login)) == wrong(401, "EMAIL_NOT_CONFIRMED")
-    said = await link(place)
-    assert (await ask(place, "confirm-email", said))[0] == 200
-    assert told(await ask(place, "confirm-email", said)) == wrong(400, "VALIDATION_ERROR", "token")
-    status, body = await ask(place, "login", login)
+    assert told(await ask(app, "login", login)) == wrong(401, "EMAIL_NOT_CONFIRMED")
+    said = await link(app)
+    assert (await ask(app, "confirm-email", said))[0] == 200
+    assert told(await ask(app, "confirm-email", said)) == wrong(400, "VALIDATION_ERROR", "token")
+    status, body = await ask(app, "login", login)
     assert (status, body["data"]["tokenType"]) == (200, "Global")
-    place.tokens["ada"] = body["data"]["token"]
-    profile = (await place.call("GET", "/api/auth/me/complete", as_whom="ada")).json()["data"]
+    app.tokens["ada"] = body["data"]["token"]
+    profile = (await app.call("GET", "/api/auth/me/complete", as_whom="ada")).json()["data"]
     assert (profile["emailConfirmed"], profile["phoneNumber"]) == (True, "+49 30 1")
 
 
-async def test_a_reset_from_the_question_to_the_next_login(place: Place) -> None:
-    await ask(place, "request-password-reset", {"email": "Reader@ACME.example"})
-    said = await link(place)
-    assert told(await ask(place, "reset-password", {**said, "newPassword": "short"}))[2] == ["newPassword"]
-    assert (await place.call("GET", "/api/auth/me", as_whom="reader")).status_code == 200
-    assert (await ask(place, "reset-password", {**said, "newPassword": NEW}))[0] == 200
-    dead = await place.call("GET", "/api/auth/me", as_whom="reader")
+async def test_a_reset_from_the_question_to_the_next_login(app: TestApp) -> None:
+    await ask(app, "request-password-reset", {"email": "Reader@ACME.example"})
+    said = await link(app)
+    assert told(await ask(app, "reset-password", {**said, "newPassword": "short"}))[2] == ["newPassword"]
+    assert (await app.call("GET", "/api/auth/me", as_whom="reader")).status_code == 200
+    assert (await ask(app, "reset-password", {**said, "newPassword": NEW}))[0] == 200
+    dead = await app.call("GET", "/api/auth/me", as_whom="reader")
     assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
-    assert told(await ask(place, "reset-password", {**said, "newPassword": NEW}))[2] == ["token"]
+    assert told(await ask(app, "reset-password", {**said, "newPassword": NEW}))[2] == ["token"]
     login = {"email": "reader@acme.example", "password": NEW, "isPasswordEncrypted": False}
-    assert (await ask(place, "login", login))[0] == 200
+    assert (await ask(app, "login", login))[0] == 200
 
 
 @pytest.mark.parametrize("name", ["request-password-reset", "resend-confirmation"])
-async def test_the_answer_says_nothing_about_the_address(place: Place, name: str) -> None:
-    await ask(place, "register", ADA)
+async def test_the_answer_says_nothing_about_the_address(app: TestApp, name: str) -> None:
+    await ask(app, "register", ADA)
     answers = []
     for email in (ADA["email"], ADMIN, "nobody@example.com"):
-        place = place if email == ADA["email"] else await open_place()
-        answer = await place.call("POST", f"/api/auth/{name}", json={"email": email})
+        app = app if email == ADA["email"] else await open_test_app()
+        answer = await app.call("POST", f"/api/auth/{name}", json={"email": email})
         kept = {key: value for key, value in answer.headers.items() if key != "x-request-id"}
         answers.append((answer.status_code, answer.content, kept))
     assert answers[0] == answers[1] == answers[2]
 
 
 @pytest.mark.parametrize(("name", "most"), [("register", 5), ("request-password-reset", 3), ("resend-confirmation", 3)])
-async def test_limits_are_per_address_and_per_e_mail(place: Place, name: str, most: int) -> None:
+async def test_limits_are_per_address_and_per_e_mail(app: TestApp, name: str, most: int) -> None:
     for number in range(most):
-        answer = await place.call("POST", f"/api/auth/{name}", json={**ADA} if name == "register" else {"email": ADMIN})
+        answer = await app.call("POST", f"/api/auth/{name}", json={**ADA} if name == "register" else {"email": ADMIN})
         assert answer.headers["X-RateLimit-Limit"] == str(most)
         assert answer.headers["X-RateLimit-Remaining"] == str(most - 1 - number)
-    answer = await place.call("POST", f"/api/auth/{name}", json={"email": "another@example.com"})
+    answer = await app.call("POST", f"/api/auth/{name}", json={"email": "another@example.com"})
     assert (answer.status_code, answer.json()["errorCode"]) == (429, "RATE_LIMITED")
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 
-async def test_a_locked_account_cannot_change_its_password(place: Place) -> None:
+async def test_a_locked_account_cannot_change_its_password(app: TestApp) -> None:
     body = {"currentPassword": "a wrong password", "newPassword": NEW}
     for _ in range(5):
-        assert told(await ask(place, "change-password", body, "reader"))[2] == ["currentPassword"]
+        assert told(await ask(app, "change-password", body, "reader"))[2] == ["currentPassword"]
     right = {**body, "currentPassword": PASSWORD}
-    assert told(await ask(place, "change-password", right, "reader")) == wrong(423, "ACCOUNT_LOCKED")
-    users = (await place.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
+    assert told(await ask(app, "change-password", right, "reader")) == wrong(423, "ACCOUNT_LOCKED")
+    users = (await app.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
     path = f"/api/users/{users[0]['id']}"
-    assert (await place.call("GET", path, as_whom="acme")).json()["data"]["isLocked"] is True
-    unlocked = await place.call("POST", f"{path}/unlock", as_whom="acme")
+    assert (await app.call("GET", path, as_whom="acme")).json()["data"]["isLocked"] is True
+    unlocked = await app.call("POST", f"{path}/unlock", as_whom="acme")
     assert (unlocked.status_code, unlocked.json()["data"]["isLocked"]) == (200, False)
-    assert (await ask(place, "change-password", right, "reader"))[0] == 200
+    assert (await ask(app, "change-password", right, "reader"))[0] == 200
 
 
-async def test_unlocking_needs_its_permission_and_a_user_of_ones_own(place: Place) -> None:
-    users = (await place.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
+async def test_unlocking_needs_its_permission_and_a_user_of_ones_own(app: TestApp) -> None:
+    users = (await app.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
     path = f"/api/users/{users[0]['id']}/unlock"
-    assert (await place.call("POST", path, as_whom="reader")).status_code == 403
-    assert (await place.call("POST", path, as_whom="other")).status_code == 404
-    assert (await place.call("POST", f"/api/users/{UNKNOWN}/unlock", as_whom="acme")).status_code == 404
+    assert (await app.call("POST", path, as_whom="reader")).status_code == 403
+    assert (await app.call("POST", path, as_whom="other")).status_code == 404
+    assert (await app.call("POST", f"/api/users/{UNKNOWN}/unlock", as_whom="acme")).status_code == 404
 
 
-async def test_sessions_are_listed_and_ended(place: Place) -> None:
+async def test_sessions_are_listed_and_ended(app: TestApp) -> None:
     agent = {"User-Agent": "A telephone"}
     login = {"email": "reader@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
-    second = await place.call("POST", "/api/auth/login", json=login, headers=agent)
-    place.tokens["second"] = second.json()["data"]["token"]
-    body = (await place.call("GET", "/api/auth/sessions", as_whom="reader")).json()
+    second = await app.call("POST", "/api/auth/login", json=login, headers=agent)
+    app.tokens["second"] = second.json()["data"]["token"]
+    body = (await app.call("GET", "/api/auth/sessions", as_whom="reader")).json()
     assert body.keys() == {"isSuccess", "data"}
     items = body["data"]["items"]
     fields = {"id", "device", "address", "createdAt", "lastUsedAt", "isCurrent"}
@@ -216,63 +216,63 @@ async def test_sessions_are_listed_and_ended(place: Place) -> None:
     other = next(item for item in items if not item["isCurrent"])
     assert (other["device"], other["address"]) == ("A telephone", "127.0.0.1")
     path = f"/api/auth/sessions/{other['id']}"
-    foreign = await place.call("DELETE", path, as_whom="acme")
-    unknown = await place.call("DELETE", f"/api/auth/sessions/{UNKNOWN}", as_whom="acme")
+    foreign = await app.call("DELETE", path, as_whom="acme")
+    unknown = await app.call("DELETE", f"/api/auth/sessions/{UNKNOWN}", as_whom="acme")
     assert (foreign.status_code, foreign.content) == (unknown.status_code, unknown.content) == (404, foreign.content)
-    ended = await place.call("DELETE", path, as_whom="reader")
+    ended = await app.call("DELETE", path, as_whom="reader")
     assert (ended.status_code, ended.json()["isSuccess"]) == (200, True)
-    dead = await place.call("GET", "/api/auth/me", as_whom="second")
+    dead = await app.call("GET", "/api/auth/me", as_whom="second")
     assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
-    assert (await place.call("DELETE", path, as_whom="reader")).status_code == 404
-    refreshed = await ask(place, "refresh", {"refreshToken": second.json()["data"]["refreshToken"]})
+    assert (await app.call("DELETE", path, as_whom="reader")).status_code == 404
+    refreshed = await ask(app, "refresh", {"refreshToken": second.json()["data"]["refreshToken"]})
     assert told(refreshed) == wrong(401, "TOKEN_INVALID")
 
 
-async def test_a_global_token_sees_sessions_and_changes_no_password(place: Place) -> None:
-    await ask(place, "register", ADA)
-    await ask(place, "confirm-email", await link(place))
+async def test_a_global_token_sees_sessions_and_changes_no_password(app: TestApp) -> None:
+    await ask(app, "register", ADA)
+    await ask(app, "confirm-email", await link(app))
     login = {"email": ADA["email"], "password": ADA["password"], "isPasswordEncrypted": False}
-    place.tokens["ada"] = (await ask(place, "login", login))[1]["data"]["token"]
-    items = (await place.call("GET", "/api/auth/sessions", as_whom="ada")).json()["data"]["items"]
+    app.tokens["ada"] = (await ask(app, "login", login))[1]["data"]["token"]
+    items = (await app.call("GET", "/api/auth/sessions", as_whom="ada")).json()["data"]["items"]
     body = {"currentPassword": ADA["password"], "newPassword": NEW}
-    assert told(await ask(place, "change-password", body, "ada")) == wrong(403, "FORBIDDEN")
-    ended = await place.call("DELETE", f"/api/auth/sessions/{items[0]['id']}", as_whom="ada")
+    assert told(await ask(app, "change-password", body, "ada")) == wrong(403, "FORBIDDEN")
+    ended = await app.call("DELETE", f"/api/auth/sessions/{items[0]['id']}", as_whom="ada")
     assert ended.status_code == 200
-    assert (await place.call("GET", "/api/auth/me", as_whom="ada")).status_code == 401
+    assert (await app.call("GET", "/api/auth/me", as_whom="ada")).status_code == 401
 
 
-async def test_of_many_resets_with_one_token_one_succeeds(place: Place) -> None:
-    await ask(place, "request-password-reset", {"email": "reader@acme.example"})
-    said = await link(place)
-    tries = (ask(place, "reset-password", {**said, "newPassword": f"{NEW} {number}"}) for number in range(10))
+async def test_of_many_resets_with_one_token_one_succeeds(app: TestApp) -> None:
+    await ask(app, "request-password-reset", {"email": "reader@acme.example"})
+    said = await link(app)
+    tries = (ask(app, "reset-password", {**said, "newPassword": f"{NEW} {number}"}) for number in range(10))
     assert sorted(status for status, _ in await asyncio.gather(*tries)) == [200, *[400] * 9]
 
 
-async def test_a_welcome_mail_holds_a_link_and_not_the_password(place: Place) -> None:
+async def test_a_welcome_mail_holds_a_link_and_not_the_password(app: TestApp) -> None:
     body = {**ADA, "roles": [], "sendWelcomeEmail": True}
-    assert (await place.call("POST", "/api/users", as_whom="acme", json=body)).status_code == 201
-    (mail,) = await mails(place)
+    assert (await app.call("POST", "/api/users", as_whom="acme", json=body)).status_code == 201
+    (mail,) = await mails(app)
     assert ADA["password"] not in mail.text + mail.html
-    clock = place.world.clock
+    clock = app.adapters.clock
     assert isinstance(clock, MovableClock)
     clock.move(timedelta(days=6))
     said = said_by(link_in(mail))
-    assert (await ask(place, "reset-password", {**said, "newPassword": NEW}))[0] == 200
+    assert (await ask(app, "reset-password", {**said, "newPassword": NEW}))[0] == 200
 
 
 async def test_links_lead_to_where_the_settings_say() -> None:
-    place = await open_place({"TENANTRY_RESET_URL": "https://app.example/new-password?lang=en"})
-    await ask(place, "request-password-reset", {"email": ADMIN})
-    (mail,) = await mails(place)
+    app = await open_test_app({"TENANTRY_RESET_URL": "https://app.example/new-password?lang=en"})
+    await ask(app, "request-password-reset", {"email": ADMIN})
+    (mail,) = await mails(app)
     assert link_in(mail).startswith("https://app.example/new-password?lang=en#email=admin%40example.com&token=")
 
 
-async def test_everything_is_audited(place: Place) -> None:
-    await ask(place, "register", ADA)
-    await ask(place, "confirm-email", await link(place))
-    await ask(place, "request-password-reset", {"email": ADA["email"]})
-    await ask(place, "reset-password", {**await link(place), "newPassword": NEW})
-    events = await place.call("GET", "/api/audit-events?pageSize=100", as_whom="root")
+async def test_everything_is_audited(app: TestApp) -> None:
+    await ask(app, "register", ADA)
+    await ask(app, "confirm-email", await link(app))
+    await ask(app, "request-password-reset", {"email": ADA["email"]})
+    await ask(app, "reset-password", {**await link(app), "newPassword": NEW})
+    events = await app.call("GET", "/api/audit-events?pageSize=100", as_whom="root")
     actions = {one["action"] for one in events.json()["data"]["items"]}
     assert {"user.registered", "email.confirmed", "password.reset"} <= actions
     assert NEW not in json.dumps(events.json())

@@ -12,10 +12,10 @@ from adapters.http.app import HttpSettings, endpoints
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.database import MemoryDatabase
 from tests.http.app import PASSWORD
-from tests.http.two_tenants import SYSTEM, Town, email_of, open_town
+from tests.http.two_tenants import SYSTEM, TwoTenants, email_of, open_two_tenants
 
 WHO = ("root", "root in acme", "admin", "clerk", "member", "stranger", "undecided", "nobody")
-"""A super-admin at home and in the tenant, the tenant's admin, one who holds all of users and roles, one who holds
+"""A super-admin at service and in the tenant, the tenant's admin, one who holds all of users and roles, one who holds
 nothing, another tenant's admin, a Global Token, and no token."""
 
 Form = dict[str, object]
@@ -97,22 +97,22 @@ EXPECTED = {
 
 @dataclass
 class Furnished:
-    """A town in which nothing that is tried lasts."""
+    """A tenants in which nothing that is tried lasts."""
 
-    town: Town
+    tenants: TwoTenants
     named: dict[str, str]
 
     async def attempt(self, whom: str, method: str, path: str, body: Form | None) -> httpx.Response:
-        world = self.town.place.world
-        assert isinstance(world.database, MemoryDatabase)
-        assert isinstance(world.admissions, MemoryAdmissions)
-        before = world.database.committed().copy()
+        adapters = self.tenants.app.adapters
+        assert isinstance(adapters.database, MemoryDatabase)
+        assert isinstance(adapters.admissions, MemoryAdmissions)
+        before = adapters.database.committed().copy()
         as_whom = None if whom == "nobody" else whom
-        answer = await self.town.place.call(method, self._filled(path), as_whom=as_whom, json=self._form(body))
-        async with world.database.changing() as store:
+        answer = await self.tenants.app.call(method, self._filled(path), as_whom=as_whom, json=self._form(body))
+        async with adapters.database.changing() as store:
             for room in fields(store):
                 setattr(store, room.name, getattr(before, room.name))
-        world.admissions.forget()
+        adapters.admissions.forget()
         return answer
 
     def _form(self, body: Form | None) -> Form | None:
@@ -126,17 +126,17 @@ class Furnished:
 
 @pytest_asyncio.fixture(scope="module")
 async def furnished() -> AsyncIterator[Furnished]:
-    async with open_town() as town:
+    async with open_two_tenants() as tenants:
         for name, roles in (("target", []), ("strong", ["Admin"]), ("both", [])):
-            await town.make_user(name, "acme", roles)
-        joining = {"userId": town.users["both"], "roles": []}
-        joined = await town.call("root", "POST", f"/api/tenants/{town.tenants['other']}/users", joining)
+            await tenants.make_user(name, "acme", roles)
+        joining = {"userId": tenants.users["both"], "roles": []}
+        joined = await tenants.call("root", "POST", f"/api/tenants/{tenants.tenants['other']}/users", joining)
         assert joined.status_code == 201
-        await town.place.login("undecided", email_of("both"))
-        await town.make_role("Empty", "acme", [])
-        listed = (await town.call("root", "GET", "/api/roles")).json()["items"]
+        await tenants.app.login("undecided", email_of("both"))
+        await tenants.make_role("Empty", "acme", [])
+        listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
         system_roles = {one["name"]: one["id"] for one in listed if one["isSystem"]}
-        yield Furnished(town, {**town.users, **town.tenants, **town.roles, **system_roles})
+        yield Furnished(tenants, {**tenants.users, **tenants.tenants, **tenants.roles, **system_roles})
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -152,7 +152,7 @@ AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants")
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:
     served = {
         (one.method, re.sub(r"{[^}]+}", "{}", one.path))
-        for one in endpoints(furnished.town.place.services, HttpSettings())
+        for one in endpoints(furnished.tenants.app.services, HttpSettings())
         if one.path.startswith(AREA)
     }
     tried = {(method, re.sub(r"{[^}]+}|" + SYSTEM, "{}", path)) for method, path, _ in OPERATIONS.values()}

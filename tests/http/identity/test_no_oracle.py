@@ -15,11 +15,11 @@ from adapters.argon2 import Argon2Passwords, Cost
 from adapters.http.app import HttpSettings
 from adapters.memory.clock import MovableClock
 from application.ports.passwords import Passwords
-from domain.entities.builtin_entities import OWN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
 from domain.scope import EveryTenant
-from entrypoints.composition import World, memory_world
+from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import assemble
 from tests.builders import user
@@ -54,10 +54,10 @@ class Undisguised:
 
 
 @dataclass(frozen=True)
-class Street:
+class LoginProbe:
     """Accounts of every state, and the door at which a stranger tries them."""
 
-    world: World
+    adapters: Adapters
     client: httpx.AsyncClient
 
     async def guess(self, email: str, password: str = "a wrong guess") -> httpx.Response:
@@ -76,13 +76,13 @@ class Street:
         return took
 
 
-async def open_street(*, disguised: bool = True, **variables: str) -> Street:
+async def open_login_probe(*, disguised: bool = True, **variables: str) -> LoginProbe:
     environment = {f"TENANTRY_{name}": value for name, value in variables.items()}
     settings = read_settings({**SETTINGS, "TENANTRY_LOCKOUT_ATTEMPTS": "1000", **environment})
     passwords = Argon2Passwords(COST, cores=1)
-    world = memory_world(settings, build_registry([*OWN_ENTITIES, *ENTITIES]))
-    world = replace(world, passwords=passwords if disguised else Undisguised(passwords))
-    services = assemble(world, settings)
+    adapters = memory_adapters(settings, build_registry([*BUILTIN_ENTITIES, *ENTITIES]))
+    adapters = replace(adapters, passwords=passwords if disguised else Undisguised(passwords))
+    services = assemble(adapters, settings)
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN, PASSWORD)
     stored = await passwords.hash(PASSWORD)
@@ -93,10 +93,10 @@ async def open_street(*, disguised: bool = True, **variables: str) -> Street:
         user(email="social@example.com", email_confirmed=True),
         user(email="locked@example.com", password_hash=stored, email_confirmed=True),
     )
-    async with world.database.transaction(EveryTenant()) as tx:
+    async with adapters.database.transaction(EveryTenant()) as tx:
         for account in accounts:
             await tx.users.add(account)
-    return Street(world, client_of(services, HttpSettings(counts_limits=False)))
+    return LoginProbe(adapters, client_of(services, HttpSettings(counts_limits=False)))
 
 
 UNKNOWN = "unknown@example.com"
@@ -105,8 +105,8 @@ STATES = (UNKNOWN, "known@example.com", "disabled@example.com", "unconfirmed@exa
 
 
 @pytest_asyncio.fixture
-async def street() -> AsyncIterator[Street]:
-    street = await open_street()
+async def street() -> AsyncIterator[LoginProbe]:
+    street = await open_login_probe()
     yield street
     await street.client.aclose()
 
@@ -115,7 +115,7 @@ def said(answer: httpx.Response) -> tuple[int, bytes, Mapping[str, str]]:
     return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k not in VARIES}
 
 
-async def test_a_refused_login_says_the_same_of_every_account(street: Street) -> None:
+async def test_a_refused_login_says_the_same_of_every_account(street: LoginProbe) -> None:
     answers = [said(await street.guess(email)) for email in STATES]
     assert answers[0][0] == 401
     assert b"INVALID_CREDENTIALS" in answers[0][1]
@@ -123,12 +123,14 @@ async def test_a_refused_login_says_the_same_of_every_account(street: Street) ->
 
 
 @pytest.mark.parametrize(("email", "code"), [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED")])
-async def test_the_state_of_an_account_is_told_to_who_knows_its_password(street: Street, email: str, code: str) -> None:
+async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
+    street: LoginProbe, email: str, code: str
+) -> None:
     answer = await street.guess(email, PASSWORD)
     assert (answer.status_code, answer.json()["errorCode"]) == (401, code)
 
 
-async def test_a_refused_login_takes_the_same_time_for_every_account(street: Street) -> None:
+async def test_a_refused_login_takes_the_same_time_for_every_account(street: LoginProbe) -> None:
     took = await street.timed(STATES)
     distances = {email: distance(took[UNKNOWN], took[email]) for email in STATES}
     assert max(distances.values()) < FARTHEST, distances
@@ -136,14 +138,14 @@ async def test_a_refused_login_takes_the_same_time_for_every_account(street: Str
 
 
 async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
-    street = await open_street(disguised=False)
+    street = await open_login_probe(disguised=False)
     took = await street.timed((UNKNOWN, STATES[1]))
     assert distance(took[UNKNOWN], took[STATES[1]]) > 0.9
     assert median(took[STATES[1]]) > 1.25 * median(took[UNKNOWN])
 
 
 async def test_a_lock_says_the_same_of_every_account_and_every_password_and_takes_the_same_time() -> None:
-    street = await open_street(LOCKOUT_ATTEMPTS="3")
+    street = await open_login_probe(LOCKOUT_ATTEMPTS="3")
     emails = (UNKNOWN, "locked@example.com", "disabled@example.com", "social@example.com")
     for email in emails:
         for _ in range(3):
@@ -153,7 +155,7 @@ async def test_a_lock_says_the_same_of_every_account_and_every_password_and_take
     assert all(answer == answers[0] for answer in answers)
     took = await street.timed(emails)
     assert max(distance(took[UNKNOWN], took[email]) for email in emails) < FARTHEST
-    clock = street.world.clock
+    clock = street.adapters.clock
     assert isinstance(clock, MovableClock)
     clock.move(timedelta(minutes=15))
     assert (await street.guess("locked@example.com", PASSWORD)).status_code == 200

@@ -12,7 +12,7 @@ from entrypoints.settings.settings import read_settings
 from entrypoints.social import social_providers
 from entrypoints.use_cases import assemble
 from tests.fake_provider import FakeProvider, Said, fake_provider
-from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, Place, client_of
+from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, TestApp, client_of
 
 EMAIL = "ada@example.com"
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -27,14 +27,14 @@ async def provider() -> AsyncIterator[FakeProvider]:
 
 
 @pytest.fixture
-async def social(place: Place, provider: FakeProvider) -> AsyncIterator[Place]:
+async def social(app: TestApp, provider: FakeProvider) -> AsyncIterator[TestApp]:
     """The place with ``google`` turned on, which answers on this machine."""
     ours = {"TENANTRY_SOCIAL_GOOGLE_CLIENT_ID": "ours", "TENANTRY_SOCIAL_GOOGLE_BASE_URL": provider.url}
     settings = read_settings({**SETTINGS, **ours})
-    providers = social_providers(settings, place.world.clock)
-    world = replace(place.world, social=providers)
-    services = assemble(world, settings)
-    yield Place(client_of(services, HttpSettings()), services, world, place.tokens)
+    providers = social_providers(settings, app.adapters.clock)
+    adapters = replace(app.adapters, social=providers)
+    services = assemble(adapters, settings)
+    yield TestApp(client_of(services, HttpSettings()), services, adapters, app.tokens)
     await providers.close()
 
 
@@ -74,7 +74,7 @@ SOCIAL = [
 
 
 @pytest.mark.parametrize("row", SOCIAL, ids=lambda row: row.name)
-async def test_a_social_login(social: Place, provider: FakeProvider, row: Row) -> None:
+async def test_a_social_login(social: TestApp, provider: FakeProvider, row: Row) -> None:
     provider.replies["/tokeninfo"] = row.said
     answer = await social.call("POST", "/api/auth/social-login", json=row.body)
     assert answer.status_code == row.status, answer.text
@@ -85,7 +85,7 @@ async def test_a_social_login(social: Place, provider: FakeProvider, row: Row) -
     assert "X-RateLimit-Limit" in answer.headers
 
 
-async def test_a_social_login_answers_as_login_does(social: Place) -> None:
+async def test_a_social_login_answers_as_login_does(social: TestApp) -> None:
     entered = (await social.call("POST", "/api/auth/social-login", json=shown())).json()["data"]
     logged_in = (await social.call("POST", "/api/auth/login", json=login())).json()["data"]
     assert entered.keys() == logged_in.keys()
@@ -94,7 +94,7 @@ async def test_a_social_login_answers_as_login_does(social: Place) -> None:
     assert refreshed.status_code == 200
 
 
-async def test_a_social_login_stays_out_of_caches(social: Place) -> None:
+async def test_a_social_login_stays_out_of_caches(social: TestApp) -> None:
     answer = await social.call("POST", "/api/auth/social-login", json=shown())
     assert answer.headers["Cache-Control"] == "no-store"
 
@@ -103,9 +103,9 @@ def login(**more: object) -> Json:
     return {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False, **more}
 
 
-async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(place: Place) -> None:
+async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(app: TestApp) -> None:
     answers = [
-        await place.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=True, email=email))
+        await app.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=True, email=email))
         for email in (ADMIN, "nobody@example.com")
     ]
     assert [one.status_code for one in answers] == [400, 400]
@@ -115,15 +115,15 @@ async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(
     assert "JWE" in error["message"]
 
 
-async def test_the_flag_may_be_left_out_and_may_not_be_null(place: Place) -> None:
+async def test_the_flag_may_be_left_out_and_may_not_be_null(app: TestApp) -> None:
     body = login()
     del body["isPasswordEncrypted"]
-    assert (await place.call("POST", "/api/auth/login", json=body)).status_code == 200
-    assert (await place.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=None))).status_code == 400
+    assert (await app.call("POST", "/api/auth/login", json=body)).status_code == 200
+    assert (await app.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=None))).status_code == 400
 
 
-async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(place: Place) -> None:
-    keys = (await place.call("GET", "/.well-known/jwks.json")).json()["keys"]
+async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(app: TestApp) -> None:
+    keys = (await app.call("GET", "/.well-known/jwks.json")).json()["keys"]
     assert [(key["use"], key["alg"]) for key in keys] == [
         ("sig", "EdDSA"),
         ("enc", "RSA-OAEP-256"),
@@ -131,49 +131,49 @@ async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(pla
     ]
 
 
-async def register_app(place: Place, **values: object) -> str:
+async def register_app(app: TestApp, **values: object) -> str:
     body: Json = {"appId": "shop", "name": "Shop", **values}
-    answer = await place.call("POST", "/api/applications", as_whom="root", json=body)
+    answer = await app.call("POST", "/api/applications", as_whom="root", json=body)
     assert answer.status_code == 201, answer.text
     return answer.headers["Location"]
 
 
-async def ask(place: Place, header: str | None, **body: object) -> httpx.Response:
+async def ask(app: TestApp, header: str | None, **body: object) -> httpx.Response:
     headers: Any = {} if header is None else {"X-App-Id": header}
     whom = login(email="reader@acme.example", **body)
-    return await place.call("POST", "/api/auth/login", json=whom, headers=headers)
+    return await app.call("POST", "/api/auth/login", json=whom, headers=headers)
 
 
-async def test_the_header_beats_the_body(place: Place) -> None:
-    location = await register_app(place)
-    assert (await ask(place, "shop")).status_code == 200
-    await place.call("PUT", location, as_whom="root", json={"isActive": False})
-    assert (await ask(place, "shop")).status_code == 403
-    assert (await ask(place, "shop", requestedAppId="other")).status_code == 403
-    assert (await ask(place, None, requestedAppId="shop")).status_code == 403
-    assert (await ask(place, "other", requestedAppId="shop")).status_code == 200
-    assert (await ask(place, "")).status_code == 200
+async def test_the_header_beats_the_body(app: TestApp) -> None:
+    location = await register_app(app)
+    assert (await ask(app, "shop")).status_code == 200
+    await app.call("PUT", location, as_whom="root", json={"isActive": False})
+    assert (await ask(app, "shop")).status_code == 403
+    assert (await ask(app, "shop", requestedAppId="other")).status_code == 403
+    assert (await ask(app, None, requestedAppId="shop")).status_code == 403
+    assert (await ask(app, "other", requestedAppId="shop")).status_code == 200
+    assert (await ask(app, "")).status_code == 200
 
 
 @pytest.mark.parametrize("values", [{"allowedTenantIds": []}, {"requiredPermission": "sell:products"}])
-async def test_an_application_that_does_not_take_the_caller_is_forbidden(place: Place, values: Json) -> None:
-    await register_app(place, **values)
-    answer = await ask(place, "shop")
+async def test_an_application_that_does_not_take_the_caller_is_forbidden(app: TestApp, values: Json) -> None:
+    await register_app(app, **values)
+    answer = await ask(app, "shop")
     assert (answer.status_code, answer.json()["errorCode"]) == (403, "FORBIDDEN")
 
 
-async def test_an_application_id_that_could_not_be_registered_is_refused(place: Place) -> None:
-    for answer in (await ask(place, "x" * 101), await ask(place, None, requestedAppId="x" * 101)):
+async def test_an_application_id_that_could_not_be_registered_is_refused(app: TestApp) -> None:
+    for answer in (await ask(app, "x" * 101), await ask(app, None, requestedAppId="x" * 101)):
         assert answer.status_code == 400
         assert [one["field"] for one in answer.json()["errors"]] == ["requestedAppId"]
 
 
-async def test_the_password_is_asked_before_the_application(place: Place) -> None:
-    await register_app(place, isActive=False)
-    answer = await ask(place, "shop", password="wrong")
+async def test_the_password_is_asked_before_the_application(app: TestApp) -> None:
+    await register_app(app, isActive=False)
+    answer = await ask(app, "shop", password="wrong")
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "INVALID_CREDENTIALS")
 
 
-async def test_social_login_is_limited_as_other_endpoints_are(social: Place) -> None:
+async def test_social_login_is_limited_as_other_endpoints_are(social: TestApp) -> None:
     answer = await social.call("POST", "/api/auth/social-login", json=shown())
     assert answer.headers["X-RateLimit-Limit"] == "100"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.http.app import Place
+from tests.http.app import TestApp
 
 JSON = "application/json"
 GOOD = b'{"name": "Lamp", "sku": "LAMP-1", "price": 19.99}'
@@ -61,28 +61,28 @@ WRONG_FIELDS = {
 
 
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
-async def test_what_is_no_json_object_is_a_bad_request_in_area_b(place: Place, body: bytes) -> None:
-    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+async def test_what_is_no_json_object_is_a_bad_request_in_area_b(app: TestApp, body: bytes) -> None:
+    answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
-async def test_what_is_no_json_object_is_a_validation_error_in_area_a(place: Place, body: bytes) -> None:
-    answer = await place.call("POST", "/api/auth/login", content=body[:16_000], headers={"Content-Type": JSON})
+async def test_what_is_no_json_object_is_a_validation_error_in_area_a(app: TestApp, body: bytes) -> None:
+    answer = await app.call("POST", "/api/auth/login", content=body[:16_000], headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize(("body", "field"), WRONG_FIELDS.values(), ids=WRONG_FIELDS.keys())
-async def test_what_no_field_takes_is_named(place: Place, body: bytes, field: str) -> None:
-    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+async def test_what_no_field_takes_is_named(app: TestApp, body: bytes, field: str) -> None:
+    answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "VALIDATION_ERROR")
     assert field in {one["field"] for one in error["details"]}
 
 
-async def test_every_failing_field_is_named_at_once(place: Place) -> None:
+async def test_every_failing_field_is_named_at_once(app: TestApp) -> None:
     body = {"sku": "lower case", "price": -1, "stock": "many", "colour": "red"}
-    answer = await place.call("POST", "/api/products", as_whom="acme", json=body)
+    answer = await app.call("POST", "/api/products", as_whom="acme", json=body)
     fields = {one["field"] for one in answer.json()["error"]["details"]}
     assert fields == {"name", "sku", "price", "stock", "colour"}
 
@@ -100,9 +100,9 @@ async def test_every_failing_field_is_named_at_once(place: Place) -> None:
         ("", 415),
     ],
 )
-async def test_only_json_is_taken(place: Place, content_type: str, status: int) -> None:
+async def test_only_json_is_taken(app: TestApp, content_type: str, status: int) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
-    answer = await place.call("POST", "/api/products", as_whom="acme", content=GOOD, headers=headers)
+    answer = await app.call("POST", "/api/products", as_whom="acme", content=GOOD, headers=headers)
     assert answer.status_code == status
 
 
@@ -117,7 +117,7 @@ async def test_only_json_is_taken(place: Place, content_type: str, status: int) 
     ],
 )
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["declared", "streamed"])
-async def test_bodies_have_a_largest_size(place: Place, path: str, size: int, status: int, is_streamed: bool) -> None:
+async def test_bodies_have_a_largest_size(app: TestApp, path: str, size: int, status: int, is_streamed: bool) -> None:
     body = b" " * size
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -125,35 +125,35 @@ async def test_bodies_have_a_largest_size(place: Place, path: str, size: int, st
             yield body[start : start + 1000]
 
     content = pieces() if is_streamed else body
-    answer = await place.call("POST", path, as_whom="acme", content=content, headers={"Content-Type": JSON})
+    answer = await app.call("POST", path, as_whom="acme", content=content, headers={"Content-Type": JSON})
     assert answer.status_code == status
     assert "X-RateLimit-Limit" in answer.headers
 
 
-async def test_exact_decimals_arrive_as_they_were_sent(place: Place) -> None:
+async def test_exact_decimals_arrive_as_they_were_sent(app: TestApp) -> None:
     body = with_price("1234567890.12")
-    answer = await place.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
+    answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     assert '"price":1234567890.12,' in answer.text
 
 
-async def test_numbers_in_custom_settings_stay_numbers(place: Place) -> None:
+async def test_numbers_in_custom_settings_stay_numbers(app: TestApp) -> None:
     custom = {"ratio": 1.5, "count": 3, "deep": [{"huge": 2**63 - 1}]}
     body = {"name": "Numbers", "identifier": "numbers", "settings": {"customSettings": custom}}
-    answer = await place.call("POST", "/api/tenants", as_whom="root", json=body)
+    answer = await app.call("POST", "/api/tenants", as_whom="root", json=body)
     settings = json.loads(answer.text)["data"]["settings"]["customSettings"]
     assert settings == {"ratio": 1.5, "count": 3, "deep": [{"huge": 2**63 - 1}]}
     body["settings"] = {"customSettings": {"deep": [10**25]}}
-    answer = await place.call("POST", "/api/tenants", as_whom="root", json=body)
+    answer = await app.call("POST", "/api/tenants", as_whom="root", json=body)
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.parametrize("query", ["search=%FF", "search=a%00b", "&".join(f"a{n}=1" for n in range(300)), "%00=1"])
-async def test_queries_that_are_no_text_are_refused(place: Place, query: str) -> None:
-    answer = await place.call("GET", f"/api/products?{query}", as_whom="acme")
+async def test_queries_that_are_no_text_are_refused(app: TestApp, query: str) -> None:
+    answer = await app.call("GET", f"/api/products?{query}", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
 @pytest.mark.parametrize("row_id", ["1", "x", "%00", "01900000000070008000000000000000", "{01900000}", "a" * 5000, "é"])
-async def test_malformed_ids_are_ids_of_nothing(place: Place, row_id: str) -> None:
-    answer = await place.call("GET", f"/api/products/{row_id}", as_whom="acme")
+async def test_malformed_ids_are_ids_of_nothing(app: TestApp, row_id: str) -> None:
+    answer = await app.call("GET", f"/api/products/{row_id}", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")

@@ -12,25 +12,25 @@ from adapters.http.request.errors import STATUS
 from application.ports.entities.records import Rows
 from domain import errors
 from domain.scope import Scope
-from tests.http.app import ADMIN, PASSWORD, Place, client_of
+from tests.http.app import ADMIN, PASSWORD, TestApp, client_of
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-async def test_area_a_success(place: Place) -> None:
-    body = (await place.call("GET", "/api/auth/me", as_whom="acme")).json()
+async def test_area_a_success(app: TestApp) -> None:
+    body = (await app.call("GET", "/api/auth/me", as_whom="acme")).json()
     assert body.keys() == {"isSuccess", "data"}
     assert body["isSuccess"] is True
 
 
-async def test_area_a_error(place: Place) -> None:
-    body = (await place.call("GET", "/api/users")).json()
+async def test_area_a_error(app: TestApp) -> None:
+    body = (await app.call("GET", "/api/users")).json()
     assert body.keys() == {"isSuccess", "errorCode", "errorMessage", "errors"}
     assert (body["isSuccess"], body["errorCode"], body["errors"]) == (False, "UNAUTHORIZED", [])
 
 
-async def test_lists_of_area_a_have_no_envelope(place: Place) -> None:
-    assert (await place.call("GET", "/api/users", as_whom="acme")).json().keys() == {
+async def test_lists_of_area_a_have_no_envelope(app: TestApp) -> None:
+    assert (await app.call("GET", "/api/users", as_whom="acme")).json().keys() == {
         "items",
         "totalCount",
         "page",
@@ -38,11 +38,11 @@ async def test_lists_of_area_a_have_no_envelope(place: Place) -> None:
         "totalPages",
     }
     for path in ("/api/roles", "/api/permissions"):
-        assert (await place.call("GET", path, as_whom="acme")).json().keys() == {"items"}
+        assert (await app.call("GET", path, as_whom="acme")).json().keys() == {"items"}
 
 
-async def test_area_b_success(place: Place) -> None:
-    answer = await place.call("GET", "/api/products", as_whom="acme")
+async def test_area_b_success(app: TestApp) -> None:
+    answer = await app.call("GET", "/api/products", as_whom="acme")
     body = answer.json()
     assert body.keys() == {"success", "data", "meta"}
     assert body["meta"]["requestId"] == answer.headers["X-Request-Id"]
@@ -58,8 +58,8 @@ async def test_area_b_success(place: Place) -> None:
     }
 
 
-async def test_area_b_error(place: Place) -> None:
-    answer = await place.call("POST", "/api/products", as_whom="acme", json={})
+async def test_area_b_error(app: TestApp) -> None:
+    answer = await app.call("POST", "/api/products", as_whom="acme", json={})
     body = answer.json()
     assert body.keys() == {"success", "error"}
     assert body["error"].keys() == {"code", "message", "details", "traceId"}
@@ -70,8 +70,8 @@ async def test_area_b_error(place: Place) -> None:
     ("given", "is_taken"),
     [("abc-1._Z", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ('"', False), ("", False)],
 )
-async def test_a_sane_request_id_is_taken_over(place: Place, given: str, is_taken: bool) -> None:
-    answer = await place.call("GET", "/health/live", headers={"X-Request-Id": given})
+async def test_a_sane_request_id_is_taken_over(app: TestApp, given: str, is_taken: bool) -> None:
+    answer = await app.call("GET", "/health/live", headers={"X-Request-Id": given})
     assert (answer.headers["X-Request-Id"] == given) is is_taken
 
 
@@ -89,8 +89,8 @@ async def test_a_sane_request_id_is_taken_over(place: Place, given: str, is_take
         ("/api/products/a%2Fb", "B"),
     ],
 )
-async def test_paths_that_match_nothing_answer_in_their_area(place: Place, path: str, area: str) -> None:
-    answer = await place.call("GET", path, as_whom="acme")
+async def test_paths_that_match_nothing_answer_in_their_area(app: TestApp, path: str, area: str) -> None:
+    answer = await app.call("GET", path, as_whom="acme")
     assert answer.status_code == 404
     body = answer.json()
     assert (body["errorCode"] if area == "A" else body["error"]["code"]) == "NOT_FOUND"
@@ -107,23 +107,23 @@ async def test_paths_that_match_nothing_answer_in_their_area(place: Place, path:
         ("POST", "/api/audit-events", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(place: Place, method: str, path: str, allow: str) -> None:
-    answer = await place.call(method, path, as_whom="acme")
+async def test_a_wrong_method_is_told_the_right_ones(app: TestApp, method: str, path: str, allow: str) -> None:
+    answer = await app.call(method, path, as_whom="acme")
     assert (answer.status_code, answer.headers["Allow"]) == (405, allow)
-    asked = await place.call("OPTIONS", path)
+    asked = await app.call("OPTIONS", path)
     assert (asked.status_code, asked.headers["Allow"], asked.content) == (204, allow, b"")
 
 
-async def test_head_is_get_without_a_body(place: Place) -> None:
-    got = await place.call("GET", "/api/products", as_whom="acme")
-    head = await place.call("HEAD", "/api/products", as_whom="acme")
+async def test_head_is_get_without_a_body(app: TestApp) -> None:
+    got = await app.call("GET", "/api/products", as_whom="acme")
+    head = await app.call("HEAD", "/api/products", as_whom="acme")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Length"] == got.headers["Content-Length"]
 
 
-async def test_token_answers_are_not_stored(place: Place) -> None:
+async def test_token_answers_are_not_stored(app: TestApp) -> None:
     login = {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False}
-    answer = await place.call("POST", "/api/auth/login", json=login)
+    answer = await app.call("POST", "/api/auth/login", json=login)
     assert answer.headers["Cache-Control"] == "no-store"
 
 
@@ -137,25 +137,25 @@ async def test_token_answers_are_not_stored(place: Place) -> None:
         ("bearer \u00e9", "TOKEN_INVALID", 'error="invalid_token"'),
     ],
 )
-async def test_a_401_says_what_is_missing(place: Place, authorization: str | None, code: str, challenge: str) -> None:
+async def test_a_401_says_what_is_missing(app: TestApp, authorization: str | None, code: str, challenge: str) -> None:
     headers = {} if authorization is None else {b"Authorization": authorization.encode("latin-1")}
-    in_a = await place.client.get("/api/users", headers=headers)
-    in_b = await place.client.get("/api/products", headers=headers)
+    in_a = await app.client.get("/api/users", headers=headers)
+    in_b = await app.client.get("/api/products", headers=headers)
     assert (in_a.status_code, in_a.json()["errorCode"]) == (401, code)
     assert (in_b.status_code, in_b.json()["error"]["code"]) == (401, "UNAUTHORIZED")
     assert challenge in in_a.headers["WWW-Authenticate"]
 
 
-async def test_an_etag_spares_reading_again_and_guards_writing(place: Place) -> None:
+async def test_an_etag_spares_reading_again_and_guards_writing(app: TestApp) -> None:
     body = {"name": "Lamp", "sku": "LAMP-1", "price": 1}
-    made = await place.call("POST", "/api/products", as_whom="acme", json=body)
+    made = await app.call("POST", "/api/products", as_whom="acme", json=body)
     path, tag = made.headers["Location"], made.headers["ETag"]
-    known = await place.call("GET", path, as_whom="acme", headers={"If-None-Match": tag})
+    known = await app.call("GET", path, as_whom="acme", headers={"If-None-Match": tag})
     assert (known.status_code, known.content, known.headers["ETag"]) == (304, b"", tag)
-    changed = await place.call("PUT", path, as_whom="acme", json={"price": 2}, headers={"If-Match": tag})
+    changed = await app.call("PUT", path, as_whom="acme", json={"price": 2}, headers={"If-Match": tag})
     assert (changed.status_code, changed.headers["ETag"]) == (200, '"2"')
     for stale in (tag, 'W/"2"', "2", '"x"'):
-        refused = await place.call("PUT", path, as_whom="acme", json={"price": 3}, headers={"If-Match": stale})
+        refused = await app.call("PUT", path, as_whom="acme", json={"price": 3}, headers={"If-Match": stale})
         assert (refused.status_code, refused.json()["error"]["code"]) == (412, "PRECONDITION_FAILED")
 
 
@@ -166,10 +166,10 @@ class BrokenDatabase:
     reading = transaction
 
 
-async def test_what_nobody_expected_is_logged_and_tells_nothing(place: Place, caplog: pytest.LogCaptureFixture) -> None:
-    crud = replace(place.services.crud, database=BrokenDatabase())
-    headers = {"Authorization": f"Bearer {place.tokens['acme']}", "X-Request-Id": "the-one"}
-    async with client_of(replace(place.services, crud=crud), HttpSettings()) as client:
+async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:
+    crud = replace(app.services.crud, database=BrokenDatabase())
+    headers = {"Authorization": f"Bearer {app.tokens['acme']}", "X-Request-Id": "the-one"}
+    async with client_of(replace(app.services, crud=crud), HttpSettings()) as client:
         with caplog.at_level(logging.ERROR):
             answer = await client.get("/api/products", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
@@ -179,14 +179,14 @@ async def test_what_nobody_expected_is_logged_and_tells_nothing(place: Place, ca
     assert record.exc_info is not None
 
 
-async def test_a_host_that_is_none_is_a_bad_request(place: Place) -> None:
-    answer = await place.call("GET", "/api/products", headers={"Host": "a b"})
+async def test_a_host_that_is_none_is_a_bad_request(app: TestApp) -> None:
+    answer = await app.call("GET", "/api/products", headers={"Host": "a b"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
-async def test_each_answer_is_logged(caplog: pytest.LogCaptureFixture, place: Place) -> None:
+async def test_each_answer_is_logged(caplog: pytest.LogCaptureFixture, app: TestApp) -> None:
     with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
-        await place.call("GET", "/api/products/a%0Ab", as_whom="acme")
+        await app.call("GET", "/api/products/a%0Ab", as_whom="acme")
     line = vars(next(one for one in caplog.records if one.name == "adapters.http.operations.access_log"))
     assert (line["method"], line["path"], line["status"]) == ("GET", "'/api/products/a\\nb'", 404)
 
@@ -196,6 +196,6 @@ def test_every_code_has_one_status() -> None:
     assert {one.code for one in kinds if one is not errors.Error} == STATUS.keys()
 
 
-def test_nothing_is_served_twice(place: Place) -> None:
-    table = endpoints(place.services, HttpSettings())
+def test_nothing_is_served_twice(app: TestApp) -> None:
+    table = endpoints(app.services, HttpSettings())
     assert len({one.operation for one in table}) == len(table)

@@ -11,7 +11,7 @@ from adapters.http.request.client_address import forwarded_address
 from adapters.http.request.endpoint import Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from domain.limits import Limit
-from tests.http.app import ADMIN, PASSWORD, Place, open_place
+from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 
 WRONG = {"email": "nobody@example.com", "password": "wrong password", "isPasswordEncrypted": False}
 
@@ -32,22 +32,22 @@ TABLE = {
 }
 
 
-def test_every_endpoint_states_who_may_call_it_and_how_often(place: Place) -> None:
-    for endpoint in endpoints(place.services, HttpSettings()):
+def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> None:
+    for endpoint in endpoints(app.services, HttpSettings()):
         assert isinstance(endpoint.policy, Policy)
         is_free = endpoint.path.startswith(("/health", "/metrics", "/.well-known", "/docs", "/account/"))
         assert isinstance(endpoint.limit, Unlimited) is is_free
     limits: dict[tuple[str, str], Limit] = {
         (one.method, one.path): one.limit
-        for one in endpoints(place.services, HttpSettings())
+        for one in endpoints(app.services, HttpSettings())
         if isinstance(one.limit, Limit)
     }
     assert {key: limits[key].count for key in TABLE} == TABLE
     assert limits["PUT", "/api/products/{id}"] == limits["PATCH", "/api/products/{id}"]
 
 
-def test_limits_are_counted_apart(place: Place) -> None:
-    table = [one for one in endpoints(place.services, HttpSettings()) if not isinstance(one.limit, Unlimited)]
+def test_limits_are_counted_apart(app: TestApp) -> None:
+    table = [one for one in endpoints(app.services, HttpSettings()) if not isinstance(one.limit, Unlimited)]
     paths = [(one.limit, one.path.replace("batch/delete", "batch")) for one in table]
     names = {(limit.name, path) for limit, path in paths if not isinstance(limit, Unlimited)}
     assert len({name for name, _ in names}) == len(names)
@@ -57,113 +57,113 @@ async def login(client: httpx.AsyncClient, **more: object) -> httpx.Response:
     return await client.post("/api/auth/login", json={**WRONG, **more})
 
 
-async def test_a_limit_counts_down_and_refuses_and_ends(place: Place) -> None:
-    place.world.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
-    answers = [await login(place.client, email=f"n{number}@example.com") for number in range(11)]
+async def test_a_limit_counts_down_and_refuses_and_ends(app: TestApp) -> None:
+    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    answers = [await login(app.client, email=f"n{number}@example.com") for number in range(11)]
     assert [answer.status_code for answer in answers] == [401] * 10 + [429]
     assert [answer.headers["X-RateLimit-Remaining"] for answer in answers] == [*map(str, range(9, -1, -1)), "0"]
     assert {answer.headers["X-RateLimit-Limit"] for answer in answers} == {"10"}
     refused = answers[-1]
     assert refused.json()["errorCode"] == "RATE_LIMITED"
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
-    assert int(refused.headers["X-RateLimit-Reset"]) > place.world.clock.now().timestamp()
-    place.world.clock.move(timedelta(seconds=61))  # type: ignore[attr-defined]
-    assert (await login(place.client)).status_code == 401
+    assert int(refused.headers["X-RateLimit-Reset"]) > app.adapters.clock.now().timestamp()
+    app.adapters.clock.move(timedelta(seconds=61))  # type: ignore[attr-defined]
+    assert (await login(app.client)).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["//api/auth/login", "/api/auth/login/", "/api//auth//login//", "/api/auth/logi%6E"])
 async def test_no_spelling_of_a_path_goes_round_its_limit(path: str) -> None:
-    place = await open_place()
+    app = await open_test_app()
     for number in range(10):
-        await login(place.client, email=f"n{number}@example.com")
-    answer = await place.client.post(f"http://localhost{path}", json=WRONG)
+        await login(app.client, email=f"n{number}@example.com")
+    answer = await app.client.post(f"http://localhost{path}", json=WRONG)
     assert answer.status_code == 429
 
 
 async def test_a_login_is_counted_for_its_address_in_any_spelling() -> None:
-    place = await open_place(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     spellings = ["nobody@example.com", " Nobody@EXAMPLE.com", "NOBODY@example.COM"]
     answers = []
     for number in range(11):
         headers = {"X-Forwarded-For": f"198.51.100.{number}"}
         body = {**WRONG, "email": spellings[number % 3]}
-        answers.append(await place.client.post("/api/auth/login", json=body, headers=headers))
+        answers.append(await app.client.post("/api/auth/login", json=body, headers=headers))
     assert answers[-1].status_code == 429
 
 
 async def test_a_token_that_does_not_verify_counts_against_the_address() -> None:
-    place = await open_place()
+    app = await open_test_app()
     headers = {"Authorization": "Bearer nonsense"}
-    answers = [await place.client.get("/api/users", headers=headers) for _ in range(101)]
+    answers = [await app.client.get("/api/users", headers=headers) for _ in range(101)]
     assert {answer.status_code for answer in answers[:100]} == {401}
     assert answers[100].status_code == 429
-    await place.login("root", ADMIN)
-    assert (await place.call("GET", "/api/users", as_whom="root")).status_code == 200
+    await app.login("root", ADMIN)
+    assert (await app.call("GET", "/api/users", as_whom="root")).status_code == 200
 
 
 @pytest.mark.parametrize("end", ["/api/auth/logout", "/api/auth/sessions/{sid}"])
 async def test_a_stolen_token_that_is_dead_takes_nothing_from_its_user(end: str) -> None:
-    place = await open_place(trusted_proxies=(ip_network("127.0.0.0/8"),))
-    await place.login("root", ADMIN)
-    stolen = place.tokens["root"]
-    sid = (await place.call("GET", "/api/auth/sessions", as_whom="root")).json()["data"]["items"][0]["id"]
+    app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    await app.login("root", ADMIN)
+    stolen = app.tokens["root"]
+    sid = (await app.call("GET", "/api/auth/sessions", as_whom="root")).json()["data"]["items"][0]["id"]
     method = "POST" if end.endswith("logout") else "DELETE"
-    assert (await place.call(method, end.replace("{sid}", sid), as_whom="root")).status_code == 200
+    assert (await app.call(method, end.replace("{sid}", sid), as_whom="root")).status_code == 200
     thief = {"Authorization": f"Bearer {stolen}", "X-Forwarded-For": "198.51.100.1"}
-    answers = [await place.client.get("/api/users", headers=thief) for _ in range(101)]
+    answers = [await app.client.get("/api/users", headers=thief) for _ in range(101)]
     assert [answer.status_code for answer in answers] == [401] * 100 + [429]
     assert answers[0].headers["X-RateLimit-Remaining"] == "99"
-    await place.login("root", ADMIN)
-    answer = await place.call("GET", "/api/users", as_whom="root", headers={"X-Forwarded-For": "198.51.100.2"})
+    await app.login("root", ADMIN)
+    answer = await app.call("GET", "/api/users", as_whom="root", headers={"X-Forwarded-For": "198.51.100.2"})
     assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (200, "99")
 
 
-async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(place: Place) -> None:
-    answers = [await place.call("DELETE", "/api/products/x", as_whom="acme") for _ in range(51)]
+async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(app: TestApp) -> None:
+    answers = [await app.call("DELETE", "/api/products/x", as_whom="acme") for _ in range(51)]
     assert answers[-1].status_code == 429
-    assert (await place.call("POST", "/api/auth/logout", as_whom="acme")).status_code == 200
-    assert (await place.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 401
+    assert (await app.call("POST", "/api/auth/logout", as_whom="acme")).status_code == 200
+    assert (await app.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 401
 
 
 async def test_nor_when_only_the_database_knows_that_it_is_dead() -> None:
-    place = await open_place()
-    assert isinstance(place.world.admissions, MemoryAdmissions)
-    await place.login("root", ADMIN)
-    await place.login("thief", ADMIN)
-    assert (await place.call("POST", "/api/auth/logout", as_whom="thief")).status_code == 200
+    app = await open_test_app()
+    assert isinstance(app.adapters.admissions, MemoryAdmissions)
+    await app.login("root", ADMIN)
+    await app.login("thief", ADMIN)
+    assert (await app.call("POST", "/api/auth/logout", as_whom="thief")).status_code == 200
     left = []
     for _ in range(3):
-        place.world.admissions.forget()
-        answer = await place.call("GET", "/api/users", as_whom="thief")
+        app.adapters.admissions.forget()
+        answer = await app.call("GET", "/api/users", as_whom="thief")
         left.append((answer.status_code, answer.headers["X-RateLimit-Remaining"]))
     assert left == [(401, "99"), (401, "98"), (401, "97")]
-    await place.login("root", ADMIN)
-    assert (await place.call("GET", "/api/users", as_whom="root")).headers["X-RateLimit-Remaining"] == "99"
+    await app.login("root", ADMIN)
+    assert (await app.call("GET", "/api/users", as_whom="root")).headers["X-RateLimit-Remaining"] == "99"
 
 
-async def test_users_do_not_share_a_limit(place: Place) -> None:
+async def test_users_do_not_share_a_limit(app: TestApp) -> None:
     for _ in range(50):
-        await place.call("DELETE", "/api/products/x", as_whom="acme")
-    assert (await place.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 429
-    assert (await place.call("DELETE", "/api/products/x", as_whom="other")).status_code == 404
+        await app.call("DELETE", "/api/products/x", as_whom="acme")
+    assert (await app.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 429
+    assert (await app.call("DELETE", "/api/products/x", as_whom="other")).status_code == 404
 
 
 async def test_counting_without_refusing_and_not_at_all() -> None:
-    counting = await open_place({"TENANTRY_RATE_LIMITS": "count"})
+    counting = await open_test_app({"TENANTRY_RATE_LIMITS": "count"})
     answers = [await login(counting.client, email=f"n{number}@example.com") for number in range(12)]
     assert {answer.status_code for answer in answers} == {401}
     assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
-    silent = await open_place({"TENANTRY_RATE_LIMITS": "off"}, counts_limits=False)
+    silent = await open_test_app({"TENANTRY_RATE_LIMITS": "off"}, counts_limits=False)
     answers = [await login(silent.client, email=f"n{number}@example.com") for number in range(12)]
     assert {answer.status_code for answer in answers} == {401}
     assert "X-RateLimit-Limit" not in answers[-1].headers
 
 
 async def test_without_limits_a_logged_out_token_is_still_dead() -> None:
-    place = await open_place(counts_limits=False)
-    await place.login("root", ADMIN)
-    assert (await place.call("POST", "/api/auth/logout", as_whom="root")).status_code == 200
-    answer = await place.call("GET", "/api/users", as_whom="root")
+    app = await open_test_app(counts_limits=False)
+    await app.login("root", ADMIN)
+    assert (await app.call("POST", "/api/auth/logout", as_whom="root")).status_code == 200
+    answer = await app.call("GET", "/api/users", as_whom="root")
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_INVALID")
     assert PASSWORD not in answer.text
 

@@ -1,4 +1,4 @@
-"""What the door does before and after any endpoint: bodies that do not come, headers out of place, counting."""
+"""What the door does before and after any endpoint: bodies that do not come, headers out of app, counting."""
 
 import asyncio
 import json
@@ -14,9 +14,9 @@ from adapters.http.request.body import Arriving, TooSlow
 from adapters.http.request.door import _send
 from adapters.http.request.endpoint import Answer, Call
 from domain.audit import Client
-from domain.bounded_cache import Remembered
+from domain.bounded_cache import BoundedCache
 from domain.errors import BadRequest
-from tests.http.app import Place, client_of
+from tests.http.app import TestApp, client_of
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
@@ -41,7 +41,7 @@ async def test_a_body_earns_time_by_what_comes_of_it() -> None:
     assert arriving._late_at == before + 1
 
 
-async def test_one_who_dribbles_is_answered_408_and_left(place: Place) -> None:
+async def test_one_who_dribbles_is_answered_408_and_left(app: TestApp) -> None:
     """The receiver raises what running out of time raises."""
     sent: list[dict[str, Any]] = []
 
@@ -53,8 +53,8 @@ async def test_one_who_dribbles_is_answered_408_and_left(place: Place) -> None:
 
     path = "/api/auth/login"
     scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
-    app = build_app(place.services, HttpSettings())
-    await app({**scope, "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1)}, late, send)
+    served = build_app(app.services, HttpSettings())
+    await served({**scope, "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1)}, late, send)
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
 
@@ -86,21 +86,21 @@ async def test_head_of_a_stream_closes_it_unread() -> None:
     assert sent[1]["body"] == b""
 
 
-async def test_the_tenant_header_is_refused_where_it_means_nothing(place: Place) -> None:
+async def test_the_tenant_header_is_refused_where_it_means_nothing(app: TestApp) -> None:
     header = {"X-Tenant-Scope": "all"}
     for whom, path, status in (
         ("acme", "/api/users", 403),
         ("root", "/api/users", 400),
         (None, "/health/live", 403),
     ):
-        answer = await place.call("GET", path, as_whom=whom, headers=header)
+        answer = await app.call("GET", path, as_whom=whom, headers=header)
         assert answer.status_code == status, (whom, path)
-    assert (await place.call("GET", "/api/users", as_whom="root", headers=header)).json()["errorCode"] == (
+    assert (await app.call("GET", "/api/users", as_whom="root", headers=header)).json()["errorCode"] == (
         "VALIDATION_ERROR"
     )
 
 
-async def test_a_wrong_form_is_told_before_a_missing_thing(place: Place) -> None:
+async def test_a_wrong_form_is_told_before_a_missing_thing(app: TestApp) -> None:
     for method, path, whom in (
         ("PUT", "/api/users/x", "acme"),
         ("POST", "/api/users/x/roles", "acme"),
@@ -108,13 +108,13 @@ async def test_a_wrong_form_is_told_before_a_missing_thing(place: Place) -> None
         ("PUT", "/api/tenants/x", "root"),
         ("POST", "/api/tenants/x/users", "acme"),
     ):
-        answer = await place.call(method, path, as_whom=whom, json={"nonsense": 1})
+        answer = await app.call(method, path, as_whom=whom, json={"nonsense": 1})
         assert answer.status_code == 400, path
 
 
 @pytest.mark.parametrize("path", ["/api/roles", "/api/permissions", f"/api/users/{UNKNOWN}", "/api/tenants/current"])
-async def test_a_parameter_that_nobody_takes_is_named(place: Place, path: str) -> None:
-    answer = await place.call("GET", f"{path}?pgae=2", as_whom="acme")
+async def test_a_parameter_that_nobody_takes_is_named(app: TestApp, path: str) -> None:
+    answer = await app.call("GET", f"{path}?pgae=2", as_whom="acme")
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
     assert answer.json()["errors"][0]["field"] == "pgae"
 
@@ -127,18 +127,18 @@ async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -
         assert strict_json.read_json(json.dumps(kept).encode(), decimals=False) == kept
 
 
-async def test_metrics_are_this_machines_without_a_token(place: Place) -> None:
-    await place.call("GET", "/health/live")
-    answer = await place.call("GET", "/metrics")
+async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
+    await app.call("GET", "/health/live")
+    answer = await app.call("GET", "/metrics")
     assert answer.status_code == 200
     assert 'tenantry_answers_total{endpoint="health.live",status="200"} 1.0' in answer.text
     assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
-    forwarded = await place.call("GET", "/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
+    forwarded = await app.call("GET", "/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
     assert forwarded.status_code == 404
 
 
-async def test_metrics_with_a_token_are_its_bearers(place: Place) -> None:
-    async with client_of(place.services, HttpSettings(metrics_token="the token")) as client:
+async def test_metrics_with_a_token_are_its_bearers(app: TestApp) -> None:
+    async with client_of(app.services, HttpSettings(metrics_token="the token")) as client:
         statuses = [
             (await client.get("/metrics", headers={"Authorization": given})).status_code
             for given in ("Bearer the token", "Bearer another", "")
@@ -147,7 +147,7 @@ async def test_metrics_with_a_token_are_its_bearers(place: Place) -> None:
 
 
 def test_what_is_remembered_is_bounded_by_its_size_and_its_time() -> None:
-    remembered: Remembered[str, int] = Remembered(10)
+    remembered: BoundedCache[str, int] = BoundedCache(10)
     for number, key in enumerate("abc"):
         remembered.put(key, number, size=4, until=number)
     assert [remembered.get(key) for key in "abc"] == [None, 1, 2]

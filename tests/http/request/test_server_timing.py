@@ -15,17 +15,17 @@ from adapters.http.request.bearer import Security
 from adapters.http.request.door import Door
 from application.throttle import Throttle
 from entrypoints.timed_database import TimedDatabase
-from tests.http.app import ADMIN, PASSWORD, Place, open_place
-from tests.http.conftest import furnish
+from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
+from tests.http.conftest import seed
 
 ONE = re.compile(r"([a-z]+);dur=([0-9]+\.[0-9]{3})")
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
 @pytest_asyncio.fixture
-async def timed() -> AsyncIterator[Place]:
-    opened = await open_place({"TENANTRY_SERVER_TIMING": "on"}, server_timing=True)
-    await furnish(opened)
+async def timed() -> AsyncIterator[TestApp]:
+    opened = await open_test_app({"TENANTRY_SERVER_TIMING": "on"}, server_timing=True)
+    await seed(opened)
     yield opened
     await opened.client.aclose()
 
@@ -40,20 +40,20 @@ def times(answer: httpx.Response) -> dict[str, float]:
     return shown
 
 
-async def test_a_page_says_its_stages_in_their_order(timed: Place) -> None:
+async def test_a_page_says_its_stages_in_their_order(timed: TestApp) -> None:
     shown = times(await timed.call("GET", "/api/products", as_whom="acme"))
     assert list(shown) == ["door", "token", "limits", "work", "database", "total"]
     assert all(took > 0 for took in shown.values())
 
 
-async def test_a_body_is_waited_for_on_a_stage_of_its_own(timed: Place) -> None:
+async def test_a_body_is_waited_for_on_a_stage_of_its_own(timed: TestApp) -> None:
     product = {"name": "Kettle", "sku": "KET-1", "price": 39.9}
     answer = await timed.call("POST", "/api/products", as_whom="acme", json=product)
     assert answer.status_code == 201
     assert list(times(answer)) == [*STAGES, "total"]
 
 
-async def test_the_stages_add_up_to_the_total_and_the_total_to_what_the_client_waits(timed: Place) -> None:
+async def test_the_stages_add_up_to_the_total_and_the_total_to_what_the_client_waits(timed: TestApp) -> None:
     loop = asyncio.get_running_loop()
     for path in ("/api/products", "/api/users", "/api/products/export", "/api/roles"):
         asked_at = loop.time()
@@ -64,7 +64,7 @@ async def test_the_stages_add_up_to_the_total_and_the_total_to_what_the_client_w
         assert total <= waited, path
 
 
-async def test_what_an_endpoint_refuses_is_timed_as_well(timed: Place) -> None:
+async def test_what_an_endpoint_refuses_is_timed_as_well(timed: TestApp) -> None:
     answer = await timed.call("GET", f"/api/products/{UNKNOWN}", as_whom="acme")
     assert answer.status_code == 404
     assert "database" in times(answer)
@@ -83,7 +83,7 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status"), STRANGERS)
-async def test_a_stranger_is_told_no_times(timed: Place, method: str, path: str, body: Any, status: int) -> None:
+async def test_a_stranger_is_told_no_times(timed: TestApp, method: str, path: str, body: Any, status: int) -> None:
     answer = await timed.call(method, path, json=body)
     assert answer.status_code == status, answer.text
     assert "server-timing" not in answer.headers
@@ -92,31 +92,31 @@ async def test_a_stranger_is_told_no_times(timed: Place, method: str, path: str,
 @pytest.mark.parametrize(
     ("path", "whom", "status"), [("/api/auth/me", "acme", 200), ("/api/auth/sessions", "acme", 200)]
 )
-async def test_no_answer_about_accounts_tells_times(timed: Place, path: str, whom: str, status: int) -> None:
+async def test_no_answer_about_accounts_tells_times(timed: TestApp, path: str, whom: str, status: int) -> None:
     answer = await timed.call("GET", path, as_whom=whom)
     assert answer.status_code == status
     assert "server-timing" not in answer.headers
 
 
-async def test_who_is_not_let_in_is_told_no_times(timed: Place) -> None:
+async def test_who_is_not_let_in_is_told_no_times(timed: TestApp) -> None:
     answer = await timed.call("DELETE", f"/api/products/{UNKNOWN}", as_whom="reader")
     assert answer.status_code == 403
     assert "server-timing" not in answer.headers
 
 
-async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(place: Place) -> None:
+async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(app: TestApp) -> None:
     """Not a branch on the way of a request: the parts themselves are the plain ones."""
-    answer = await place.call("GET", "/api/products", as_whom="acme")
+    answer = await app.call("GET", "/api/products", as_whom="acme")
     assert answer.status_code == 200
     assert "server-timing" not in answer.headers
-    door = build_app(place.services, HttpSettings()).door
+    door = build_app(app.services, HttpSettings()).door
     assert type(door) is Door
     assert type(door.pipeline.security) is Security
     assert type(door.pipeline.throttle) is Throttle
-    assert not isinstance(place.services.database, TimedDatabase)
+    assert not isinstance(app.services.database, TimedDatabase)
 
 
-async def test_requests_at_the_same_time_have_watches_of_their_own(timed: Place) -> None:
+async def test_requests_at_the_same_time_have_watches_of_their_own(timed: TestApp) -> None:
     answers = await asyncio.gather(*(timed.call("GET", "/api/products", as_whom="acme") for _ in range(20)))
     for answer in answers:
         shown = times(answer)

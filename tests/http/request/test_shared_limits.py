@@ -21,7 +21,7 @@ from adapters.redis.lease import Lease, Times
 from domain.limits import Limit
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble
-from tests.http.app import ADMIN, SETTINGS, client_of, open_place
+from tests.http.app import ADMIN, SETTINGS, client_of, open_test_app
 from tests.redis_server import RedisServer
 from tests.shared_memories import NothingDue
 
@@ -82,19 +82,19 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 @pytest_asyncio.fixture
 async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
     """Two of everything but the database, and names in Redis that no other case has used."""
-    place = await open_place()
-    token = (await place.login("root", ADMIN))["token"]
+    app = await open_test_app()
+    token = (await app.login("root", ADMIN))["token"]
     batches = Batch(redis.url), Batch(redis.url)
     prefix = secrets.token_hex(4)
     settings = HttpSettings(trusted_proxies=(ip_network("127.0.0.0/8"),))
     services = []
     for batch in batches:
         lease = Lease(batch, NothingDue(), Times(lifetime=600), commands=Commands(prefix))
-        shared = RedisAdmissions(lease, MemoryAdmissions(place.world.clock))
-        services.append(assemble(replace(place.world, admissions=shared, revocations=shared), read_settings(SETTINGS)))
+        shared = RedisAdmissions(lease, MemoryAdmissions(app.adapters.clock))
+        services.append(assemble(replace(app.adapters, admissions=shared, revocations=shared), read_settings(SETTINGS)))
     one, other = (client_of(each, settings) for each in services)
     yield Processes((one, other), services[0], token)
-    for client in (one, other, place.client):
+    for client in (one, other, app.client):
         await client.aclose()
     for batch in batches:
         await batch.close()

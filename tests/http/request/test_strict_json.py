@@ -65,8 +65,8 @@ def test_both_read_the_same(text: str) -> None:
 
 
 @given(TEXTS, st.integers(0, 60), st.sampled_from([*'{}[]:,"\\ 0e-.a', "", '"a":1,', "\x00"]))
-def test_both_refuse_the_same(text: str, place: int, put: str) -> None:
-    broken = text[:place] + put + text[place + 1 :]
+def test_both_refuse_the_same(text: str, app: int, put: str) -> None:
+    broken = text[:app] + put + text[app + 1 :]
     assert exactly(read(broken)) == exactly(read_by_the_strict_one(broken))
 
 

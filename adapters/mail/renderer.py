@@ -1,4 +1,4 @@
-"""Letters, written from templates: one of text and one of HTML for each kind."""
+"""MailRenderer, written from templates: one of text and one of HTML for each kind."""
 
 import unicodedata
 from datetime import timedelta
@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from application.ports.mail_delivery import Letter, Message
+from application.ports.mail_delivery import MailContent, Message
 from application.ports.outbox import MailKind
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ SUBJECTS: dict[MailKind, str] = {
 }
 
 
-class JinjaLetters:
+class JinjaMailRenderer:
     """Templates are files of ours; what users chose is handed to them as values, which are never read as templates.
 
     Their engine is imported with the first letter: most processes never write one.
@@ -47,7 +47,7 @@ class JinjaLetters:
             keep_trailing_newline=True,
         )
 
-    def write(self, letter: Letter) -> Message:
+    def write(self, letter: MailContent) -> Message:
         subject = f"{self._service}: {SUBJECTS[letter.kind]}"
         values = {
             "service": self._service,
