@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from application.ports.admissions import Admission, Admissions, Shown
 from application.ports.database import Database
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
 from domain.identity.token_versions import ensure_alive
 from domain.limits import Hit, Verdict, tightest
@@ -26,7 +26,7 @@ class Throttle:
     """``enforced`` False counts and shows, but refuses nothing (benchmarks)."""
 
     admissions: Admissions
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     enforced: bool = True
 
     async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
@@ -63,7 +63,7 @@ class Throttle:
     async def _counts(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
         if admission.token_versions is not None:
             return admission.token_versions
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             counts = await read.token_versions.of(subjects)
         if admission.ticket is not None:
             await self.admissions.remember(counts, admission.ticket)

@@ -1,1 +1,1 @@
-"""The service measured against a floor: the bare framework, written by hand for one table."""
+"""The service measured against a baseline: the bare framework, written by hand for one table."""

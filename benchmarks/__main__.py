@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: the service against the floor."""
+"""``python -m benchmarks``: the service against the baseline."""
 
 import argparse
 import asyncio
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from benchmarks import machine, report, table
 from benchmarks.bench import Timing
+from benchmarks.bench_data import Size
 from benchmarks.databases import held_on_their_cores, server_processes, servers
 from benchmarks.failures import BenchmarkFailed
 from benchmarks.operations import FURTHER, MAIN, Operation
 from benchmarks.processes import cores
 from benchmarks.runner import Plan, Results, carry_out
-from benchmarks.world import Size
 from benchmarks.wrk import ensure_wrk
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -23,7 +23,9 @@ OPERATIONS = (*MAIN, *FURTHER)
 
 
 def read_plan() -> Plan:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures the service against the floor.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measures the service against the baseline."
+    )
     parser.add_argument("--quick", action="store_true", help="one short round of the main operations, no report")
     parser.add_argument("--rounds", type=int, help="how often each operation is measured (5, quick 1)")
     parser.add_argument("--seconds", type=float, help="of each measured run (8, quick 4)")

@@ -12,14 +12,14 @@ from argon2 import PasswordHasher
 from msgspec import Struct
 
 from benchmarks import client, rows, wrk
+from benchmarks.bench_data import CATALOGUE, PASSWORD, BenchData, Size, User
 from benchmarks.databases import Database, database
 from benchmarks.failures import BenchmarkFailed
 from benchmarks.measures import Load, Pair, Reading, reading
 from benchmarks.operations import Operation
 from benchmarks.people import make_people, tokens
 from benchmarks.requests import Request, numbered
-from benchmarks.servers import Server, floor, service
-from benchmarks.world import CATALOGUE, PASSWORD, Size, User, World
+from benchmarks.servers import Server, baseline, service
 
 MEASURED_NUMBERS = 500_000_000
 """Where the numbers of a measured run begin; those of its warm-up begin at 0."""
@@ -42,25 +42,25 @@ class Target:
 @dataclass(frozen=True)
 class Bench:
     service: Target
-    floor: Target
-    world: World
+    baseline: Target
+    bench_data: BenchData
     timing: Timing
 
     @property
     def servers(self) -> tuple[Server, Server]:
-        return self.floor.server, self.service.server
+        return self.baseline.server, self.service.server
 
-    async def pair(self, operation: Operation, *, floor_first: bool) -> Pair:
+    async def pair(self, operation: Operation, *, baseline_first: bool) -> Pair:
         """Both in turn; who goes first alternates, so that neither always gets the warmer machine."""
-        if floor_first:
-            floor_reading = await self.run(operation, self.floor)
-            return Pair(floor_reading, await self.run(operation, self.service))
+        if baseline_first:
+            baseline_reading = await self.run(operation, self.baseline)
+            return Pair(baseline_reading, await self.run(operation, self.service))
         service_reading = await self.run(operation, self.service)
-        return Pair(await self.run(operation, self.floor), service_reading)
+        return Pair(await self.run(operation, self.baseline), service_reading)
 
     async def run(self, operation: Operation, target: Target) -> Reading:
         """Raises BenchmarkFailed on any error; what it made is gone afterwards."""
-        requests = tuple(operation.load(self.world, target.tokens))
+        requests = tuple(operation.load(self.bench_data, target.tokens))
         await _ensure_right(operation, target, requests[0])
         try:
             await self._load(operation, target, requests, self.timing.warm_up, 0)
@@ -80,7 +80,9 @@ class Bench:
         self, operation: Operation, target: Target, requests: tuple[Request, ...], seconds: float, first_number: int
     ) -> Load:
         beside = [] if operation.beside is None else [operation.beside]
-        others = [self._send(one, target, tuple(one.load(self.world, target.tokens)), seconds, 0) for one in beside]
+        others = [
+            self._send(one, target, tuple(one.load(self.bench_data, target.tokens)), seconds, 0) for one in beside
+        ]
         try:
             load, *_ = await asyncio.gather(self._send(operation, target, requests, seconds, first_number), *others)
         except BenchmarkFailed as failure:
@@ -99,7 +101,7 @@ class Bench:
                 seconds=seconds,
                 requests=requests,
                 first_number=first_number,
-                follow=operation.follow(self.world, target.tokens) if operation.follow else None,
+                follow=operation.follow(self.bench_data, target.tokens) if operation.follow else None,
             )
             return await client.run(job, processes=2)
         with TemporaryDirectory(prefix="tenantry-bench-") as folder:
@@ -130,22 +132,22 @@ async def opened(database_url: str, redis_url: str, size: Size, timing: Timing) 
     """The service's people first, by its own API; then both databases get the same rows."""
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(database(database_url, "tenantry_bench_service"))
-        bare = await stack.enter_async_context(database(database_url, "tenantry_bench_floor"))
+        bare = await stack.enter_async_context(database(database_url, "tenantry_bench_baseline"))
         serving = stack.enter_context(service(own.url, redis_url, size.entities - CATALOGUE))
         users = make_people(serving, size.tenants)
         await _fill(bare, own, users, size)
-        standing = stack.enter_context(floor(bare.url))
+        standing = stack.enter_context(baseline(bare.url))
         yield Bench(
             service=Target(serving, own, tokens(serving, users)),
-            floor=Target(standing, bare, tokens(standing, users)),
-            world=await rows.sample(own.connection, users, size),
+            baseline=Target(standing, bare, tokens(standing, users)),
+            bench_data=await rows.sample(own.connection, users, size),
             timing=timing,
         )
 
 
 async def _fill(bare: Database, own: Database, users: list[User], size: Size) -> None:
     hashed = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1).hash(PASSWORD)
-    await rows.make_floor(bare.connection, users, hashed)
+    await rows.make_baseline(bare.connection, users, hashed)
     tenants = list(dict.fromkeys(user.tenant_id for user in users))
     for target in (bare, own):
         await rows.fill(target.connection, tenants, size)

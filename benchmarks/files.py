@@ -16,12 +16,12 @@ from uuid import UUID
 import asyncpg
 import httpx
 
+from benchmarks.bench_data import Size
 from benchmarks.databases import Database, database, servers
 from benchmarks.people import token
 from benchmarks.processes import resident_mib, tree
 from benchmarks.rows import fill
 from benchmarks.servers import ADMIN_EMAIL, ADMIN_PASSWORD, Server, service
-from benchmarks.world import Size
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.bench import Bench, Timing, opened
+from benchmarks.bench_data import Size
 from benchmarks.measures import Reading
 from benchmarks.operations import MAIN, Operation
-from benchmarks.world import Size
 
 GROWING = tuple(one for one in MAIN if one.name in ("get", "page", "create", "update"))
 ROWS = tuple(Size(rows=rows) for rows in (20_000, 200_000, 2_000_000))
@@ -22,7 +22,7 @@ class Step(Struct, frozen=True):
 
     operation: str
     amount: int
-    floor: Reading
+    baseline: Reading
     service: Reading
 
 
@@ -44,6 +44,6 @@ async def by_connections(bench: Bench) -> list[Step]:
 
 
 async def _step(bench: Bench, operation: Operation, amount: int) -> Step:
-    pair = await bench.pair(operation, floor_first=True)
+    pair = await bench.pair(operation, baseline_first=True)
     print(f"  {operation.title} at {amount:,}: {pair.service.rate:,.0f}/s, {pair.service.p50:.2f} ms", flush=True)
-    return Step(operation.title, amount, pair.floor, pair.service)
+    return Step(operation.title, amount, pair.baseline, pair.service)

@@ -55,7 +55,7 @@ def medians(readings: Sequence[Reading]) -> Reading:
 class Pair(Struct, frozen=True):
     """One round of one operation: both servers, one right after the other."""
 
-    floor: Reading
+    baseline: Reading
     service: Reading
 
 
@@ -65,7 +65,7 @@ class Row(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     goal: float | None
-    floor: Reading
+    baseline: Reading
     service: Reading
     ratio: float
     lowest: float
@@ -78,7 +78,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 SLOWEST_P99 = 2.5
-"""How many times the floor's 99th percentile the service's may be."""
+"""How many times the baseline's 99th percentile the service's may be."""
 
 
 def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row:
@@ -87,7 +87,7 @@ def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row
         name=name,
         title=title,
         goal=goal,
-        floor=medians([pair.floor for pair in pairs]),
+        baseline=medians([pair.baseline for pair in pairs]),
         service=medians([pair.service for pair in pairs]),
         ratio=median(ratios),
         lowest=min(ratios),
@@ -97,7 +97,7 @@ def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row
 
 
 def _of(pairs: Sequence[Pair], figure: Callable[[Reading], Any]) -> list[float]:
-    return [figure(pair.service) / figure(pair.floor) for pair in pairs]
+    return [figure(pair.service) / figure(pair.baseline) for pair in pairs]
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:

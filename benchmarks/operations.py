@@ -8,19 +8,19 @@ from uuid import UUID
 from msgspec import Struct, json
 from msgspec.structs import replace
 
+from benchmarks.bench_data import PASSWORD, TRANSIENT, BenchData, User
 from benchmarks.client import Follow
 from benchmarks.requests import BOUNDARY, FORM, MARK, Request, posting
-from benchmarks.world import PASSWORD, TRANSIENT, User, World
 
 Tokens = Mapping[UUID, str]
-Load = Callable[[World, Tokens], Sequence[Request]]
+Load = Callable[[BenchData, Tokens], Sequence[Request]]
 
 MANY = 2_000
 CHANCE = 7
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """``goal`` is the ratio to the floor, ``expects`` stands in the first answer's body, ``beside`` runs meanwhile."""
+    """``goal`` is the ratio to the baseline, ``expects`` is in the first body, ``beside`` runs meanwhile."""
 
     name: str
     title: str
@@ -29,56 +29,58 @@ class Operation(Struct, frozen=True, kw_only=True):
     goal: float | None = None
     tool: Literal["wrk", "client"] = "wrk"
     connections: int = 64
-    follow: Callable[[World, Tokens], Follow] | None = None
-    on_floor: bool = True
+    follow: Callable[[BenchData, Tokens], Follow] | None = None
+    on_baseline: bool = True
     beside: "Operation | None" = None
 
 
-def _users(world: World, tokens: Tokens, count: int) -> list[tuple[random.Random, User, str]]:
+def _users(bench_data: BenchData, tokens: Tokens, count: int) -> list[tuple[random.Random, User, str]]:
     """Whoever asks, one after the other, and chance that is the same in every run."""
     chance = random.Random(CHANCE)
-    return [(chance, user, tokens[user.id]) for user in chance.choices(world.users, k=count)]
+    return [(chance, user, tokens[user.id]) for user in chance.choices(bench_data.users, k=count)]
 
 
-def reads(world: World, tokens: Tokens) -> list[Request]:
+def reads(bench_data: BenchData, tokens: Tokens) -> list[Request]:
     return [
-        Request(path=f"/api/products/{chance.choice(world.products[user.tenant_id])}", token=token)
-        for chance, user, token in _users(world, tokens, MANY)
+        Request(path=f"/api/products/{chance.choice(bench_data.products[user.tenant_id])}", token=token)
+        for chance, user, token in _users(bench_data, tokens, MANY)
     ]
 
 
 def pages(more: str = "") -> Load:
     """Of one category, living products alone."""
 
-    def load(world: World, tokens: Tokens) -> list[Request]:
+    def load(bench_data: BenchData, tokens: Tokens) -> list[Request]:
         return [
-            Request(path=f"/api/products?categoryId={_category(world, user, chance)}&status=live{more}", token=token)
-            for chance, user, token in _users(world, tokens, MANY)
+            Request(
+                path=f"/api/products?categoryId={_category(bench_data, user, chance)}&status=live{more}", token=token
+            )
+            for chance, user, token in _users(bench_data, tokens, MANY)
         ]
 
     return load
 
 
 def lists(query: str) -> Load:
-    return lambda world, tokens: [
-        Request(path=f"/api/products?{query}", token=token) for _, _, token in _users(world, tokens, MANY)
+    return lambda bench_data, tokens: [
+        Request(path=f"/api/products?{query}", token=token) for _, _, token in _users(bench_data, tokens, MANY)
     ]
 
 
-def deep_pages(world: World, tokens: Tokens) -> list[Request]:
+def deep_pages(bench_data: BenchData, tokens: Tokens) -> list[Request]:
     """The last tenth of each tenant's pages."""
-    last = world.size.rows_each // 20
+    last = bench_data.size.rows_each // 20
     return [
         Request(path=f"/api/products?page={chance.randint(last - last // 10, last)}", token=token)
-        for chance, _, token in _users(world, tokens, MANY)
+        for chance, _, token in _users(bench_data, tokens, MANY)
     ]
 
 
-def _category(world: World, user: User, chance: random.Random) -> UUID:
-    return chance.choice(world.categories[user.tenant_id])
+def _category(bench_data: BenchData, user: User, chance: random.Random) -> UUID:
+    return chance.choice(bench_data.categories[user.tenant_id])
 
 
-def _product(world: World, user: User, chance: random.Random) -> dict[str, object]:
+def _product(bench_data: BenchData, user: User, chance: random.Random) -> dict[str, object]:
     """A body; its sku ends with the mark, so that each sending has one of its own."""
     return {
         "name": f"Measured {chance.choice(['lamp', 'bench', 'kettle'])} {chance.randrange(10_000)}",
@@ -87,85 +89,86 @@ def _product(world: World, user: User, chance: random.Random) -> dict[str, objec
         "price": chance.randrange(100_000) / 100,
         "stock": chance.randrange(500),
         "status": "live",
-        "categoryId": str(_category(world, user, chance)),
+        "categoryId": str(_category(bench_data, user, chance)),
     }
 
 
-def creates(world: World, tokens: Tokens) -> list[Request]:
+def creates(bench_data: BenchData, tokens: Tokens) -> list[Request]:
     return [
-        posting("/api/products", token, _product(world, user, chance))
-        for chance, user, token in _users(world, tokens, 500)
+        posting("/api/products", token, _product(bench_data, user, chance))
+        for chance, user, token in _users(bench_data, tokens, 500)
     ]
 
 
-def updates(world: World, tokens: Tokens) -> list[Request]:
+def updates(bench_data: BenchData, tokens: Tokens) -> list[Request]:
     return [
         Request(
             method="PUT",
-            path=f"/api/products/{chance.choice(world.products[user.tenant_id])}",
+            path=f"/api/products/{chance.choice(bench_data.products[user.tenant_id])}",
             token=token,
             body=_json({"price": chance.randrange(100_000) / 100, "stock": chance.randrange(500)}),
         )
-        for chance, user, token in _users(world, tokens, MANY)
+        for chance, user, token in _users(bench_data, tokens, MANY)
     ]
 
 
 def batches(items: int) -> Load:
-    def load(world: World, tokens: Tokens) -> list[Request]:
+    def load(bench_data: BenchData, tokens: Tokens) -> list[Request]:
         return [
-            posting("/api/products/batch", token, {"items": [_product(world, user, chance) for _ in range(items)]})
-            for chance, user, token in _users(world, tokens, 10)
+            posting("/api/products/batch", token, {"items": [_product(bench_data, user, chance) for _ in range(items)]})
+            for chance, user, token in _users(bench_data, tokens, 10)
         ]
 
     return load
 
 
-def exports(world: World, tokens: Tokens) -> list[Request]:
-    return [Request(path="/api/products/export?format=csv", token=token) for token in _one_each(world, tokens)]
+def exports(bench_data: BenchData, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/products/export?format=csv", token=token) for token in _one_each(bench_data, tokens)]
 
 
-def imports(world: World, tokens: Tokens) -> list[Request]:
-    return [_import(world, user, token, chance) for chance, user, token in _users(world, tokens, 10)]
+def imports(bench_data: BenchData, tokens: Tokens) -> list[Request]:
+    return [_import(bench_data, user, token, chance) for chance, user, token in _users(bench_data, tokens, 10)]
 
 
-def _import(world: World, user: User, token: str, chance: random.Random) -> Request:
-    rows = [_product(world, user, chance) for _ in range(1_000)]
+def _import(bench_data: BenchData, user: User, token: str, chance: random.Random) -> Request:
+    rows = [_product(bench_data, user, chance) for _ in range(1_000)]
     lines = [",".join(rows[0]), *(",".join(f'"{cell}"' for cell in row.values()) for row in rows)]
     part = 'Content-Disposition: form-data; name="file"; filename="products.csv"\r\nContent-Type: text/csv'
     body = "\r\n".join([f"--{BOUNDARY}", part, "", *lines, f"--{BOUNDARY}--", ""])
     return Request(method="POST", path="/api/products/import", token=token, body=body, content_type=FORM)
 
 
-def logins(world: World, _: Tokens) -> list[Request]:
+def logins(bench_data: BenchData, _: Tokens) -> list[Request]:
     return [
         posting("/api/auth/login", None, {"email": user.email, "password": PASSWORD, "isPasswordEncrypted": False})
-        for user in world.users
+        for user in bench_data.users
     ]
 
 
-def identities(world: World, tokens: Tokens) -> list[Request]:
-    return [Request(path="/api/auth/me", token=tokens[user.id]) for user in world.users]
+def identities(bench_data: BenchData, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/auth/me", token=tokens[user.id]) for user in bench_data.users]
 
 
-def _one_each(world: World, tokens: Tokens) -> list[str]:
+def _one_each(bench_data: BenchData, tokens: Tokens) -> list[str]:
     """A token of each tenant."""
-    return list({user.tenant_id: tokens[user.id] for user in world.users}.values())
+    return list({user.tenant_id: tokens[user.id] for user in bench_data.users}.values())
 
 
-def refreshing(_: World, __: Tokens) -> Follow:
+def refreshing(_: BenchData, __: Tokens) -> Follow:
     request = Request(method="POST", path="/api/auth/refresh", body=_json({"refreshToken": "$next"}))
     return Follow(request, ("data", "refreshToken"))
 
 
-def walking(world: World, tokens: Tokens) -> Follow:
+def walking(bench_data: BenchData, tokens: Tokens) -> Follow:
     """All of one tenant, page after page."""
     return Follow(
-        Request(path="/api/products?count=none&cursor=$next", token=_one_each(world, tokens)[0]), ("data", "nextCursor")
+        Request(path="/api/products?count=none&cursor=$next", token=_one_each(bench_data, tokens)[0]),
+        ("data", "nextCursor"),
     )
 
 
-def walk(world: World, tokens: Tokens) -> list[Request]:
-    return [Request(path="/api/products?count=none", token=_one_each(world, tokens)[0])]
+def walk(bench_data: BenchData, tokens: Tokens) -> list[Request]:
+    return [Request(path="/api/products?count=none", token=_one_each(bench_data, tokens)[0])]
 
 
 def _json(body: object) -> str:
@@ -231,7 +234,7 @@ FURTHER = (
         tool="client",
         connections=8,
         follow=walking,
-        on_floor=False,
+        on_baseline=False,
         expects='"nextCursor":',
     ),
     Operation(
@@ -241,7 +244,7 @@ FURTHER = (
         tool="client",
         connections=8,
         follow=refreshing,
-        on_floor=False,
+        on_baseline=False,
         expects='"refreshToken":',
     ),
     replace(ME, name="mixed", title="`me` while logins run", goal=None, connections=32, beside=LOGIN),

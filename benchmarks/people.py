@@ -6,9 +6,9 @@ from uuid import UUID
 
 import httpx
 
+from benchmarks.bench_data import PASSWORD, PERMISSIONS, User
 from benchmarks.failures import BenchmarkFailed
 from benchmarks.servers import ADMIN_EMAIL, ADMIN_PASSWORD, Server
-from benchmarks.world import PASSWORD, PERMISSIONS, User
 
 USERS_EACH = 5
 MOST_USERS = 50

@@ -11,15 +11,15 @@ from benchmarks.runner import Plan, Results
 
 INTRODUCTION = """# Performance
 
-Written by `make bench`, which measures the service against a *floor*: Litestar, asyncpg and msgspec by hand for one
+Written by `make bench`, which measures the service against a *baseline*: Litestar, asyncpg and msgspec by hand for one
 table, with a token check and a tenant filter, and no limits, revocation, registry or generality (`benchmarks/`). Both
 servers hold the same rows, run as one process each on the same core, and are asked the same requests in turn. The
 service has everything on; limits are counted and shown, but refuse nothing (`TENANTRY_RATE_LIMITS=count`)."""
 
-READING = """The ratio is the service's rate by the floor's, the median over the rounds of each round's own ratio.
-Figures with an arrow are the floor's and then the service's: milliseconds for the median and the slowest hundredth of
-requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that its process had until
-then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the floor's."""
+READING = """The ratio is the service's rate by the baseline's, the median over the rounds of each round's own ratio.
+Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth
+of requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that the server's
+process had until then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the baseline's."""
 
 
 def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> Path:
@@ -34,7 +34,7 @@ def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> P
 
 def _plots(plan: Plan, results: Results) -> Iterator[tuple[str, str]]:
     ratios = [(row.title, row.ratio, row.goal) for row in results.rows(_main(plan))]
-    yield "ratios", svg.bars("The service's rate, as a part of the floor's; the marks are the goals", ratios)
+    yield "ratios", svg.bars("The service's rate, as a part of the baseline's; the marks are the goals", ratios)
     for what, steps in results.steps.items():
         yield what, svg.lines(f"Cost by {what}", what, "ms, median", _series(steps, lambda one: one.p50))
 
@@ -57,7 +57,7 @@ def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str
     yield f"medians of {plan.rounds} rounds of {plan.timing.seconds:g} seconds.\n"
     yield "Measured on:\n"
     yield from (f"- {line}" for line in machine)
-    yield f"\n## Against the floor\n\n{table.ratios(main)}\n"
+    yield f"\n## Against the baseline\n\n{table.ratios(main)}\n"
     yield f"![Ratios](performance/ratios.svg)\n\n{READING}"
     yield from _missed(main)
     yield f"\n## Further operations\n\n{table.ratios(results.rows(_further(plan)))}"
@@ -78,13 +78,13 @@ def _missed(rows: Sequence[Row]) -> Iterator[str]:
         yield "\nMissed:\n"
         yield from (
             f"- {row.title}: {row.ratio:.2f} ({row.lowest:.2f} to {row.highest:.2f}) of {row.goal or 0:.2f}, "
-            f"99th percentile {row.p99_ratio:.1f} times the floor's"
+            f"99th percentile {row.p99_ratio:.1f} times the baseline's"
             for row in missed
         )
 
 
 def _steps(label: str, steps: Sequence[Step]) -> str:
-    head = ("operation", label, "floor /s", "service /s", "ratio", "p50 ms", "CPU s/1,000", "database CPU")
+    head = ("operation", label, "baseline /s", "service /s", "ratio", "p50 ms", "CPU s/1,000", "database CPU")
     return table.markdown(head, [_step(one) for one in steps])
 
 
@@ -93,9 +93,9 @@ def _step(one: Step) -> list[str]:
     return [
         one.operation,
         f"{one.amount:,}",
-        table.rate(one.floor.rate),
+        table.rate(one.baseline.rate),
         table.rate(service.rate),
-        f"{service.rate / one.floor.rate:.2f}",
+        f"{service.rate / one.baseline.rate:.2f}",
         table.number(service.p50),
         table.number(service.cpu),
         table.number(service.database_cpu),

@@ -1,11 +1,11 @@
-"""The rows of both databases, made by the database from the same statements, and the floor's own tables."""
+"""The rows of both databases, made by the database from the same statements, and the baseline's own tables."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 import asyncpg
 
-from benchmarks.world import PERMISSIONS, TRANSIENT, Size, User, World
+from benchmarks.bench_data import PERMISSIONS, TRANSIENT, BenchData, Size, User
 
 Connection = asyncpg.Connection
 
@@ -18,7 +18,7 @@ _AUDIT = """
     is_deleted boolean NOT NULL DEFAULT false, deleted_at timestamptz, deleted_by uuid, version integer NOT NULL,
     PRIMARY KEY (tenant_id, id)"""
 
-FLOOR_TABLES = f"""
+BASELINE_TABLES = f"""
 CREATE TABLE users (
     id uuid PRIMARY KEY, tenant_id uuid NOT NULL, name text NOT NULL, email text NOT NULL UNIQUE,
     roles text[] NOT NULL, permissions text[] NOT NULL, password_hash text NOT NULL);
@@ -74,8 +74,8 @@ SELECT ($1::uuid[])[1 + n % $2::int], {_id("product", "n")},
 FROM generate_series(0, $4::int - 1) n"""
 
 
-async def make_floor(connection: Connection, users: Sequence[User], password_hash: str) -> None:
-    await connection.execute(FLOOR_TABLES)
+async def make_baseline(connection: Connection, users: Sequence[User], password_hash: str) -> None:
+    await connection.execute(BASELINE_TABLES)
     await connection.executemany(
         "INSERT INTO users VALUES ($1, $2, $3, $4, $5, $6, $7)",
         [
@@ -108,7 +108,7 @@ async def clean(connection: Connection) -> None:
         await connection.execute("VACUUM ANALYZE products", timeout=SECONDS)
 
 
-async def sample(connection: Connection, users: Sequence[User], size: Size) -> World:
+async def sample(connection: Connection, users: Sequence[User], size: Size) -> BenchData:
     """Ids all over each tenant's rows."""
     tenants = list(dict.fromkeys(user.tenant_id for user in users))
     step = max(1, size.rows_each // SAMPLE)
@@ -120,7 +120,7 @@ async def sample(connection: Connection, users: Sequence[User], size: Size) -> W
         timeout=SECONDS,
     )
     categories = await connection.fetch("SELECT tenant_id, id FROM categories WHERE tenant_id = ANY ($1)", tenants)
-    return World(size=size, users=tuple(users), products=_by_tenant(products), categories=_by_tenant(categories))
+    return BenchData(size=size, users=tuple(users), products=_by_tenant(products), categories=_by_tenant(categories))
 
 
 def _by_tenant(rows: Sequence[asyncpg.Record]) -> dict[UUID, tuple[UUID, ...]]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from msgspec import Struct
 
 from benchmarks.bench import Bench, Timing, opened
+from benchmarks.bench_data import Size
 from benchmarks.failures import BenchmarkFailed
 from benchmarks.growth import ENTITIES, ROWS, TENANTS, Step, by_connections, by_size
 from benchmarks.measures import Pair, Reading, Row, medians, row
 from benchmarks.operations import Operation
-from benchmarks.world import Size
 
 Urls = tuple[str, str]
 
@@ -80,10 +80,10 @@ async def _round(bench: Bench, operations: Sequence[Operation], number: int, res
 
 
 async def _measure(bench: Bench, operation: Operation, number: int, results: Results) -> None:
-    if operation.on_floor:
-        pair = await bench.pair(operation, floor_first=number % 2 == 0)
+    if operation.on_baseline:
+        pair = await bench.pair(operation, baseline_first=number % 2 == 0)
         results.pairs.setdefault(operation.name, []).append(pair)
-        print(f"round {number + 1}: {operation.title}: {pair.service.rate / pair.floor.rate:.2f}", flush=True)
+        print(f"round {number + 1}: {operation.title}: {pair.service.rate / pair.baseline.rate:.2f}", flush=True)
     else:
         reading = await bench.run(operation, bench.service)
         results.alone.setdefault(operation.name, []).append(reading)

@@ -1,4 +1,4 @@
-"""The floor and the service, each started on the server's core, and what they cost."""
+"""The baseline and the service, each started on the server's core, and what they cost."""
 
 import os
 import signal
@@ -79,12 +79,12 @@ class Server:
 
 
 @contextmanager
-def floor(database_url: str) -> Iterator[Server]:
+def baseline(database_url: str) -> Iterator[Server]:
     options = (
         "--interface asgi --loop uvloop --workers 1 --no-ws --backpressure 1024 --backlog 2048 --log-level warning"
     )
     granian = [sys.executable, "-m", "granian", *options.split()]
-    with _running("floor", [*granian, "benchmarks.floor:app"], {"FLOOR_DATABASE_URL": database_url}) as server:
+    with _running("baseline", [*granian, "benchmarks.baseline:app"], {"BASELINE_DATABASE_URL": database_url}) as server:
         server.await_ready("/health/live")
         yield server
 

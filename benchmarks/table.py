@@ -6,7 +6,7 @@ from benchmarks.measures import SLOWEST_P99, Reading, Row
 
 HEAD = (
     "operation",
-    "floor /s",
+    "baseline /s",
     "service /s",
     "ratio",
     "goal",
@@ -25,7 +25,7 @@ def ratios(rows: Sequence[Row]) -> str:
 
 
 def alone(readings: Sequence[tuple[str, Reading]]) -> str:
-    """What the floor has no counterpart for."""
+    """What the baseline has no counterpart for."""
     return markdown(ALONE, [[title, *_figures(one)] for title, one in readings])
 
 
@@ -41,18 +41,18 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _cells(row: Row) -> Iterator[str]:
-    floor, service = row.floor, row.service
+    baseline, service = row.baseline, row.service
     yield row.title
-    yield rate(floor.rate)
+    yield rate(baseline.rate)
     yield rate(service.rate)
     yield f"{row.ratio:.2f}" + (" ✗" if row.goal is not None and row.ratio < row.goal else "")
     yield "" if row.goal is None else f"{row.goal:.2f}"
-    yield f"{number(floor.p50)} → {number(service.p50)}"
-    yield f"{number(floor.p99)} → {number(service.p99)}"
+    yield f"{number(baseline.p50)} → {number(service.p50)}"
+    yield f"{number(baseline.p99)} → {number(service.p99)}"
     yield f"{row.p99_ratio:.1f}" + (" ✗" if row.p99_ratio > SLOWEST_P99 else "")
-    yield f"{number(floor.cpu)} → {number(service.cpu)}"
-    yield f"{number(floor.database_cpu)} → {number(service.database_cpu)}"
-    yield f"{floor.memory:.0f} → {service.memory:.0f}"
+    yield f"{number(baseline.cpu)} → {number(service.cpu)}"
+    yield f"{number(baseline.database_cpu)} → {number(service.database_cpu)}"
+    yield f"{baseline.memory:.0f} → {service.memory:.0f}"
 
 
 def _figures(one: Reading) -> list[str]:

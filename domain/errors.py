@@ -1,17 +1,10 @@
 """What can go wrong, one class per code of the specification; HTTP numbers stand in ``adapters/http`` alone."""
 
 import difflib
-from collections.abc import Callable, Coroutine, Iterable
-from functools import wraps
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from collections.abc import Iterable
+from typing import ClassVar
 
 from msgspec import Struct
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-TRIES = 5
-"""How often a use case is begun that others keep rolling back."""
 
 
 class FieldError(Struct, frozen=True):
@@ -155,21 +148,6 @@ class ServiceUnavailable(Error):
 
 class SerializationConflict(ServiceUnavailable):
     """Rolled back because others changed the same rows: nothing is stored, and the same can be tried at once."""
-
-
-def retry_on_conflict(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Tries again what lost against others, a bounded number of times: for what may as well be done from its start."""
-
-    @wraps(use_case)
-    async def insistent(*args: P.args, **named: P.kwargs) -> R:
-        for _ in range(TRIES - 1):
-            try:
-                return await use_case(*args, **named)
-            except SerializationConflict:
-                continue
-        return await use_case(*args, **named)
-
-    return insistent
 
 
 class InternalError(Error):

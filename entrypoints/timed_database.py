@@ -18,8 +18,11 @@ class TimedDatabase:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
         return _timed(self.database.transaction(scope))
 
-    def reading(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
-        return _timed(self.database.reading(scope))
+    def read_only(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.database.read_only(scope))
+
+    def autocommit(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.database.autocommit(scope))
 
     async def is_ready(self) -> bool:
         return await self.database.is_ready()

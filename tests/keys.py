@@ -9,8 +9,8 @@ _made: list[SigningKey] = []
 
 async def ensure_keys(services: Services) -> None:
     """All worlds share the tests' secret, so what one sealed the others open."""
-    async with services.database.reading(EveryTenant()) as alone:
+    async with services.database.autocommit(EveryTenant()) as tx:
         for key in _made:
-            await alone.keys.add_first(key)
+            await tx.keys.add_first(key)
         await services.signing_keys.ensure()
-        _made[:] = await alone.keys.all()
+        _made[:] = await tx.keys.all()

@@ -52,7 +52,9 @@ def transaction_names(block: ast.AsyncWith) -> set[str]:
         for item in block.items
         if isinstance(item.optional_vars, ast.Name)
         and isinstance(item.context_expr, ast.Call)
-        and ast.unparse(item.context_expr.func).endswith(("database.transaction", "database.reading"))
+        and ast.unparse(item.context_expr.func).endswith(
+            ("database.transaction", "database.read_only", "database.autocommit")
+        )
     }
 
 

@@ -9,7 +9,7 @@ from adapters.memory.store import Store
 from adapters.memory.transaction import MemoryTransaction
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
-from domain.errors import ServiceUnavailable
+from domain.errors import InternalError, ServiceUnavailable
 from domain.scope import Scope
 
 
@@ -29,9 +29,14 @@ class MemoryDatabase:
             yield MemoryTransaction(_Within(store), scope, self.registry, self.ids)
 
     @asynccontextmanager
-    async def reading(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
+    async def read_only(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
         self.committed()
-        yield MemoryTransaction(_Alone(self), scope, self.registry, self.ids)
+        yield MemoryTransaction(_ReadOnly(self), scope, self.registry, self.ids)
+
+    @asynccontextmanager
+    async def autocommit(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
+        self.committed()
+        yield MemoryTransaction(_Autocommit(self), scope, self.registry, self.ids)
 
     async def is_ready(self) -> bool:
         return not self.down
@@ -66,13 +71,21 @@ class _Within:
 
 
 @dataclass(frozen=True)
-class _Alone:
-    """Without a transaction each statement is one."""
+class _ReadOnly:
+    """Each read sees what is committed at that moment."""
 
     database: MemoryDatabase
 
     def read(self) -> Store:
         return self.database.committed()
+
+    def write(self) -> AbstractAsyncContextManager[Store]:
+        raise InternalError("A write was tried on a read-only connection.")
+
+
+@dataclass(frozen=True)
+class _Autocommit(_ReadOnly):
+    """Each write is a transaction of its own."""
 
     def write(self) -> AbstractAsyncContextManager[Store]:
         return self.database.changing()

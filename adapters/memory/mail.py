@@ -8,8 +8,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Posted
-from application.ports.mail_delivery import Due, GivenUp, MailServerUnavailable, Message
-from application.ports.outbox import Mail
+from application.ports.mail_delivery import MailServerUnavailable, Message
+from application.ports.outbox import Due, GivenUp, Mail
 
 
 @dataclass(frozen=True)

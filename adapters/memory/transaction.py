@@ -80,10 +80,6 @@ class MemoryTransaction:
         return MemoryOutbox(self.access)
 
     @property
-    def post(self) -> MemoryOutbox:
-        return MemoryOutbox(self.access)
-
-    @property
     def one_time_tokens(self) -> MemoryOneTimeTokens:
         return MemoryOneTimeTokens(self.access)
 

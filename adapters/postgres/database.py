@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 
 from adapters.postgres.connection.codecs import set_codecs
-from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text
+from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.pool import Pool
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
@@ -17,7 +17,7 @@ from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
-from domain.errors import ServiceUnavailable
+from domain.errors import InternalError, ServiceUnavailable
 from domain.scope import Scope
 
 
@@ -66,8 +66,11 @@ class PostgresDatabase:
                 raise
             await connection.commit()
 
-    def reading(self, scope: Scope) -> "_Reading":
-        return _Reading(self, scope)
+    def read_only(self, scope: Scope) -> "_Session":
+        return _Session(self, scope, read_only=True)
+
+    def autocommit(self, scope: Scope) -> "_Session":
+        return _Session(self, scope, read_only=False)
 
     async def is_ready(self) -> bool:
         try:
@@ -135,24 +138,31 @@ class _Lent:
                 raise error
 
 
-class _Reading:
-    """A connection that shows the rows of a scope; every request has one, so it is no generator."""
+class _Session:
+    """A connection that shows the rows of a scope, outside a transaction."""
 
-    __slots__ = ("_database", "_lent", "_scope")
+    # A class and not a generator: every request enters one, and a generator costs it several microseconds more.
 
-    def __init__(self, database: PostgresDatabase, scope: Scope) -> None:
-        self._database, self._scope = database, scope
+    __slots__ = ("_database", "_lent", "_read_only", "_scope")
+
+    def __init__(self, database: PostgresDatabase, scope: Scope, *, read_only: bool) -> None:
+        self._database, self._scope, self._read_only = database, scope, read_only
 
     async def __aenter__(self) -> PostgresTransaction:
         database, scope = self._database, self._scope
-        self._lent = database.lent(scope_text(scope))
+        self._lent = database.lent(session_key(scope, read_only=self._read_only))
         connection = await self._lent.__aenter__()
         try:
-            await connection.show(scope)
+            await connection.show(scope, read_only=self._read_only)
         except BaseException as error:
             await self._lent.__aexit__(type(error), error, error.__traceback__)
             raise
         return PostgresTransaction(connection, database.registry, database.ids, scope)
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._read_only and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+            # Ours, and not a server that became a standby: it must not look like an outage.
+            error = InternalError("A write was tried on a read-only connection.")
         await self._lent.__aexit__(kind, error, trace)
+        if isinstance(error, InternalError):
+            raise error

@@ -76,10 +76,6 @@ class PostgresTransaction:
         return PostgresOutbox(self.connection)
 
     @property
-    def post(self) -> PostgresOutbox:
-        return PostgresOutbox(self.connection)
-
-    @property
     def one_time_tokens(self) -> PostgresOneTimeTokens:
         return PostgresOneTimeTokens(self.connection)
 

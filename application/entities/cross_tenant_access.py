@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.tenants import Tenancy
+from application.ports.identity.tenants import TenantTransaction
 from domain.audit import Client, event
 from domain.errors import Forbidden, NotFound
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant, OneTenant, Scope
@@ -12,7 +12,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant, OneTenant, Scope
 
 @dataclass(frozen=True)
 class CrossTenantAccess:
-    database: Database[Tenancy]
+    database: Database[TenantTransaction]
     clock: Clock
 
     async def open(self, caller: Caller, scope: Scope, operation: str, client: Client) -> None:

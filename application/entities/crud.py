@@ -7,7 +7,7 @@ from uuid import UUID
 from application.entities.writing import RowWriter, Write, Written
 from application.ports.clock import Ids
 from application.ports.database import Database
-from application.ports.entities.records import Change, NewRow, RowPage, Rows, Stored
+from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
 from domain.errors import NotFound
@@ -18,7 +18,7 @@ from domain.scope import Scope
 class Crud:
     """The permission has been checked before; what a row may be, and whose it is, is checked here."""
 
-    database: Database[Rows]
+    database: Database[RecordTransaction]
     writing: RowWriter
     ids: Ids
 
@@ -27,14 +27,14 @@ class Crud:
         return Written(written.answer[0], written.is_replayed)
 
     async def get(self, scope: Scope, model: EntityModel, row_id: UUID, view: View) -> Stored:
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             stored = await read.records.get(model, row_id, view)
         if stored is None:
             raise NotFound
         return stored
 
     async def page(self, scope: Scope, model: EntityModel, query: Query) -> RowPage:
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             return await read.records.page(model, query)
 
     async def update(self, write: Write, model: EntityModel, change: Change) -> Stored:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.ports.database import Database
-from application.ports.entities.history import Entry, Remembering
+from application.ports.entities.history import Entry, HistoryTransaction
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 from domain.errors import NotFound
@@ -13,11 +13,11 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class Histories:
-    database: Database[Remembering]
+    database: Database[HistoryTransaction]
 
     async def page(self, scope: Scope, model: EntityModel, row_id: UUID, query: Query) -> tuple[list[Entry], int]:
         """Of a row that the caller can read, and how many there are; fields that do not exist for them are left out."""
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             if await read.records.get(model, row_id, query.view) is None:
                 raise NotFound
             entries, total = await read.history.page(model, row_id, query.offset, query.page_size)

@@ -5,9 +5,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from application.entities.writing import RowWriter, Write, Written, ensure_may_write, insistently
+from application.entities.writing import RowWriter, Write, Written, ensure_may_write, ensure_stored
 from application.ports.database import Database
-from application.ports.entities.files import Loaded, Loading, Reading, ReadSheet, Sheets, Transferring
+from application.ports.entities.files import Loaded, Loading, Reading, ReadSheet, Sheets, TransferTransaction
 from domain.entities.bodies import Sendable
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
@@ -54,7 +54,7 @@ class Turnstile:
 class Transfer(RowWriter):
     """The permission has been checked before; what a row may be, and whose it is, is checked here."""
 
-    database: Database[Transferring]
+    database: Database[TransferTransaction]
     sheets: Sheets
     turnstile: Turnstile = field(default_factory=Turnstile)
 
@@ -69,7 +69,7 @@ class Transfer(RowWriter):
 
     async def export_workbook(self, scope: Scope, model: EntityModel, query: Query) -> AsyncGenerator[bytes, None]:
         """The rows are read, and the connection given back, before the first byte."""
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             count = await read.transfers.count(model, query, MOST_XLSX_ROWS + 1)
         if count > MOST_XLSX_ROWS:
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
@@ -89,7 +89,7 @@ class Transfer(RowWriter):
         if model.asks_other_rows:
             raise UnprocessableEntity("Each of these rows is judged by other rows: create them in batches.")
         with self.turnstile:
-            return await insistently(lambda: self._import(write, model, upload, Reading(options, may)))
+            return await ensure_stored(lambda: self._import(write, model, upload, Reading(options, may)))
 
     async def _import(self, write: Write, model: EntityModel, upload: BinaryIO, reading: Reading) -> Written[Report]:
         options = reading.options

@@ -1,7 +1,7 @@
 """Rows that are written: any number of them, all or none; in one transaction with the rules on rows as they stand, and
 with the kept answer, or in one statement where there is neither."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.entities.idempotency import Claim, Writable
+from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values
+from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Condition, Count, Path, Query, SortKey
 from domain.entities.rules import E
@@ -26,9 +27,6 @@ from domain.errors import (
     UnprocessableEntity,
 )
 from domain.scope import Caller, OneTenant
-
-TRIES = 5
-"""How often a write is begun that others keep rolling back."""
 
 MOST_ASKED = 1_000
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
@@ -70,37 +68,37 @@ class RuleInput(Struct, frozen=True):
 class RowWriter:
     """The permission has been checked before. Rules come last: a clash is told before what the business refuses."""
 
-    database: Database[Writable]
+    database: Database[WriteTransaction]
     registry: Registry
     clock: Clock
 
     async def add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
         ensure_may_write(write.caller, model)
-        return await insistently(lambda: self._add(write, model, rows))
+        return await ensure_stored(lambda: self._add(write, model, rows))
 
     async def change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
         ensure_may_write(write.caller, model)
-        return await insistently(lambda: self._change(write, model, changes))
+        return await ensure_stored(lambda: self._change(write, model, changes))
 
     async def remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
     ) -> Written[list[UUID]]:
         """All of them or none; NotFound names each that is missing as ``ids[2]``."""
         ensure_may_write(write.caller, model)
-        return await insistently(lambda: self._remove(write, model, ids, version))
+        return await ensure_stored(lambda: self._remove(write, model, ids, version))
 
     async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
         ensure_may_write(write.caller, model)
-        return await insistently(lambda: self._restore(write, model, row_id))
+        return await ensure_stored(lambda: self._restore(write, model, row_id))
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
         ensure_may_write(write.caller, model)
-        await insistently(lambda: self._purge(write, model, row_id, version))
+        await ensure_stored(lambda: self._purge(write, model, row_id, version))
 
     async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
         if _is_alone(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
-            async with self.database.reading(write.scope) as alone:
-                return Written(await alone.records.add(model, rows, self._act(write)))
+            async with self.database.autocommit(write.scope) as tx:
+                return Written(await tx.records.add(model, rows, self._act(write)))
         async with self.database.transaction(write.scope) as tx:
             if (first := await self._first(tx, write, list[Stored])) is not None:
                 return first
@@ -114,8 +112,8 @@ class RowWriter:
             if len(changes) == 1 and (one := await self._change_alone(write, model, changes[0])):
                 return [one]
             if not judges:
-                async with self.database.reading(write.scope) as alone:
-                    return await alone.records.change(model, changes, self._act(write))
+                async with self.database.autocommit(write.scope) as tx:
+                    return await tx.records.change(model, changes, self._act(write))
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
             if judges:
@@ -130,16 +128,16 @@ class RowWriter:
 
         None where anything is in the way: the transaction then tells what, in the order of checks.
         """
-        async with self.database.reading(write.scope) as alone:
+        async with self.database.autocommit(write.scope) as tx:
             if model.rules_look_at(change.values):
-                seen = (await alone.records.current(model, [change.id], locked=False)).get(change.id)
+                seen = (await tx.records.current(model, [change.id], locked=False)).get(change.id)
                 if seen is None or change.version not in (None, seen.version):
                     return None
                 if model.broken_rules({**seen.values, **change.values}, seen.values):
                     return None
                 change = Change(change.id, change.values, seen.version)
             try:
-                (stored,) = await alone.records.change(model, [change], self._act(write))
+                (stored,) = await tx.records.change(model, [change], self._act(write))
             except PreconditionFailed:
                 return None
         return stored
@@ -168,7 +166,7 @@ class RowWriter:
             if not await tx.records.purge(model, [row_id], self._act(write), version):
                 raise NotFound
 
-    async def _first(self, tx: Writable, write: Write, kind: type[R]) -> Written[R] | None:
+    async def _first(self, tx: WriteTransaction, write: Write, kind: type[R]) -> Written[R] | None:
         """What was answered when this request came before; another one under its key is refused."""
         if write.idempotency_key is None:
             return None
@@ -179,12 +177,12 @@ class RowWriter:
             raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
         return Written(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
 
-    async def _kept(self, tx: Writable, write: Write, answer: R) -> Written[R]:
+    async def _kept(self, tx: WriteTransaction, write: Write, answer: R) -> Written[R]:
         if write.idempotency_key is not None:
             await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), self.clock.now())
         return Written(answer)
 
-    async def _ensure_rules(self, tx: Writable, model: EntityModel, judged: Sequence[RuleInput]) -> None:
+    async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, judged: Sequence[RuleInput]) -> None:
         others = TransactionRows(tx.records, self.registry)
         broken: list[FieldError] = []
         for number, one in enumerate(judged):
@@ -242,14 +240,12 @@ def ensure_may_write(caller: Caller, model: EntityModel) -> None:
         raise Forbidden
 
 
-async def insistently(attempt: Callable[[], Awaitable[R]]) -> R:
-    """Tries again what lost against others, a bounded number of times."""
-    for _ in range(TRIES):
-        try:
-            return await attempt()
-        except SerializationConflict:
-            continue
-    raise Conflict("Others keep changing the same things at this moment: try again.")
+async def ensure_stored(attempt: Callable[[], Coroutine[Any, Any, R]]) -> R:
+    """The outcome of ``attempt``, which is retried. Raises Conflict when concurrent transactions win every time."""
+    try:
+        return await retry_on_conflict(attempt)()
+    except SerializationConflict:
+        raise Conflict("Others keep changing the same things at this moment: try again.") from None
 
 
 def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:

@@ -10,13 +10,14 @@ from msgspec import UNSET, Struct, UnsetType
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.accounts import Accounts as AccountRooms
+from application.ports.identity.accounts import AccountTransaction as AccountRooms
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.outbox import Mail, MailKind
 from application.ports.passwords import Passwords, SentPasswords
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError, retry_on_conflict
+from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.token_versions import ensure_alive, user_subject
 from domain.identity.users import (
     Lockout,
@@ -71,8 +72,8 @@ class Accounts:
         if key is None:
             raise ValidationError.on("email", "is not an e-mail address")
         mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now())
-        async with self.database.reading(EveryTenant()) as alone:
-            await alone.outbox.add(mail)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.outbox.add(mail)
 
     @retry_on_conflict
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
@@ -86,7 +87,7 @@ class Accounts:
     async def reset_password(self, form: ResetForm, client: Client) -> None:
         """Ends every session, lifts the lock and confirms the address; a password refused spends no token."""
         password = await self.sent_passwords.read(form.new_password, form.is_password_encrypted, "newPassword")
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             token = await self._living(read, "reset", form.email, form.token)
             state = await read.users.state(token.user_id)
         if state is None or not state.user.is_active:
@@ -116,7 +117,7 @@ class Accounts:
         encrypted = form.is_password_encrypted
         current = await self.sent_passwords.read(form.current_password, encrypted, "currentPassword")
         new = await self.sent_passwords.read(form.new_password, encrypted, "newPassword")
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
         if state is None:
             raise TokenInvalid
@@ -141,15 +142,15 @@ class Accounts:
 
     async def _exchanged(self, user: User, current: str, new: str, client: Client) -> str:
         """The new hash, for who knows the old password. Guesses count towards the lock, as at login."""
-        async with self.database.reading(EveryTenant()) as read:
-            if not await read.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
+        async with self.database.autocommit(EveryTenant()) as tx:
+            if not await tx.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
                 raise AccountLocked
         try:
             verified = await self.passwords.verify(current, user.password_hash)
             hashed = await self.passwords.hash(normal_password(new)) if verified else None
         except TooBusy:
-            async with self.database.reading(EveryTenant()) as read:
-                await read.attempts.release(user.email_key, client.network)
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await tx.attempts.release(user.email_key, client.network)
             raise
         if hashed is None:
             async with self.database.transaction(EveryTenant()) as tx:

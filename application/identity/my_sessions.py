@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.sessions import SignedIn
+from application.ports.identity.sessions import SessionTransaction
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import NotFound, retry_on_conflict
+from domain.errors import NotFound
 from domain.identity.sessions import Lifetimes
 from domain.identity.token_versions import session_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
@@ -34,7 +35,7 @@ class SessionList(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class MySessions:
-    database: Database[SignedIn]
+    database: Database[SessionTransaction]
     revocations: Revocations
     clock: Clock
     lifetimes: Lifetimes
@@ -42,7 +43,7 @@ class MySessions:
     async def all(self, caller: Caller) -> SessionList:
         """The last used first."""
         now = self.clock.now()
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             living = await read.sessions.living(caller.user_id, now, self.lifetimes)
         return SessionList(
             items=[
@@ -75,7 +76,7 @@ class MySessions:
             published.update(counts)
 
     async def _ensure_own(self, caller: Caller, session_id: UUID) -> None:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             session = await read.sessions.by_id(session_id)
         if session is None or session.user_id != caller.user_id:
             raise NotFound

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from application.ports.cache import Cache
 from application.ports.database import Database
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 from domain.errors import TokenInvalid
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
 from domain.scope import Caller, EveryTenant
@@ -53,7 +53,7 @@ class Remembered(Struct):
 
 @dataclass(frozen=True)
 class Profiles:
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     cache: Cache
 
     def basic(self, caller: Caller) -> BasicProfile:
@@ -74,7 +74,7 @@ class Profiles:
         under = Under(caller.tenant_id, counts, tenants)
         if (known := _known(found)) and known.under == under:
             return known.profile
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
         if state is None:
             raise TokenInvalid

@@ -9,8 +9,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.tenants import Tenancy
-from application.ports.identity.users import Identity
+from application.ports.identity.tenants import TenantTransaction
+from application.ports.identity.users import IdentityTransaction
 from application.ports.outbox import Mail
 from application.ports.passwords import Passwords, SentPasswords
 from domain.audit import Client, event
@@ -41,13 +41,13 @@ class RegistrationPolicy(Struct, frozen=True, kw_only=True):
     confirm_email: bool
 
 
-class Joining(Identity, Tenancy, Protocol):
+class RegistrationTransaction(IdentityTransaction, TenantTransaction, Protocol):
     """The rooms of the database that registering works in."""
 
 
 @dataclass(frozen=True)
 class Registration:
-    database: Database[Joining]
+    database: Database[RegistrationTransaction]
     passwords: Passwords
     sent_passwords: SentPasswords
     clock: Clock
@@ -72,7 +72,7 @@ class Registration:
             await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
         return Registered(id=user.id, email=user.email, full_name=user.full_name, created_at=user.created_at)
 
-    async def _join(self, tx: Joining, user: User) -> UUID | None:
+    async def _join(self, tx: RegistrationTransaction, user: User) -> UUID | None:
         """A default tenant that is gone or closed takes nobody in, and keeps nobody from registering."""
         identifier = self.policy.default_tenant
         tenant = await tx.tenants.by_identifier(identifier) if identifier else None

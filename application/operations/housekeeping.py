@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.entities.idempotency import KEPT_FOR
-from application.ports.retention import Cleaning
+from application.ports.retention import RetentionTransaction
 from domain.identity.sessions import Lifetimes
 from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
@@ -22,7 +22,7 @@ AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Housekeeping:
-    database: Database[Cleaning]
+    database: Database[RetentionTransaction]
     clock: Clock
     lifetimes: Lifetimes
 

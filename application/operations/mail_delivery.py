@@ -10,18 +10,16 @@ from msgspec import Struct
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.mail_delivery import (
-    Due,
     LinkSecrets,
     MailContent,
     Mailer,
     MailRenderer,
     MailServerUnavailable,
-    Posting,
     Undeliverable,
 )
-from application.ports.outbox import Mail, MailKind
+from application.ports.outbox import Due, Mail, MailKind
 from domain.errors import ServiceUnavailable
 from domain.identity.users import User, token_hash
 from domain.scope import EveryTenant
@@ -58,7 +56,7 @@ class Pages(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class OutboxRelay:
-    database: Database[Posting]
+    database: Database[AccountTransaction]
     renderer: MailRenderer
     mailer: Mailer
     secrets: LinkSecrets
@@ -67,8 +65,8 @@ class OutboxRelay:
 
     async def deliver(self) -> int:
         """What is due now, some at a time; answers how many were taken up."""
-        async with self.database.reading(EveryTenant()) as alone:
-            taken = await alone.post.take(AT_ONCE, self.clock.now(), HELD)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            taken = await tx.outbox.take(AT_ONCE, self.clock.now(), HELD)
         await asyncio.gather(*(self._deliver(due) for due in taken))
         return len(taken)
 
@@ -84,8 +82,8 @@ class OutboxRelay:
         except Exception as error:  # noqa: BLE001  # one mail must not keep the others
             await self._try_again(due, error)
         else:
-            async with self.database.reading(EveryTenant()) as alone:
-                await alone.post.done(due.mail.id)
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await tx.outbox.done(due.mail.id)
 
     async def _content(self, due: Due) -> MailContent | None:
         """None when there is nothing to say any more."""
@@ -134,13 +132,13 @@ class OutboxRelay:
         until = now + pause(due.tries)
         known = error if not isinstance(error, MailServerUnavailable) else None
         log.warning("A %s mail waits until %s: %s", due.mail.kind, until, error, exc_info=known)
-        async with self.database.reading(EveryTenant()) as alone:
-            await alone.post.put_off(due.mail.id, until)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.outbox.put_off(due.mail.id, until)
 
     async def _give_up(self, due: Due, why: Exception) -> None:
         log.error("A %s mail (%s) is given up: %s", due.mail.kind, due.mail.id, why)
-        async with self.database.reading(EveryTenant()) as alone:
-            await alone.post.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.outbox.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
 
 
 def is_wanted(mail: Mail, user: User) -> bool:

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.signing_keys import Keyring, Keys
+from application.ports.identity.signing_keys import Keyring, KeyTransaction
 from domain.identity.signing_keys import NOTICE, PURPOSES, SIGNS, SigningKey
 from domain.scope import EveryTenant
 
@@ -15,21 +15,21 @@ RELOADED_EVERY = timedelta(seconds=15)
 
 @dataclass(frozen=True)
 class SigningKeys:
-    database: Database[Keys]
+    database: Database[KeyTransaction]
     keyring: Keyring
     clock: Clock
 
     async def ensure(self) -> None:
         """Makes the first key of each purpose that has none; processes that start together agree on one."""
-        async with self.database.reading(EveryTenant()) as read:
-            there = {key.purpose for key in await read.keys.all()}
+        async with self.database.autocommit(EveryTenant()) as tx:
+            there = {key.purpose for key in await tx.keys.all()}
             for purpose in PURPOSES:
                 if purpose not in there:
-                    await read.keys.add_first(self.keyring.make_key(purpose, self.clock.now()))
+                    await tx.keys.add_first(self.keyring.make_key(purpose, self.clock.now()))
         await self.reload()
 
     async def reload(self) -> None:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             self.keyring.use(await read.keys.all())
 
     async def rotate(self) -> SigningKey:

@@ -5,17 +5,21 @@ from typing import Protocol, TypeVar
 
 from domain.scope import Scope
 
-Rooms_co = TypeVar("Rooms_co", covariant=True)
+Transaction_co = TypeVar("Transaction_co", covariant=True)
 """The rooms of the database that a use case works in; each file of ports names its own."""
 
 
-class Database(Protocol[Rooms_co]):
+class Database(Protocol[Transaction_co]):
     """The one store of truth. Raises ServiceUnavailable while it is away, and recovers by itself when it is back."""
 
-    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Rooms_co]:
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
         """Leaving it commits, an exception rolls all of it back; inside, nothing else is awaited."""
         ...
 
-    def reading(self, scope: Scope) -> AbstractAsyncContextManager[Rooms_co]:
-        """A connection without a transaction around it: each statement stands, and commits, alone."""
+    def read_only(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
+        """A connection on which each statement sees a snapshot of its own. A write on it raises InternalError."""
+        ...
+
+    def autocommit(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
+        """A connection on which each statement commits by itself: for one write that needs no transaction."""
         ...

@@ -1,68 +1,12 @@
 """What becomes of a mail once it is in the outbox: taken, written, sent, crossed off."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.identity.accounts import Accounts
-from application.ports.outbox import Mail, MailKind
-
-
-class Due(Struct, frozen=True, kw_only=True):
-    """A mail to be sent now. ``number`` grows in the order of the outbox, ``tries`` counts this one.
-
-    ``since`` is when trying began: when it was put in, or when somebody asked for it to be tried again.
-    """
-
-    mail: Mail
-    number: int
-    tries: int
-    since: datetime
-
-
-class GivenUp(Struct, frozen=True, kw_only=True):
-    mail: Mail
-    tries: int
-    at: datetime
-    why: str
-
-
-class Post(Protocol):
-    """A mail stays in the outbox until it is done: nothing is lost by whoever dies while sending it."""
-
-    async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
-        """The longest due first, each to one taker alone, and due again after ``held`` if nothing more is heard."""
-        ...
-
-    async def done(self, mail_id: UUID) -> None: ...
-
-    async def put_off(self, mail_id: UUID, until: datetime) -> None: ...
-
-    async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
-        """It is kept, for whoever looks, and not due again."""
-        ...
-
-    async def given_up(self, most: int) -> Sequence[GivenUp]:
-        """The last given up first."""
-        ...
-
-    async def try_again(self, mail_id: UUID, now: datetime) -> bool:
-        """One that was given up is due now, as if it had just been put in; False when there is none such."""
-        ...
-
-    async def drop(self, mail_id: UUID) -> bool:
-        """One that was given up goes for good; False when there is none such."""
-        ...
-
-
-class Posting(Accounts, Protocol):
-    """The rooms of the database that mails are made from."""
-
-    @property
-    def post(self) -> Post: ...
+from application.ports.outbox import MailKind
 
 
 class MailContent(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class Retention(Protocol):
         ...
 
 
-class Cleaning(Protocol):
+class RetentionTransaction(Protocol):
     """The room of the database that housekeeping works in."""
 
     @property

@@ -3,20 +3,30 @@
 from typing import Protocol
 
 from application.ports.database import Database
-from application.ports.entities.files import Transferring
-from application.ports.entities.history import Remembering
-from application.ports.entities.records import Rows
-from application.ports.identity.encrypted_passwords import Spending
-from application.ports.identity.imported_hashes import Imports
-from application.ports.identity.sessions import SignedIn
-from application.ports.identity.signing_keys import Keys
-from application.ports.identity.tenants import Tenancy
-from application.ports.mail_delivery import Posting
-from application.ports.retention import Cleaning
+from application.ports.entities.files import TransferTransaction
+from application.ports.entities.history import HistoryTransaction
+from application.ports.entities.records import RecordTransaction
+from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.encrypted_passwords import NonceTransaction
+from application.ports.identity.imported_hashes import ImportedHashTransaction
+from application.ports.identity.sessions import SessionTransaction
+from application.ports.identity.signing_keys import KeyTransaction
+from application.ports.identity.tenants import TenantTransaction
+from application.ports.retention import RetentionTransaction
 
 
 class Transaction(
-    SignedIn, Posting, Tenancy, Keys, Spending, Imports, Rows, Remembering, Transferring, Cleaning, Protocol
+    AccountTransaction,
+    SessionTransaction,
+    TenantTransaction,
+    KeyTransaction,
+    NonceTransaction,
+    ImportedHashTransaction,
+    RecordTransaction,
+    HistoryTransaction,
+    TransferTransaction,
+    RetentionTransaction,
+    Protocol,
 ):
     """Everything the database keeps, by room."""
 

@@ -57,7 +57,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     async with open_adapters(settings, registry) as adapters:
         scope = await _tenant(adapters, job.tenant)
         transfer = Transfer(adapters.database, registry, adapters.clock, adapters.sheets)
-        async with adapters.database.reading(scope) as read:
+        async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
         with _progress("Exporting", total if job.form != "xlsx" else None) as tell:
@@ -131,7 +131,7 @@ def _model(registry: Registry, plural: str) -> EntityModel:
 
 
 async def _tenant(adapters: Adapters, identifier: str) -> OneTenant:
-    async with adapters.database.reading(EveryTenant()) as read:
+    async with adapters.database.read_only(EveryTenant()) as read:
         found = await read.tenants.by_identifier(identifier)
     if found is None:
         raise Refusal(f"There is no tenant {identifier!r}.")

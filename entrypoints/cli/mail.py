@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
-from application.ports.mail_delivery import GivenUp
+from application.ports.outbox import GivenUp
 from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant
@@ -17,8 +17,8 @@ MOST = 1_000
 
 async def list_given_up(settings: Settings) -> str:
     registry = load_registry(settings.entities)
-    async with open_adapters(settings, registry) as adapters, adapters.database.reading(EveryTenant()) as read:
-        found = await read.post.given_up(MOST)
+    async with open_adapters(settings, registry) as adapters, adapters.database.read_only(EveryTenant()) as read:
+        found = await read.outbox.given_up(MOST)
     return "\n".join(map(_line, found)) or "No mail was given up."
 
 
@@ -27,7 +27,7 @@ async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         now = adapters.clock.now()
-        number = await _each(tx, ids, lambda mail_id: tx.post.try_again(mail_id, now))
+        number = await _each(tx, ids, lambda mail_id: tx.outbox.try_again(mail_id, now))
     return f"{number} put back: a running service tries again within a second or two."
 
 
@@ -35,13 +35,13 @@ async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
     """All for no ids."""
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
-        number = await _each(tx, ids, tx.post.drop)
+        number = await _each(tx, ids, tx.outbox.drop)
     return f"{number} thrown away."
 
 
 async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Awaitable[bool]]) -> int:
     """All or none: raises NotFound for an id that is of no mail that was given up."""
-    chosen = ids or [one.mail.id for one in await tx.post.given_up(MOST)]
+    chosen = ids or [one.mail.id for one in await tx.outbox.given_up(MOST)]
     for mail_id in chosen:
         if not await do(mail_id):
             raise NotFound(f"No mail {mail_id} was given up.")

@@ -6,12 +6,12 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from benchmarks import client, svg, table, wrk
+from benchmarks.bench_data import Size
 from benchmarks.client import Follow, Seen
 from benchmarks.failures import BenchmarkFailed
 from benchmarks.measures import Load, Pair, Reading, medians, percentile, reading, row
 from benchmarks.processes import cpu_seconds, peak_mib, resident_mib, tree
 from benchmarks.requests import MARK, Request, numbered, posting
-from benchmarks.world import Size
 
 RECORDED = """Running 3s test @ http://127.0.0.1:35211
   1 threads and 64 connections

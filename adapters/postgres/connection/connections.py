@@ -23,7 +23,7 @@ SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
 
 
 class ServiceConnection(Connection):
-    """``shown`` is the scope set for the session; a transaction's own ends with it. ``lent_for`` is the pool's note.
+    """``shown`` is the session's scope and mode (``session_key``); ``lent_for`` is the pool's note.
 
     Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip.
     """
@@ -35,17 +35,20 @@ class ServiceConnection(Connection):
         self.shown: str | None = None
         self.lent_for: str | None = None
 
-    async def show(self, scope: Scope) -> None:
-        """For statements that stand alone; sent only when it differs from the one before."""
-        value = scope_text(scope)
-        if value != self.shown:
-            await self._settle(f"SET tenantry.scope = '{value}'")
-            self.shown = value
+    async def show(self, scope: Scope, *, read_only: bool) -> None:
+        """Sets scope and mode for statements outside a transaction; sent only when the session has others."""
+        key = session_key(scope, read_only=read_only)
+        if key != self.shown:
+            mode = "on" if read_only else "off"
+            await self._settle(
+                f"SET tenantry.scope = '{scope_text(scope)}'; SET default_transaction_read_only = {mode}"
+            )
+            self.shown = key
 
     async def begin(self, scope: Scope) -> None:
-        value = scope_text(scope)
-        own = "" if value == self.shown else f"; SET LOCAL tenantry.scope = '{value}'"
-        await self._settle(f"BEGIN{own}")
+        keys = (session_key(scope), session_key(scope, read_only=True))
+        own = "" if self.shown in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
+        await self._settle(f"BEGIN READ WRITE{own}")
 
     async def narrow(self, scope: Scope) -> None:
         """Changes whose rows are seen for the rest of the transaction."""
@@ -71,6 +74,11 @@ class ServiceConnection(Connection):
         except (asyncio.CancelledError, *BROKEN):
             self.terminate()
             raise
+
+
+def session_key(scope: Scope, *, read_only: bool = False) -> str:
+    """The state of a session that sees the rows of ``scope``: ``"every"``, ``"<tenant id> read only"``."""
+    return f"{scope_text(scope)} read only" if read_only else scope_text(scope)
 
 
 def scope_text(scope: Scope) -> str:

@@ -8,8 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.mail_delivery import Due, GivenUp
-from application.ports.outbox import Mail
+from application.ports.outbox import Due, GivenUp, Mail
 
 COLUMNS = Mail.__struct_fields__
 _ADD = f"""

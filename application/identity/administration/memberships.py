@@ -11,10 +11,11 @@ from application.identity.administration.user_forms import UserItem, UserPage, i
 from application.ports.cache import Cache
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import NotFound, ValidationError, retry_on_conflict
+from domain.errors import NotFound, ValidationError
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
 from domain.identity.token_versions import grants_subject
 from domain.identity.users import Membership, Role, profile_key
@@ -37,7 +38,7 @@ class MembershipItem(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class Memberships:
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -45,7 +46,7 @@ class Memberships:
     async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> UserPage:
         _ensure_reaches(caller, tenant_id)
         listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             await self._ensure_tenant(read, tenant_id)
             listed, total = await read.users.page(listing)
         items = [UserItem(**item_fields(one.user, one.roles)) for one in listed]
@@ -99,18 +100,20 @@ class Memberships:
             published.update(counts)
         await self.cache.drop([profile_key(user_id)])
 
-    async def _ensure_tenant(self, tx: Identity, tenant_id: UUID) -> None:
+    async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:
         if await tx.memberships.visit(tenant_id, self.clock.now()) is None:
             raise NotFound
 
-    async def _membership(self, tx: Identity, caller: Caller, user_id: UUID, tenant_id: UUID) -> Membership | None:
+    async def _membership(
+        self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID
+    ) -> Membership | None:
         state = await tx.users.state(user_id)
         found = [one for one in state.memberships if one.tenant_id == tenant_id] if state else []
         if state is None or (not found and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return found[0] if found else None
 
-    async def _roles(self, tx: Identity, tenant_id: UUID, names: list[str]) -> list[Role]:
+    async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
         found: dict[str, Role] = {}
         for role in await tx.roles.by_names(tenant_id, names):
             found.setdefault(role.name, role)
@@ -119,12 +122,12 @@ class Memberships:
             raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
         return list({role.id: role for role in (found[name] for name in names)}.values())
 
-    async def _ensure_fits(self, tx: Identity, user_id: UUID, roles: list[Role]) -> None:
+    async def _ensure_fits(self, tx: IdentityTransaction, user_id: UUID, roles: list[Role]) -> None:
         state = await tx.users.state(user_id)
         ensure_fits_token((*roles, *(state.roles if state else ())), "roles")
 
     async def _audit(
-        self, tx: Identity, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
+        self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
     ) -> None:
         await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
 

@@ -9,11 +9,12 @@ from msgspec.structs import replace
 
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.entities.declaration import Registry
-from domain.errors import Conflict, FieldError, NotFound, ValidationError, retry_on_conflict
+from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_change_role,
@@ -73,14 +74,14 @@ class PermissionList(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class Roles:
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     revocations: Revocations
     registry: Registry
     clock: Clock
     ids: Ids
 
     async def all(self, caller: Caller) -> RoleList:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             listed = await read.roles.visible(caller.tenant.id)
         return RoleList(items=[_listed(one.role, one.user_count) for one in listed])
 
@@ -135,7 +136,7 @@ class Roles:
 
     async def permissions(self) -> PermissionList:
         """Those made by super-admins, beside the service's own and those of every served entity."""
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             made = await read.permissions.all()
         every = {one.name: one for one in (*made, *own_permissions(), *served_permissions(self.registry))}
         return PermissionList(items=[every[name] for name in sorted(every)])
@@ -155,14 +156,14 @@ class Roles:
             await self._audit(tx, "permission.created", caller, permission.id, client)
         return permission
 
-    async def _role(self, tx: Identity, caller: Caller, role_id: UUID) -> Role:
+    async def _role(self, tx: IdentityTransaction, caller: Caller, role_id: UUID) -> Role:
         """Another tenant's role does not exist for the caller."""
         role = await tx.roles.by_id(role_id)
         if role is None or role.tenant_id not in (None, caller.tenant_id):
             raise NotFound
         return role
 
-    async def _audit(self, tx: Identity, action: str, caller: Caller, target: UUID, client: Client) -> None:
+    async def _audit(self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, client: Client) -> None:
         await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
 
 

@@ -15,10 +15,11 @@ from application.identity.administration.tenant_forms import (
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.tenants import Tenancy
+from application.ports.identity.tenants import TenantTransaction
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import Conflict, NotFound, retry_on_conflict
+from domain.errors import Conflict, NotFound
 from domain.identity.tenants import Tenant
 from domain.identity.token_versions import tenant_subject
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY
@@ -27,7 +28,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 
 @dataclass(frozen=True)
 class Tenants:
-    database: Database[Tenancy]
+    database: Database[TenantTransaction]
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -35,7 +36,7 @@ class Tenants:
 
     async def page(self, parameters: Parameters) -> TenantPage:
         listing = read_listing(parameters, tenant_id=None, filters=("isActive",), sortable=SORTABLE_TENANTS)
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             tenants, total = await read.tenants.page(listing)
         return TenantPage(items=tenants, **paging(listing, total))
 
@@ -46,7 +47,7 @@ class Tenants:
         return await self.get(caller.tenant_id)
 
     async def get(self, tenant_id: UUID) -> Tenant:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             return await self._tenant(read, tenant_id)
 
     @retry_on_conflict
@@ -100,14 +101,14 @@ class Tenants:
         """Of everybody at once, however many members the tenant has; kept until none from before is left."""
         await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
 
-    async def _tenant(self, tx: Tenancy, tenant_id: UUID) -> Tenant:
+    async def _tenant(self, tx: TenantTransaction, tenant_id: UUID) -> Tenant:
         tenant = await tx.tenants.by_id(tenant_id)
         if tenant is None:
             raise NotFound
         return tenant
 
     async def _audit(
-        self, tx: Tenancy, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
+        self, tx: TenantTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
     ) -> None:
         await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
 

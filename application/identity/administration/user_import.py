@@ -15,8 +15,8 @@ from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
 from application.ports.identity.imported_hashes import ForeignHashes
-from application.ports.identity.tenants import Tenancy
-from application.ports.identity.users import Identity
+from application.ports.identity.tenants import TenantTransaction
+from application.ports.identity.users import IdentityTransaction
 from application.ports.revocation import Revocations
 from domain.audit import Client, event
 from domain.errors import Conflict, FieldError, ValidationError
@@ -72,7 +72,7 @@ class Plan(Struct, frozen=True):
         return Outcome.JOINED if self.place else Outcome.KEPT
 
 
-class Importing(Identity, Tenancy, Protocol):
+class UserImportTransaction(IdentityTransaction, TenantTransaction, Protocol):
     """The rooms of the database that importing works in."""
 
 
@@ -81,7 +81,7 @@ FROM_HERE = Client(address="", network="", device="tenantry users import")
 
 @dataclass(frozen=True)
 class UserImport:
-    database: Database[Importing]
+    database: Database[UserImportTransaction]
     hashes: ForeignHashes
     revocations: Revocations
     cache: Cache
@@ -99,8 +99,8 @@ class UserImport:
         return results
 
     async def _store(self, rows: Sequence[Row]) -> list[Result]:
-        async with self.database.reading(EveryTenant()) as read:
-            planned = [await self._planned(read, row) for row in rows]
+        async with self.database.autocommit(EveryTenant()) as tx:  # roles are locked while they are read
+            planned = [await self._planned(tx, row) for row in rows]
         plans = [one for one in planned if isinstance(one, Plan)]
         refused = [one for one in planned if isinstance(one, Result)]
         try:
@@ -124,7 +124,7 @@ class UserImport:
             published.update(counts)
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
-    async def _carry_out_one(self, tx: Importing, plan: Plan, now: datetime) -> None:
+    async def _carry_out_one(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:
         if plan.outcome is Outcome.KEPT:
             return
         if plan.is_new:
@@ -135,7 +135,7 @@ class UserImport:
         tenant_id = plan.place.tenant_id if plan.place else SYSTEM_TENANT_ID
         await tx.audit.add(tenant_id, event("user.imported", None, plan.user.id, FROM_HERE, now))
 
-    async def _planned(self, read: Importing, row: Row) -> Plan | Result:
+    async def _planned(self, read: UserImportTransaction, row: Row) -> Plan | Result:
         if row.user is None:
             return Result(row.number, Outcome.REFUSED, row.errors)
         try:
@@ -143,7 +143,7 @@ class UserImport:
         except ValidationError as refusal:
             return Result(row.number, Outcome.REFUSED, refusal.fields)
 
-    async def _plan(self, read: Importing, number: int, imported: ImportedUser) -> Plan:
+    async def _plan(self, read: UserImportTransaction, number: int, imported: ImportedUser) -> Plan:
         key = email_key(imported.email)
         stored = self._ensure_valid(imported, key)
         assert key is not None
@@ -175,7 +175,7 @@ class UserImport:
             raise ValidationError(fields=errors)
         return stored
 
-    async def _place(self, read: Importing, imported: ImportedUser) -> Place:
+    async def _place(self, read: UserImportTransaction, imported: ImportedUser) -> Place:
         assert imported.tenant is not None
         tenant = await read.tenants.by_identifier(imported.tenant)
         if tenant is None:

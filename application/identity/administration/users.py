@@ -23,12 +23,13 @@ from application.identity.administration.user_forms import (
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 from application.ports.outbox import Mail
 from application.ports.passwords import Passwords
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import NotFound, ValidationError, retry_on_conflict
+from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_change_account,
@@ -51,7 +52,7 @@ from domain.scope import Caller, EveryTenant
 
 @dataclass(frozen=True)
 class Users:
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     revocations: Revocations
     passwords: Passwords
     cache: Cache
@@ -61,22 +62,22 @@ class Users:
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
         listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.users.page(listing)
         return UserPage(
             items=[UserItem(**item_fields(one.user, one.roles)) for one in listed], **paging(listing, total)
         )
 
     async def get(self, caller: Caller, user_id: UUID) -> UserDetail:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             return await self._detail(read, caller, user_id)
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
         ensure_valid(form)
-        async with self.database.reading(EveryTenant()) as read:
-            await self._given(read, caller, form)
+        async with self.database.autocommit(EveryTenant()) as tx:  # the roles are locked while they are read
+            await self._given(tx, caller, form)
         user = User(
             id=self.ids.new(),
             email=form.email.strip(),
@@ -149,7 +150,7 @@ class Users:
             published.update(counts)
         await self.cache.drop([profile_key(user_id)])
 
-    async def _remove(self, tx: Identity, caller: Caller, state: AccountState) -> Sequence[str]:
+    async def _remove(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
         elsewhere = [one for one in state.memberships if one.tenant_id != caller.tenant_id]
         if not caller.acts_for_all and (elsewhere or state.roles):
@@ -170,7 +171,7 @@ class Users:
             await self._audit(tx, "user.unlocked", caller, user_id, client)
             return await self._detail(tx, caller, user_id)
 
-    async def _tell(self, tx: Identity, before: User, after: User, client: Client) -> None:
+    async def _tell(self, tx: IdentityTransaction, before: User, after: User, client: Client) -> None:
         """The new address is asked to confirm, and the old one is told."""
         if before.email_key == after.email_key:
             return
@@ -186,7 +187,9 @@ class Users:
         await tx.outbox.add(confirmation)
         await tx.outbox.add(notice)
 
-    async def _bite(self, tx: Identity, state: AccountState, form: UserForm, now: datetime) -> Mapping[str, int]:
+    async def _bite(
+        self, tx: IdentityTransaction, state: AccountState, form: UserForm, now: datetime
+    ) -> Mapping[str, int]:
         """What the change kills: roles and the address make tokens stale, disabling revokes them and their sessions."""
         user_id = state.user.id
         has_new_address = form.email is not UNSET and form.email.strip() != state.user.email
@@ -201,12 +204,12 @@ class Users:
             await tx.users.end_sessions(user_id, now)
         return counts
 
-    async def _locked(self, tx: Identity, caller: Caller, user_id: UUID) -> AccountState:
+    async def _locked(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
         """What is checked of it is still so when it is changed."""
         await tx.memberships.lock(user_id)
         return await self._standing(tx, caller, user_id)
 
-    async def _standing(self, tx: Identity, caller: Caller, user_id: UUID) -> AccountState:
+    async def _standing(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
         """Who is no member of the caller's tenant does not exist for them."""
         state = await tx.users.state(user_id)
         if state is None:
@@ -215,7 +218,7 @@ class Users:
             raise NotFound
         return state
 
-    async def _roles(self, tx: Identity, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
+    async def _roles(self, tx: IdentityTransaction, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
         """By name, the tenant's own before the system's; raises ValidationError on ``field`` for an unknown one."""
         tenant_id = None if caller.acts_for_all else caller.tenant.id
         wanted = list(dict.fromkeys(names))
@@ -227,7 +230,7 @@ class Users:
             raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
         return [found[name] for name in wanted]
 
-    async def _given(self, tx: Identity, caller: Caller, form: NewUserForm) -> list[Role]:
+    async def _given(self, tx: IdentityTransaction, caller: Caller, form: NewUserForm) -> list[Role]:
         """Asked before the password is hashed, and again with the roles locked."""
         roles = await self._roles(tx, caller, form.roles, "roles")
         ensure_may_give(caller, roles)
@@ -235,7 +238,7 @@ class Users:
         return roles
 
     async def _replace_roles(
-        self, tx: Identity, caller: Caller, state: AccountState, names: Sequence[str], field: str
+        self, tx: IdentityTransaction, caller: Caller, state: AccountState, names: Sequence[str], field: str
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
         ensure_may_give(caller, roles, _held(caller, state))
@@ -245,14 +248,16 @@ class Users:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         await self._give(tx, caller, state.user.id, roles, self.clock.now())
 
-    async def _give(self, tx: Identity, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime) -> None:
+    async def _give(
+        self, tx: IdentityTransaction, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime
+    ) -> None:
         role_ids = [role.id for role in roles]
         if caller.acts_for_all:
             await tx.memberships.set_system_roles(user_id, role_ids)
         else:
             await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
 
-    async def _detail(self, tx: Identity, caller: Caller, user_id: UUID) -> UserDetail:
+    async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
         state = await self._standing(tx, caller, user_id)
         user = state.user
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
@@ -270,7 +275,7 @@ class Users:
             tenants=[tenant_name(one) for one in state.memberships if visible or one.tenant_id == caller.tenant_id],
         )
 
-    async def _audit(self, tx: Identity, action: str, caller: Caller, target: UUID, client: Client) -> None:
+    async def _audit(self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, client: Client) -> None:
         await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from application.ports.database import Database
-from application.ports.entities.records import Rows
+from application.ports.entities.records import RecordTransaction
 from domain.entities.builtin_entities import Application
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
@@ -20,7 +20,7 @@ from domain.scope import EveryTenant
 class RegisteredApplications:
     """``registration_required``: an application that is not registered is refused."""
 
-    database: Database[Rows]
+    database: Database[RecordTransaction]
     model: EntityModel
     registration_required: bool
 
@@ -40,7 +40,7 @@ class RegisteredApplications:
             page_size=1,
             count=Count.NONE,
         )
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             page = await read.records.page(self.model, query)
         found = msgspec.json.decode(page.items, type=list[Application])
         return found[0] if found else None

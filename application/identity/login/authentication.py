@@ -6,17 +6,18 @@ from msgspec import UnsetType
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.users import Identity, RenewedHash, VerifiedIdentity
+from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
 from application.ports.passwords import Passwords, SentPasswords
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import AccountLocked, InvalidCredentials, TooBusy, retry_on_conflict
+from domain.errors import AccountLocked, InvalidCredentials, TooBusy
 from domain.identity.users import AccountState, Lockout, email_key, normal_password
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
 @dataclass(frozen=True)
 class PasswordAuthentication:
-    database: Database[Identity]
+    database: Database[IdentityTransaction]
     passwords: Passwords
     sent_passwords: SentPasswords
     clock: Clock
@@ -28,9 +29,9 @@ class PasswordAuthentication:
         """The attempt is reserved before the hash is computed, so that parallel guesses cannot outrun the lock."""
         password = await self.sent_passwords.read(password, is_encrypted, "password")
         key = email_key(email) or email.strip().casefold()[:254]
-        async with self.database.reading(EveryTenant()) as read:
-            is_open = await read.attempts.reserve(key, client.network, self.lockout, self.clock.now())
-            state = await read.users.state_by_email(key) if is_open else None
+        async with self.database.autocommit(EveryTenant()) as tx:
+            is_open = await tx.attempts.reserve(key, client.network, self.lockout, self.clock.now())
+            state = await tx.users.state_by_email(key) if is_open else None
         if not is_open:
             await self._note_failure(None, client)  # whose account it is would take its time to find out
             raise AccountLocked
@@ -38,8 +39,8 @@ class PasswordAuthentication:
         try:
             verified = await self.passwords.verify(password, stored)
         except TooBusy:
-            async with self.database.reading(EveryTenant()) as read:
-                await read.attempts.release(key, client.network)
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await tx.attempts.release(key, client.network)
             raise
         if state is None or stored is None or not verified:
             await self._note_failure(state, client)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from application.ports.database import Database
-from application.ports.identity.imported_hashes import Imports
+from application.ports.identity.imported_hashes import ImportedHashTransaction
 from application.ports.passwords import Passwords
 from domain.scope import EveryTenant
 
@@ -18,7 +18,7 @@ class ConstantTimePasswords:
     """While any imported hash is left refusals come after the budget, whatever was verified; waiting costs nothing."""
 
     passwords: Passwords
-    database: Database[Imports]
+    database: Database[ImportedHashTransaction]
     budget: timedelta = BUDGET
 
     async def hash(self, password: str) -> str:
@@ -36,5 +36,5 @@ class ConstantTimePasswords:
         return self.passwords.is_outdated(stored)
 
     async def _any_imported(self) -> bool:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             return await read.imported.any_left()

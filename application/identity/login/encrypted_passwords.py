@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.encrypted_passwords import EncryptedPasswords, OpenedPassword, Spending
+from application.ports.identity.encrypted_passwords import EncryptedPasswords, NonceTransaction, OpenedPassword
 from domain.errors import ValidationError
 from domain.identity.signing_keys import LEEWAY
 from domain.scope import EveryTenant
@@ -25,7 +25,7 @@ WHAT_TO_SEND = (
 class PasswordReader:
     """``strict``: what does not say how it was sent must be encrypted, which settings can ask of logins."""
 
-    database: Database[Spending]
+    database: Database[NonceTransaction]
     sealed: EncryptedPasswords
     clock: Clock
     strict: bool
@@ -45,8 +45,8 @@ class PasswordReader:
     async def _spend(self, opened: OpenedPassword, now: datetime) -> bool:
         """Kept by its digest: the id itself is the sender's, of any length and of any characters."""
         until = datetime.fromtimestamp(opened.sealed_at, UTC) + OLDEST + LEEWAY
-        async with self.database.reading(EveryTenant()) as read:
-            return await read.used_nonces.consume(sha256(opened.jti.encode()).hexdigest(), until, now)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            return await tx.used_nonces.consume(sha256(opened.jti.encode()).hexdigest(), until, now)
 
 
 def _is_fresh(opened: OpenedPassword, now: datetime) -> bool:

@@ -20,10 +20,18 @@ from application.identity.login.forms import (
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.sessions import Applications, Authentication, NewLogin, RefreshTokens, SignedIn, Tokens
+from application.ports.identity.sessions import (
+    Applications,
+    Authentication,
+    NewLogin,
+    RefreshTokens,
+    SessionTransaction,
+    Tokens,
+)
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.outbox import Mail
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import (
     AccountDisabled,
@@ -33,7 +41,6 @@ from domain.errors import (
     SerializationConflict,
     TokenExpired,
     TokenInvalid,
-    retry_on_conflict,
 )
 from domain.identity.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
 from domain.identity.token_versions import session_subject, tenant_subject, user_subject
@@ -73,7 +80,7 @@ class SignInPolicy(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SignIn:
-    database: Database[SignedIn]
+    database: Database[SessionTransaction]
     authentication: Authentication
     applications: Applications
     tokens: Tokens
@@ -126,8 +133,8 @@ class SignIn:
         user, age = state.user, self.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
         entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
-        async with self.database.reading(EveryTenant()) as alone:
-            if not await alone.sessions.begin(entry):
+        async with self.database.autocommit(EveryTenant()) as tx:
+            if not await tx.sessions.begin(entry):
                 raise InvalidCredentials
         return LoginResult(
             **self._token_pair(claims, session, now),
@@ -190,7 +197,7 @@ class SignIn:
 
     async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
         """Of one snapshot: a logout in between is either seen here, or kills what is issued on it."""
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             found = await read.sessions.with_account_state(session_id)
         if found is None:
             raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
@@ -204,7 +211,7 @@ class SignIn:
         own = state.memberships
         if wanted is None or not state.is_super_admin or any(one.tenant_id == wanted for one in own):
             return state
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             counts = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, self.clock.now())
         if visit is None:
@@ -231,10 +238,10 @@ class SignIn:
     async def _rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
         """Compare-and-swap: the successor, whoever made it."""
         rotated = replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
-        async with self.database.reading(EveryTenant()) as read:
-            if await read.sessions.rotate(rotated, seen=session.counter):
+        async with self.database.autocommit(EveryTenant()) as tx:
+            if await tx.sessions.rotate(rotated, seen=session.counter):
                 return rotated
-            winner = await read.sessions.by_id(session.id)
+            winner = await tx.sessions.by_id(session.id)
         if winner is None or winner.ended_at is not None:
             raise TokenInvalid("The session has ended.")
         return winner
@@ -261,7 +268,9 @@ class SignIn:
             published.update(counts)
         raise TokenInvalid("The refresh token was used before: the session has been ended.")
 
-    async def _audit(self, tx: SignedIn, action: str, who: UUID | None, tenant_id: UUID | None, client: Client) -> None:
+    async def _audit(
+        self, tx: SessionTransaction, action: str, who: UUID | None, tenant_id: UUID | None, client: Client
+    ) -> None:
         line = event(action, who, who, client, self.clock.now())
         await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
 

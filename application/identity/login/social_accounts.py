@@ -12,25 +12,26 @@ from application.identity.registration import Registration
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.accounts import Accounts
+from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.social import SocialIdentity
-from application.ports.identity.tenants import Tenancy
+from application.ports.identity.tenants import TenantTransaction
 from application.ports.outbox import Mail
 from application.ports.revocation import Revocations
+from application.retry import retry_on_conflict
 from domain.audit import Client, event
-from domain.errors import Conflict, retry_on_conflict
+from domain.errors import Conflict
 from domain.identity.token_versions import user_subject
 from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, profile_key
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
-class Linking(Accounts, Tenancy, Protocol):
+class SocialTransaction(AccountTransaction, TenantTransaction, Protocol):
     """The rooms of the database that identities are linked in."""
 
 
 @dataclass(frozen=True)
 class SocialAccounts:
-    database: Database[Linking]
+    database: Database[SocialTransaction]
     registration: Registration
     revocations: Revocations
     cache: Cache
@@ -46,7 +47,7 @@ class SocialAccounts:
 
     async def _found_or_made(self, identity: SocialIdentity, client: Client) -> AccountState | None:
         key = email_key(identity.email or "")
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             user_id = await read.social.user_of(identity.provider, identity.subject)
             linked = await read.users.state(user_id) if user_id else None
             state = linked or (await read.users.state_by_email(key) if key else None)
@@ -88,7 +89,7 @@ class SocialAccounts:
             updated_at=now,
         )
 
-    async def _join(self, tx: Linking, user: User) -> UUID | None:
+    async def _join(self, tx: SocialTransaction, user: User) -> UUID | None:
         return await self.registration.join(tx, user)
 
     @retry_on_conflict
@@ -104,7 +105,7 @@ class SocialAccounts:
         await self.cache.drop([profile_key(user.id)])
         return state
 
-    async def _hand_over(self, tx: Linking, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
+    async def _hand_over(self, tx: SocialTransaction, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
         """What others put into an account before its owner came goes: password, identities, sessions, tokens.
 
         The account is locked first, so that nothing of it is put in meanwhile.
@@ -135,6 +136,6 @@ class SocialAccounts:
         await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))
         return counts
 
-    async def _link(self, tx: Linking, identity: SocialIdentity, user_id: UUID, now: datetime) -> None:
+    async def _link(self, tx: SocialTransaction, identity: SocialIdentity, user_id: UUID, now: datetime) -> None:
         if not await tx.social.link(identity.provider, identity.subject, user_id, now):
             raise Conflict

@@ -6,7 +6,7 @@ from typing import BinaryIO, Protocol
 
 from msgspec import Struct
 
-from application.ports.entities.idempotency import Writable
+from application.ports.entities.idempotency import WriteTransaction
 from application.ports.entities.records import Act
 from domain.entities.bodies import EVERYTHING, Sendable
 from domain.entities.declaration import EntityModel, FieldModel
@@ -53,7 +53,7 @@ class Transfers(Protocol):
         ...
 
 
-class Transferring(Writable, Protocol):
+class TransferTransaction(WriteTransaction, Protocol):
     """The rooms of the database for rows in bulk."""
 
     @property

@@ -36,7 +36,7 @@ class History(Protocol):
         ...
 
 
-class Remembering(Protocol):
+class HistoryTransaction(Protocol):
     """The rooms of the database that a history is read from."""
 
     @property

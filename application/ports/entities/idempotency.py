@@ -38,7 +38,7 @@ class IdempotencyStore(Protocol):
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None: ...
 
 
-class Writable(Protocol):
+class WriteTransaction(Protocol):
     """The rooms of the database that a write of rows works in."""
 
     @property

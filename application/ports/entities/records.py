@@ -115,7 +115,7 @@ class Records(Protocol):
         ...
 
 
-class Rows(Protocol):
+class RecordTransaction(Protocol):
     """The room of the database in which the rows of entities are kept."""
 
     @property

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.identity.social import SocialIdentities
-from application.ports.identity.users import Identity
+from application.ports.identity.users import IdentityTransaction
 
 Purpose = Literal["confirm", "reset"]
 
@@ -56,7 +56,7 @@ class Credentials(Protocol):
         ...
 
 
-class Accounts(Identity, Protocol):
+class AccountTransaction(IdentityTransaction, Protocol):
     """The rooms of the database that account holders themselves work in."""
 
     @property

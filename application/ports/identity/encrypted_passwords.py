@@ -34,7 +34,7 @@ class UsedNonces(Protocol):
         ...
 
 
-class Spending(Protocol):
+class NonceTransaction(Protocol):
     """The room of the database in which spent ids are kept."""
 
     @property

@@ -22,7 +22,7 @@ class ImportedHashes(Protocol):
         ...
 
 
-class Imports(Protocol):
+class ImportedHashTransaction(Protocol):
     """The room of the database that knows of imported hashes."""
 
     @property

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct, UnsetType
 
-from application.ports.identity.users import Identity, VerifiedIdentity
+from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
 from domain.audit import AuditEvent, Client
 from domain.identity.sessions import Lifetimes, RefreshToken, Session
 from domain.identity.tokens import Claims
@@ -49,7 +49,7 @@ class Sessions(Protocol):
         ...
 
 
-class SignedIn(Identity, Protocol):
+class SessionTransaction(IdentityTransaction, Protocol):
     """The rooms of the database that signing in and out works in."""
 
     @property

@@ -21,7 +21,7 @@ class SigningKeys(Protocol):
     async def add(self, key: SigningKey) -> None: ...
 
 
-class Keys(Protocol):
+class KeyTransaction(Protocol):
     """The room of the database in which keys are kept."""
 
     @property

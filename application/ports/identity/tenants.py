@@ -34,7 +34,7 @@ class Tenants(Protocol):
         ...
 
 
-class Tenancy(Protocol):
+class TenantTransaction(Protocol):
     """The rooms of the database in which tenants are kept."""
 
     @property

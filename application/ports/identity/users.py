@@ -177,7 +177,7 @@ class Permissions(Protocol):
         ...
 
 
-class Identity(Protocol):
+class IdentityTransaction(Protocol):
     """The rooms of the database in which users, and what they may do, are kept."""
 
     @property

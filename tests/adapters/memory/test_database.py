@@ -12,7 +12,7 @@ SUBJECT = "user:ada"
 
 
 async def count(database: MemoryDatabase) -> int:
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         return (await read.token_versions.of([SUBJECT]))[SUBJECT]
 
 
@@ -46,8 +46,8 @@ async def test_statements_on_their_own_wait_for_transactions(memory: MemoryDatab
 
     async def alone() -> None:
         await begun.wait()
-        async with memory.reading(EveryTenant()) as read:
-            await read.token_versions.bump([SUBJECT])
+        async with memory.autocommit(EveryTenant()) as tx:
+            await tx.token_versions.bump([SUBJECT])
 
     async def together() -> None:
         async with memory.transaction(EveryTenant()) as tx:

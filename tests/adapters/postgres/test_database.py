@@ -29,7 +29,7 @@ async def single(postgres: PostgresDatabase, database_url: str, registry: Regist
 
 
 async def backend(database: PostgresDatabase) -> int:
-    async with database.reading(EVERY) as read:
+    async with database.read_only(EVERY) as read:
         return int(await read.connection.fetchval("SELECT pg_backend_pid()"))
 
 
@@ -41,7 +41,7 @@ async def test_a_database_that_is_away_is_unavailable_and_not_ready(database_url
     database = PostgresDatabase("postgresql://nobody@127.0.0.1:1/none", registry, CountingIds())
     await database.open()
     with pytest.raises(ServiceUnavailable):
-        async with database.reading(EVERY):
+        async with database.read_only(EVERY):
             pass
     assert not await database.is_ready()
     await database.close()
@@ -79,7 +79,7 @@ async def test_a_connection_that_is_cut_in_a_transaction_is_unavailable(
 
 
 async def test_waiting_for_a_connection_ends(single: PostgresDatabase) -> None:
-    async with single.reading(EVERY):
+    async with single.read_only(EVERY):
         started = perf_counter()
         with pytest.raises(ServiceUnavailable):
             await backend(single)
@@ -109,7 +109,7 @@ async def test_a_cancelled_transaction_leaves_nothing_behind(single: PostgresDat
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with single.reading(EVERY) as read:
+    async with single.read_only(EVERY) as read:
         assert not read.connection.is_in_transaction()
         assert await read.users.state(ada.id) is None
 
@@ -143,17 +143,18 @@ async def test_a_deadlock_is_worth_another_try(postgres: PostgresDatabase) -> No
 
 
 async def test_reading_again_in_the_same_tenant_says_the_scope_once(single: PostgresDatabase) -> None:
-    async with single.reading(OneTenant(new_id())) as read:
+    async with single.read_only(OneTenant(new_id())) as read:
         connection, scope = read.connection, OneTenant(new_id())
         sent: list[str] = []
         with connection.query_logger(lambda query: sent.append(query.query)):
-            await connection.show(scope)
-            await connection.show(scope)
+            await connection.show(scope, read_only=True)
+            await connection.show(scope, read_only=True)
             await connection.begin(scope)
             await connection.commit()
-            await connection.show(scope)
+            await connection.show(scope, read_only=True)
         await asyncio.sleep(0)  # the driver tells the logger in the next turn of the loop
-    assert sent == [f"SET tenantry.scope = '{scope.id}'", "BEGIN", "COMMIT"]
+    once = f"SET tenantry.scope = '{scope.id}'; SET default_transaction_read_only = on"
+    assert sent == [once, "BEGIN READ WRITE", "COMMIT"]
 
 
 async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None:

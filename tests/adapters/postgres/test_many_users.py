@@ -99,7 +99,7 @@ async def test_a_page_and_its_exact_total_come_quickly(
     database: PostgresDatabase, tenant_id: UUID | None, asked: str
 ) -> None:
     listing = Listing(tenant_id=tenant_id, **ASKED[asked])
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         took = []
         for _ in range(3):
             began = time.perf_counter()
@@ -136,7 +136,7 @@ class _Both:
 @pytest.mark.parametrize("asked", ASKED)
 async def test_no_page_reads_all_users(database: PostgresDatabase, asked: str) -> None:
     """Of the tenant with all of them; counting those that a condition leaves may."""
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         extension = await read.connection.fetchval("SELECT count(*) FROM pg_extension WHERE extname = 'pg_trgm'")
         explained = Explained(read.connection)
         listing = Listing(tenant_id=LARGE, **ASKED[asked])
@@ -150,7 +150,7 @@ async def test_no_page_reads_all_users(database: PostgresDatabase, asked: str) -
 
 
 async def test_the_large_tenants_totals_are_exact(database: PostgresDatabase) -> None:
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         totals = {
             asked: (await read.users.page(Listing(tenant_id=LARGE, **ASKED[asked])))[1]
             for asked in ("page 50", "search one", "role of few", "inactive", "role of nobody")

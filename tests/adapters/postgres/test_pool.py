@@ -26,17 +26,17 @@ async def pair(postgres: PostgresDatabase, database_url: str, registry: Registry
 
 
 async def backend(database: PostgresDatabase, scope: Scope) -> int:
-    async with database.reading(scope) as read:
+    async with database.read_only(scope) as read:
         return int(await read.connection.fetchval("SELECT pg_backend_pid()"))
 
 
 async def shown(database: PostgresDatabase, scope: Scope) -> str:
-    async with database.reading(scope) as read:
+    async with database.read_only(scope) as read:
         return str(await read.connection.fetchval("SELECT current_setting('tenantry.scope')"))
 
 
 async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: PostgresDatabase) -> None:
-    async with pair.reading(ONE) as read:
+    async with pair.read_only(ONE) as read:
         of_one = int(await read.connection.fetchval("SELECT pg_backend_pid()"))
         of_other = await backend(pair, OTHER)
     assert of_one != of_other
@@ -45,33 +45,33 @@ async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: Post
 
 
 async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(pair: PostgresDatabase) -> None:
-    async with pair.reading(ONE), pair.reading(OTHER):
+    async with pair.read_only(ONE), pair.read_only(OTHER):
         pass
     of_one = await backend(pair, ONE)
-    async with pair.reading(ONE):
+    async with pair.read_only(ONE):
         waiting = asyncio.create_task(backend(pair, ONE))
         await asyncio.sleep(0)
     assert await waiting == of_one
 
 
 async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDatabase) -> None:
-    async with pair.reading(ONE):
+    async with pair.read_only(ONE):
         of_other = await backend(pair, OTHER)
         assert await backend(pair, ONE) == of_other
 
 
 async def test_who_waits_while_others_take_what_rested_may_make_one(pair: PostgresDatabase) -> None:
     """Of two places one is free; nobody comes back."""
-    async with pair.reading(OTHER):
+    async with pair.read_only(OTHER):
         pass
     pool = pair._pool
     assert pool is not None
-    async with pair.reading(ONE):
+    async with pair.read_only(ONE):
         pool.size = 3
         await shown(pair, OTHER)  # the second rests
         waiting = asyncio.create_task(backend(pair, ONE))
         await asyncio.sleep(0)
-        async with pair.reading(OTHER), asyncio.timeout(4):
+        async with pair.read_only(OTHER), asyncio.timeout(4):
             assert await waiting
 
 
@@ -80,7 +80,7 @@ async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others
 ) -> None:
     database = PostgresDatabase(database_url, registry, CountingIds(), connections=3)
     await database.open()
-    async with database.reading(ONE), database.reading(ONE):
+    async with database.read_only(ONE), database.read_only(ONE):
         of_other = await backend(database, OTHER)  # which rests longest of all
     assert await backend(database, OneTenant(new_id())) != of_other
     assert await backend(database, OTHER) == of_other
@@ -103,7 +103,7 @@ async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: s
         await shown(database, scope)
         done.append(scope)
 
-    async with asyncio.TaskGroup() as tasks, database.reading(ONE):
+    async with asyncio.TaskGroup() as tasks, database.read_only(ONE):
         for scope in (OTHER, *[ONE] * 3 * PASSED_OVER):
             tasks.create_task(work(scope))
         await asyncio.sleep(0)  # all of them wait now
@@ -122,12 +122,12 @@ async def test_none_is_lost_when_those_who_wait_give_up(pair: PostgresDatabase) 
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(one, (str, asyncio.CancelledError)) for one in results), results
-    async with pair.reading(ONE), pair.reading(OTHER):
+    async with pair.read_only(ONE), pair.read_only(OTHER):
         pass
 
 
 async def test_closing_waits_for_what_is_in_use_and_refuses_the_rest(pair: PostgresDatabase) -> None:
-    async with pair.reading(ONE) as read, pair.reading(OTHER):
+    async with pair.read_only(ONE) as read, pair.read_only(OTHER):
         waiting = asyncio.create_task(shown(pair, ONE))
         await asyncio.sleep(0)
         closing = asyncio.create_task(pair.close())

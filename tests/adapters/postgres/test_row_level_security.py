@@ -72,7 +72,7 @@ async def test_without_a_scope_nothing_is_changed(forged: "asyncpg.Connection[as
 async def test_a_statement_that_forgets_the_tenant_sees_its_scope(
     filled: PostgresDatabase, table: str, scope: Scope, seen: set[UUID]
 ) -> None:
-    async with filled.reading(scope) as read:
+    async with filled.read_only(scope) as read:
         assert await tenants_in(read.connection, table) == seen
     async with filled.transaction(scope) as tx:
         assert await tenants_in(tx.connection, table) == seen
@@ -113,7 +113,7 @@ async def test_the_scope_of_one_use_does_not_reach_the_next(filled: PostgresData
     uses: Sequence[Scope] = [HERE, THERE, EveryTenant(), HERE, EveryTenant(), THERE, THERE, HERE]
     for number, scope in enumerate(uses):
         expected = {scope.id} if isinstance(scope, OneTenant) else {HERE.id, THERE.id}
-        async with filled.reading(scope) as read:
+        async with filled.read_only(scope) as read:
             assert await tenants_in(read.connection, "categories") == expected
         other = uses[number - 1]
         with pytest.raises(ZeroDivisionError):
@@ -121,7 +121,7 @@ async def test_the_scope_of_one_use_does_not_reach_the_next(filled: PostgresData
                 raise ZeroDivisionError
         async with filled.transaction(other):
             pass
-        async with filled.reading(scope) as read:
+        async with filled.read_only(scope) as read:
             assert await tenants_in(read.connection, "categories") == expected
 
 
@@ -134,7 +134,7 @@ async def test_every_table_with_a_tenant_is_behind_the_wall(
 
 
 async def test_the_service_is_neither_owner_nor_superuser(postgres: PostgresDatabase) -> None:
-    async with postgres.reading(EveryTenant()) as read:
+    async with postgres.autocommit(EveryTenant()) as read:
         connection: ServiceConnection = read.connection
         assert await connection.fetchval("SELECT current_user") == ROLE
         await connection.execute("RESET ROLE")

@@ -61,7 +61,7 @@ def product(category: NewRow, number: int) -> dict[str, object]:
 
 
 async def statements(database: PostgresDatabase, registry: Registry, query: Query) -> tuple[list[str], int]:
-    async with database.reading(HERE) as read, logged(read.connection) as sent:
+    async with database.read_only(HERE) as read, logged(read.connection) as sent:
         page = await read.records.page(registry["products"], query)
         await asyncio.sleep(0)  # the driver tells the logger in the next turn of the loop
     return sent, page.length
@@ -89,7 +89,7 @@ async def test_a_page_with_three_includes_is_one_statement(postgres: PostgresDat
     query = read_query(registry["products"], registry, frozenset(), (("include", THREE), ("count", "none")))
     (sent,), length = await statements(postgres, registry, query)
     assert length == 20
-    async with postgres.reading(HERE) as read:
+    async with postgres.read_only(HERE) as read:
         page = await read.records.page(registry["products"], query)
         assert b'"reviewsHasMore":false' in bytes(page.items)
     print(f"20 rows with {THREE}: 1 statement, {len(sent)} characters, {len(bytes(page.items))} bytes of answer")  # noqa: T201  # what a page costs is to be read

@@ -212,9 +212,9 @@ async def test_asking_leaves_the_same_behind_for_every_address(service: InMemory
     outboxes = []
     for email in (EMAIL, "nobody@example.com"):
         await service.ask(email)
-        async with service.adapters.database.reading(EveryTenant()) as read:
-            (due,) = await read.post.take(10, service.clock.now(), timedelta())
-            await read.post.done(due.mail.id)
+        async with service.adapters.database.autocommit(EveryTenant()) as tx:
+            (due,) = await tx.outbox.take(10, service.clock.now(), timedelta())
+            await tx.outbox.done(due.mail.id)
         outboxes.append((due.mail.kind, due.mail.name, due.mail.address, due.mail.at))
     assert outboxes[0] == outboxes[1]
 
@@ -222,8 +222,8 @@ async def test_asking_leaves_the_same_behind_for_every_address(service: InMemory
 async def test_nobody_gets_a_mail_at_an_address_without_an_account(service: InMemoryService) -> None:
     await service.ask("nobody@example.com")
     assert await service.mails() == []
-    async with service.adapters.database.reading(EveryTenant()) as read:
-        assert await read.post.take(10, service.clock.now() + timedelta(days=9), timedelta()) == []
+    async with service.adapters.database.autocommit(EveryTenant()) as tx:
+        assert await tx.outbox.take(10, service.clock.now() + timedelta(days=9), timedelta()) == []
 
 
 async def test_a_disabled_account_gets_no_link_and_its_links_end(service: InMemoryService) -> None:

@@ -9,8 +9,9 @@ from application.identity.administration.memberships import MemberForm
 from application.identity.administration.roles import PermissionForm, RoleChange, RoleForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
+from application.retry import retry_on_conflict
 from domain.entities.declaration import Registry
-from domain.errors import Error, SerializationConflict, ValidationError, retry_on_conflict
+from domain.errors import Error, SerializationConflict, ValidationError
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 
 

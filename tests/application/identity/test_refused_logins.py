@@ -34,7 +34,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 async def failures(service: InMemoryService, registry: Registry) -> list[str | None]:
     """Whom each refused login was of."""
-    async with service.adapters.database.reading(OneTenant(SYSTEM_TENANT_ID)) as read:
+    async with service.adapters.database.read_only(OneTenant(SYSTEM_TENANT_ID)) as read:
         page = await read.records.page(registry["audit-events"], NEWEST)
     return [row["actorId"] for row in msgspec.json.decode(page.items) if row["action"] == "login.failed"]
 

@@ -81,7 +81,7 @@ async def complete_login(service: InMemoryService, token: str, **form: Any) -> L
 
 
 async def account(service: InMemoryService, email: str = EMAIL) -> User | None:
-    async with service.adapters.database.reading(EveryTenant()) as read:
+    async with service.adapters.database.read_only(EveryTenant()) as read:
         state = await read.users.state_by_email(email)
     return state.user if state else None
 
@@ -254,7 +254,7 @@ async def test_a_disabled_account_stays_closed_and_is_not_linked(service: InMemo
     await service.services.users.update(root, made.id, UserForm(is_active=False), HERE)
     with pytest.raises(AccountDisabled):
         await complete_login(service, "ada")
-    async with service.adapters.database.reading(EveryTenant()) as read:
+    async with service.adapters.database.read_only(EveryTenant()) as read:
         assert await read.social.user_of("google", "1") is None
 
 

@@ -93,7 +93,7 @@ async def test_importing_again_changes_nothing(service: InMemoryService, users: 
     again = csv(f"{EMAIL},Changed,,false,acme,", f"{EMAIL},Ada,{HASH},true,other,Admin", "bob@example.com,Bob,,,,")
     assert outcomes(await users.store(again)) == [(2, "kept"), (3, "kept"), (4, "kept")]
     assert await known(service) == before
-    async with service.adapters.database.reading(EveryTenant()) as read:
+    async with service.adapters.database.read_only(EveryTenant()) as read:
         state = await read.users.state_by_email(EMAIL)
     assert state is not None
     assert [sorted(role.name for role in one.roles) for one in state.memberships] == [["Admin", "Member"], []]

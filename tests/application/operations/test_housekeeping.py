@@ -49,7 +49,7 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
         service.clock.move(LONGEST_TOKEN)
     service.clock.move(timedelta.resolution)
     assert (await swept(service))[RetentionRule.COUNTS.value] == 1
-    async with service.adapters.database.reading(EveryTenant()) as read:
+    async with service.adapters.database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of([subject]) == {subject: 0}
 
 
@@ -60,7 +60,7 @@ async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InM
     service.clock.move(1_000 * DAY)
     await swept(service)
     assert not await service.is_alive(caller)
-    async with service.adapters.database.reading(EveryTenant()) as read:
+    async with service.adapters.database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
 
 

@@ -54,8 +54,8 @@ async def put_in(database: WholeDatabase, kind: MailKind = "reset", recipient: s
 
 
 async def is_empty(database: WholeDatabase) -> bool:
-    async with database.reading(EveryTenant()) as read:
-        return not await read.post.take(100, NOW + timedelta(days=365), timedelta())
+    async with database.autocommit(EveryTenant()) as tx:
+        return not await tx.outbox.take(100, NOW + timedelta(days=365), timedelta())
 
 
 async def test_a_link_goes_to_the_stored_address_and_carries_no_stored_secret(
@@ -68,7 +68,7 @@ async def test_a_link_goes_to_the_stored_address_and_carries_no_stored_secret(
     assert link_in(sent).startswith("https://app.example/reset#")
     said = said_by(link_in(sent))
     assert said == {"email": "Ada@Example.com", "token": SECRETS.secret(mail.id)}
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         token = await read.one_time_tokens.living("reset", token_hash(said["token"]), NOW)
     assert token is not None
     assert (token.user_id, token.expires_at) == (ada.id, NOW + timedelta(minutes=60))
@@ -84,7 +84,7 @@ async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
     purpose, lifetime = LINKS[kind].purpose, LINKS[kind].lifetime
     page = "https://app.example/reset" if purpose == "reset" else "https://app.example/confirm?lang=en"
     assert link_in(mailer.sent[0]).partition("#")[0] == page
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         digest = token_hash(SECRETS.secret(mail.id))
         assert await read.one_time_tokens.living(purpose, digest, NOW + lifetime - timedelta(seconds=1))
         assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
@@ -148,7 +148,7 @@ async def test_who_dies_while_sending_loses_nothing(
     assert {one.id for one in dying.sent} <= {one.id for one in mailer.sent}
     assert await is_empty(database)
     said = said_by(link_in(mailer.sent[0]))
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.one_time_tokens.living("reset", token_hash(said["token"]), clock.now())
 
 
@@ -159,13 +159,13 @@ async def test_a_link_that_was_used_before_its_mail_is_sent_again_stays_used(
     with pytest.raises(asyncio.CancelledError):
         await relay_of(database, DyingMailer(), clock).deliver()
     digest = token_hash(SECRETS.secret(mail.id))
-    async with database.reading(EveryTenant()) as alone:
-        assert await alone.one_time_tokens.spend("reset", digest, NOW)
+    async with database.autocommit(EveryTenant()) as tx:
+        assert await tx.one_time_tokens.spend("reset", digest, NOW)
     clock.move(HELD)
     await relay_of(database, mailer, clock).deliver()
     assert mailer.sent == []
     assert await is_empty(database)
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.one_time_tokens.living("reset", digest, NOW) is None
 
 
@@ -182,7 +182,7 @@ async def test_while_nothing_can_be_sent_pauses_grow_and_then_all_arrives(
     mailer.closed = False
     assert await relay.deliver() == 1
     said = said_by(link_in(mailer.sent[0]))
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.one_time_tokens.living("reset", token_hash(said["token"]), clock.now())
 
 
@@ -212,10 +212,10 @@ async def test_a_mail_that_is_tried_again_has_as_long_as_the_first_time(
     relay, mailer.closed = relay_of(database, mailer, clock), True
     clock.move(GIVEN_UP_AFTER)
     await relay.deliver()
-    async with database.reading(EveryTenant()) as alone:
-        (one,) = await alone.post.given_up(9)
+    async with database.autocommit(EveryTenant()) as tx:
+        (one,) = await tx.outbox.given_up(9)
         assert (one.at, one.why) == (clock.now(), "The mailer is closed.")
-        assert await alone.post.try_again(one.mail.id, clock.now())
+        assert await tx.outbox.try_again(one.mail.id, clock.now())
     clock.move(GIVEN_UP_AFTER - timedelta.resolution)
     assert await relay.deliver() == 1
     mailer.closed = False
@@ -234,9 +234,9 @@ async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
     mailer.closed = False
     await put_in(database)
     await relay.deliver()
-    async with database.reading(EveryTenant()) as alone:
-        (one,) = await alone.post.given_up(9)
-        assert await alone.post.try_again(one.mail.id, clock.now())
+    async with database.autocommit(EveryTenant()) as tx:
+        (one,) = await tx.outbox.given_up(9)
+        assert await tx.outbox.try_again(one.mail.id, clock.now())
     assert await relay.deliver() == 1
     assert len(mailer.sent) == 1
 

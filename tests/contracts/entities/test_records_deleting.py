@@ -53,7 +53,7 @@ class Shelves:
             return await tx.records.restore(self.registry[plural], row_id, LATER)
 
     async def lives(self, plural: str, row_id: UUID, view: View = WHOLE) -> bool:
-        async with self.database.reading(HERE) as read:
+        async with self.database.read_only(HERE) as read:
             return await read.records.get(self.registry[plural], row_id, view) is not None
 
 
@@ -192,7 +192,7 @@ async def test_what_is_shared_is_cleared_for_every_tenant(shelves: Shelves) -> N
     volume = await shelves.add("volumes", title="T", genre_id=genre)
     foreign = await shelves.add("volumes", title="T", scope=THERE, genre_id=genre)
     await shelves.remove("genres", genre)
-    async with shelves.database.reading(EveryTenant()) as read:
+    async with shelves.database.read_only(EveryTenant()) as read:
         for row in (volume, foreign):
             stored = await read.records.get(shelves.registry["volumes"], row, WHOLE)
             assert stored is not None
@@ -301,17 +301,17 @@ class TestHistory:
     async def test_it_is_of_its_own_tenant(self, shelves: Shelves) -> None:
         row = await shelves.add("volumes", title="T")
         genre = await shelves.add("genres", name="G")
-        async with shelves.database.reading(THERE) as read:
+        async with shelves.database.read_only(THERE) as read:
             assert await read.history.page(shelves.registry["volumes"], row, 0, 10) == ([], 0)
             assert (await read.history.page(shelves.registry["genres"], genre, 0, 10))[1] == 1
-        async with shelves.database.reading(EveryTenant()) as read:
+        async with shelves.database.read_only(EveryTenant()) as read:
             assert (await read.history.page(shelves.registry["volumes"], row, 0, 10))[1] == 1
 
     async def test_it_comes_in_pages(self, shelves: Shelves) -> None:
         row = await shelves.add("volumes", title="T")
         for n in range(4):
             await shelves.change("volumes", row, title=f"T {n}")
-        async with shelves.database.reading(HERE) as read:
+        async with shelves.database.read_only(HERE) as read:
             entries, total = await read.history.page(shelves.registry["volumes"], row, 3, 10)
             assert ([one.version for one in entries], total) == ([2, 1], 5)
             assert await read.history.page(shelves.registry["volumes"], row, 9, 10) == ([], 5)
@@ -336,7 +336,7 @@ class TestHistory:
 async def told(
     shelves: Shelves, plural: str, row: UUID
 ) -> list[tuple[int, str, UUID | None, dict[str, tuple[str, str]]]]:
-    async with shelves.database.reading(HERE) as read:
+    async with shelves.database.read_only(HERE) as read:
         entries, _ = await read.history.page(shelves.registry[plural], row, 0, 100)
     return [
         (

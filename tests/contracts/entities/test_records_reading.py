@@ -60,14 +60,14 @@ class Shop:
 
     async def page(self, plural: str, asked: str = "", scope: Scope = HERE) -> RowPage:
         query = read_query(self.registry[plural], self.registry, frozenset(), parse_qsl(asked))
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             return await read.records.page(self.registry[plural], query)
 
     async def items(self, plural: str, asked: str = "", scope: Scope = HERE) -> list[dict[str, Any]]:
         return items_of(await self.page(plural, asked, scope))
 
     async def get(self, plural: str, row_id: UUID, view: View, scope: Scope = HERE) -> bytes | None:
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             stored = await read.records.get(self.registry[plural], row_id, view)
         return None if stored is None else bytes(stored.body)
 

@@ -78,7 +78,7 @@ class Rings:
             await tx.records.purge(RINGS[plural], [row_id], ACT, None)
 
     async def there(self, plural: str, row_id: UUID, view: View = WHOLE) -> bool:
-        async with self.database.reading(HERE) as read:
+        async with self.database.read_only(HERE) as read:
             return await read.records.get(RINGS[plural], row_id, view) is not None
 
     async def ring(self) -> tuple[UUID, UUID, UUID]:

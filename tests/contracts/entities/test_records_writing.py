@@ -47,7 +47,7 @@ class Writer:
     def __init__(self, database: WholeDatabase, registry: Registry, *, is_alone: bool = False) -> None:
         self.database = database
         self.registry = registry
-        self._open = database.reading if is_alone else database.transaction
+        self._open = database.autocommit if is_alone else database.transaction
 
     async def add(self, plural: str, *rows: Values, scope: OneTenant = HERE) -> list[Stored]:
         async with self._open(scope) as tx:
@@ -62,7 +62,7 @@ class Writer:
             return await tx.records.remove(self.registry[plural], ids, LATER, version)
 
     async def get(self, plural: str, row_id: UUID, view: View = WHOLE) -> dict[str, object] | None:
-        async with self.database.reading(HERE) as read:
+        async with self.database.read_only(HERE) as read:
             stored = await read.records.get(self.registry[plural], row_id, view)
         return None if stored is None else body(stored)
 

@@ -35,7 +35,7 @@ class Files:
         return [one.id for one in stored]
 
     async def out(self, query: Query, form: Form, scope: Scope = HERE) -> bytes:
-        async with self.database.reading(scope) as read:
+        async with self.database.read_only(scope) as read:
             return b"".join([piece async for piece in read.transfers.pieces(self.products, query, form)])
 
     async def load(self, *lines: str, key: str | None = None, scope: Scope = HERE) -> Loaded:
@@ -90,7 +90,7 @@ async def test_line_breaks_in_text_stay_what_they_are(files: Files) -> None:
 async def test_json_is_the_array_of_a_lists_items(files: Files) -> None:
     assert json.loads(await files.out(files.asked(), "json")) == []
     await files.add("products", product("AAA", description='\\\x01\x02"\n'), product("BBB"))
-    async with files.database.reading(HERE) as read:
+    async with files.database.read_only(HERE) as read:
         page = await read.records.page(files.products, Query(sort=default_sort(files.products, frozenset())))
     assert json.loads(await files.out(files.asked(), "json")) == json.loads(bytes(page.items))
 
@@ -141,7 +141,7 @@ async def test_nothing_of_another_tenant_leaves(files: Files) -> None:
 
 async def test_an_export_that_is_left_lets_go(files: Files) -> None:
     await files.add("products", *(product(f"SKU-{n}", description="x" * 9_000) for n in range(300)))
-    async with files.database.reading(HERE) as read:
+    async with files.database.read_only(HERE) as read:
         leaving = read.transfers.pieces(files.products, files.asked(), "csv")
         await anext(leaving)
         await leaving.aclose()
@@ -150,7 +150,7 @@ async def test_an_export_that_is_left_lets_go(files: Files) -> None:
 
 async def test_counting_stops_where_it_is_told_to(files: Files) -> None:
     await files.add("products", *(product(f"SKU-{n}") for n in range(5)))
-    async with files.database.reading(HERE) as read:
+    async with files.database.read_only(HERE) as read:
         counts = [await read.transfers.count(files.products, files.asked(), most) for most in (3, 9)]
         assert counts == [3, 5]
         assert await read.transfers.count(files.products, files.asked(search="nothing"), 9) == 0
@@ -228,7 +228,7 @@ async def test_the_history_of_an_entity_knows_what_came_from_a_file(files: Files
             loading = Loading(ACT, model.by_name["name"])
             again = [line.replace(",\n", f',"{name}"\n') for line in lines]
             assert await tx.transfers.load(model, pieces("".join(again)), loading) == Loaded(2, 0, [])
-    async with files.database.reading(HERE) as read:
+    async with files.database.read_only(HERE) as read:
         page = await read.records.page(model, Query(sort=default_sort(model, frozenset())))
         row_id = UUID(json.loads(bytes(page.items))[0]["id"])
         entries, _ = await read.history.page(model, row_id, 0, 10)

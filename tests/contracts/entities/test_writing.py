@@ -13,9 +13,10 @@ from adapters.memory.clock import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from application.entities.batches import Batches
 from application.entities.crud import Crud
-from application.entities.writing import TRIES, IdempotencyKey, RowWriter, TransactionRows, Write
+from application.entities.writing import IdempotencyKey, RowWriter, TransactionRows, Write
 from application.ports.entities.records import Change, Stored
 from application.ports.whole_database import WholeDatabase
+from application.retry import TRIES
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Operator
@@ -142,7 +143,7 @@ class Faltering:
         if self.begun <= self.times:
             raise self.fails()
 
-    reading = transaction
+    read_only = autocommit = transaction
 
 
 async def test_what_loses_against_others_is_tried_again(library: WholeDatabase, library_registry: Registry) -> None:
@@ -191,7 +192,7 @@ class Counting:
         if "typeinfo_tree" not in query and "current_setting('jit')" not in query:
             self.statements.append(query)
 
-    reading = transaction
+    read_only = autocommit = transaction
 
 
 MANY = 1_000
@@ -216,7 +217,7 @@ async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDa
     assert await costs(desk.batches.create(write, products, lamps)) <= 4
     names = [{"name": f"C {n}", "description": None} for n in range(MANY)]
     assert await costs(desk.batches.create(write, categories, names)) <= 4
-    async with postgres.reading(HERE) as read:
+    async with postgres.read_only(HERE) as read:
         model = await read.connection.fetch("SELECT id FROM products")
         others = await read.connection.fetch("SELECT id FROM categories WHERE id <> $1", category.id)
     ids, further = [row["id"] for row in model], [row["id"] for row in others]

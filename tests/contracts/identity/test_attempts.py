@@ -18,27 +18,27 @@ class Guesses:
         self.database = database
 
     async def reserve(self, network: str = AWAY, at: datetime = NOW, key: str = KEY) -> bool:
-        async with self.database.reading(EveryTenant()) as read:
-            return await read.attempts.reserve(key, network, LOCKOUT, at)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            return await tx.attempts.reserve(key, network, LOCKOUT, at)
 
     async def forgive(self, network: str, at: datetime = NOW) -> None:
-        async with self.database.reading(EveryTenant()) as read:
-            await read.attempts.forgive(KEY, network, at)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.attempts.forgive(KEY, network, at)
 
     async def forgive_after_reserving(self, network: str) -> None:
         assert await self.reserve(network)
         await self.forgive(network)
 
     async def release(self, network: str) -> None:
-        async with self.database.reading(EveryTenant()) as read:
-            await read.attempts.release(KEY, network)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.attempts.release(KEY, network)
 
     async def unlock(self) -> None:
-        async with self.database.reading(EveryTenant()) as read:
-            await read.attempts.unlock(KEY)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.attempts.unlock(KEY)
 
     async def locked_until(self, at: datetime = NOW) -> datetime | None:
-        async with self.database.reading(EveryTenant()) as read:
+        async with self.database.read_only(EveryTenant()) as read:
             return await read.attempts.locked_until(KEY, at)
 
     async def lock(self, network: str = AWAY) -> None:
@@ -79,9 +79,9 @@ async def test_after_a_long_pause_the_count_begins_anew(database: WholeDatabase)
 
 async def test_a_pause_ends_no_lock(database: WholeDatabase) -> None:
     guesses, long = Guesses(database), Lockout(attempts=1, duration=2 * FAILURES_FORGOTTEN)
-    async with database.reading(EveryTenant()) as read:
-        assert await read.attempts.reserve(KEY, AWAY, long, NOW)
-        assert not await read.attempts.reserve(KEY, AWAY, long, NOW + FAILURES_FORGOTTEN)
+    async with database.autocommit(EveryTenant()) as tx:
+        assert await tx.attempts.reserve(KEY, AWAY, long, NOW)
+        assert not await tx.attempts.reserve(KEY, AWAY, long, NOW + FAILURES_FORGOTTEN)
     assert await guesses.locked_until() == NOW + long.duration
 
 

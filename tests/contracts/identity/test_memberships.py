@@ -101,7 +101,7 @@ async def test_system_roles_show_in_every_tenant(database: WholeDatabase) -> Non
     shared = role(None)
     async with database.transaction(EveryTenant()) as tx:
         await tx.roles.add(shared)
-    async with database.reading(OneTenant(new_id())) as read:
+    async with database.read_only(OneTenant(new_id())) as read:
         assert await read.roles.by_id(shared.id) == shared
 
 
@@ -121,7 +121,7 @@ async def test_what_was_read_under_the_lock_stays_true_until_the_end(
                 await tx.memberships.save(ada.id, tenants[0].id, [role_id], None, NOW)
 
     await asyncio.gather(*(join(one.id) for one in given * 3))
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         (membership,) = await of(read, ada)
         assert len(membership.roles) == 1
 

@@ -46,7 +46,7 @@ async def test_names_find_the_tenants_own_first(database: WholeDatabase, tenants
     here, there = tenants
     own, system, foreign = role(here.id, name="Z"), role(None, name="A"), role(there.id, name="Z")
     await add(database, own, system, foreign)
-    async with database.reading(EveryTenant()) as read:
+    async with database.autocommit(EveryTenant()) as read:
         assert await read.roles.by_names(here.id, ["A", "Z", "none"]) == [own, system]
         assert await read.roles.by_names(None, ["A", "Z"]) == [system]
         assert await read.roles.by_id(foreign.id) == foreign

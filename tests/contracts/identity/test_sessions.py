@@ -43,17 +43,17 @@ async def test_a_login_forgives_its_network_and_is_in_the_trail(
     database: WholeDatabase, registry: Registry, ada: User
 ) -> None:
     own, lockout = session(ada.id, tenant_id=new_id()), Lockout(attempts=1, duration=timedelta(minutes=15))
-    async with database.reading(EveryTenant()) as alone:
+    async with database.autocommit(EveryTenant()) as tx:
         for network in ("192.0.2.1", "192.0.2.2"):
-            assert await alone.attempts.reserve(ada.email_key, network, lockout, NOW)
-        assert await begin(alone, own, forgiven="192.0.2.1")
-        assert await alone.sessions.by_id(own.id) == own
-        state = await alone.users.state(ada.id)
+            assert await tx.attempts.reserve(ada.email_key, network, lockout, NOW)
+        assert await begin(tx, own, forgiven="192.0.2.1")
+        assert await tx.sessions.by_id(own.id) == own
+        state = await tx.users.state(ada.id)
         assert state is not None
         assert state.user.last_login_at == NOW
-        assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
-        assert not await alone.attempts.reserve(ada.email_key, "192.0.2.2", lockout, NOW)
-        events = await alone.records.page(registry["audit-events"], TRAIL)
+        assert await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        assert not await tx.attempts.reserve(ada.email_key, "192.0.2.2", lockout, NOW)
+        events = await tx.records.page(registry["audit-events"], TRAIL)
     (line,) = [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)]
     assert (line["action"], line["tenantId"]) == ("login.succeeded", str(own.tenant_id))
 
@@ -63,15 +63,15 @@ async def test_a_login_that_comes_too_late_leaves_nothing(
 ) -> None:
     lockout = Lockout(attempts=1, duration=timedelta(minutes=15))
     late = session(ada.id)
-    async with database.reading(EveryTenant()) as alone:
-        assert await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
-        state = await alone.users.state(ada.id)
+    async with database.autocommit(EveryTenant()) as tx:
+        assert await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        state = await tx.users.state(ada.id)
         assert state is not None
-        await alone.users.save(replace(ada, password_set_at=NOW + timedelta(1)), ada)
-        assert not await begin(alone, late, VerifiedIdentity(state, by_password=True), "192.0.2.1")
-        assert await alone.sessions.by_id(late.id) is None
-        assert not await alone.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
-        events = await alone.records.page(registry["audit-events"], TRAIL)
+        await tx.users.save(replace(ada, password_set_at=NOW + timedelta(1)), ada)
+        assert not await begin(tx, late, VerifiedIdentity(state, by_password=True), "192.0.2.1")
+        assert await tx.sessions.by_id(late.id) is None
+        assert not await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
+        events = await tx.records.page(registry["audit-events"], TRAIL)
     assert [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)] == []
 
 
@@ -87,7 +87,7 @@ async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, 
             return await tx.sessions.rotate(rotated, seen=0)
 
     assert sum(await asyncio.gather(*(rotate() for _ in range(50)))) == 1
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.sessions.by_id(stored.id) == rotated
 
 

@@ -22,7 +22,7 @@ async def test_a_tenant_is_found_as_it_was_stored(database: WholeDatabase) -> No
     settings = TenantSettings(enabled_features=("a", "b"), custom_settings={"deep": {"list": [1, None, "ä"]}})
     stored = tenant(domain="example.com", settings=settings)
     await add(database, stored)
-    async with database.reading(OneTenant(new_id())) as read:
+    async with database.read_only(OneTenant(new_id())) as read:
         assert await read.tenants.by_id(stored.id) == stored
         assert await read.tenants.by_identifier(stored.identifier) == stored
         assert await read.tenants.by_id(new_id()) is None
@@ -43,7 +43,7 @@ async def test_an_identifier_is_one_living_tenants(database: WholeDatabase) -> N
         await tx.tenants.remove(first.id, NOW)
     again = tenant(identifier="acme")
     await add(database, again)
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.tenants.by_identifier("acme") == again
 
 
@@ -71,7 +71,7 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
     acme = tenant(name="Acme", identifier="acme-1", domain="acme.example")
     beta = tenant(name="Beta", is_active=False, created_at=NOW + timedelta(1))
     await add(database, acme, beta)
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
 
         async def listed(**asked: object) -> tuple[list[str], int]:
             page, total = await read.tenants.page(Listing(**asked))  # type: ignore[arg-type]

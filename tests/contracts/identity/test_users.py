@@ -46,7 +46,7 @@ async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> No
 
 
 async def test_a_standing_of_nobody_is_none(database: WholeDatabase) -> None:
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.users.state(new_id()) is None
         assert await read.users.state_by_email("nobody@example.com") is None
 
@@ -142,7 +142,7 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
 
 
 async def listed(database: WholeDatabase, **asked: object) -> list[str]:
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         page, total = await read.users.page(Listing(**asked))  # type: ignore[arg-type]
     assert asked.keys() & {"page", "page_size"} or total == len(page)
     return [one.user.full_name for one in page]
@@ -182,7 +182,7 @@ async def test_pages_partition_the_list(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         for account in accounts:
             await tx.users.add(account)
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         pages = [await read.users.page(Listing(page=n, page_size=2)) for n in (1, 2, 3, 4)]
     assert [total for _, total in pages] == [5, 5, 5, 5]
     assert [one.user.id for page, _ in pages for one in page] == [account.id for account in accounts]
@@ -207,5 +207,5 @@ async def test_accounts_are_the_same_from_wherever_they_are_seen(database: Whole
     ada = user()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
-    async with database.reading(OneTenant(new_id())) as read:
+    async with database.read_only(OneTenant(new_id())) as read:
         assert await read.users.state(ada.id) is not None

@@ -19,7 +19,7 @@ async def test_an_event_is_read_in_its_own_tenant(database: WholeDatabase, regis
         await tx.audit.add(here, event)
     pages = {}
     for tenant_id in (here, there):
-        async with database.reading(OneTenant(tenant_id)) as read:
+        async with database.read_only(OneTenant(tenant_id)) as read:
             pages[tenant_id] = await read.records.page(registry["audit-events"], NEWEST)
     assert pages[there].length == 0
     (row,) = msgspec.json.decode(pages[here].items)

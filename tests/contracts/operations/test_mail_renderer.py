@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.mail.renderer import SUBJECTS, TEMPLATES, JinjaMailRenderer, greeted, in_words
 from adapters.mail.mime import mime_of
+from adapters.mail.renderer import SUBJECTS, TEMPLATES, JinjaMailRenderer, greeted, in_words
 from application.operations.mail_delivery import LINKS
 from application.ports.mail_delivery import MailContent, Message
 from application.ports.outbox import MailKind

@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
-from application.ports.mail_delivery import Due
-from application.ports.outbox import Mail
+from application.ports.outbox import Due, Mail
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id
@@ -28,8 +27,8 @@ async def add(database: WholeDatabase, *mails: Mail) -> None:
 
 
 async def take(database: WholeDatabase, most: int = 10, after: timedelta = timedelta()) -> Sequence[Due]:
-    async with database.reading(EveryTenant()) as alone:
-        return await alone.post.take(most, NOW + after, HELD)
+    async with database.autocommit(EveryTenant()) as tx:
+        return await tx.outbox.take(most, NOW + after, HELD)
 
 
 async def test_a_mail_is_taken_as_it_was_put_in(database: WholeDatabase) -> None:
@@ -79,10 +78,10 @@ async def test_what_is_done_put_off_or_given_up(database: WholeDatabase) -> None
     done, late, hopeless = mail(), mail(), mail()
     await add(database, done, late, hopeless)
     await take(database)
-    async with database.reading(EveryTenant()) as alone:
-        await alone.post.done(done.id)
-        await alone.post.put_off(late.id, NOW + timedelta(hours=1))
-        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
+    async with database.autocommit(EveryTenant()) as tx:
+        await tx.outbox.done(done.id)
+        await tx.outbox.put_off(late.id, NOW + timedelta(hours=1))
+        await tx.outbox.give_up(hopeless.id, NOW, "550 nobody")
     assert await take(database, after=timedelta(minutes=59)) == []
     assert [due.mail for due in await take(database, after=timedelta(hours=1))] == [late]
 
@@ -91,14 +90,14 @@ async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase
     mails = [mail(recipient=f"{number}@example.com") for number in range(4)]
     await add(database, *mails)
     await take(database, 3)
-    async with database.reading(EveryTenant()) as alone:
+    async with database.autocommit(EveryTenant()) as tx:
         for number, one in enumerate(mails[:3]):
-            await alone.post.give_up(one.id, NOW + timedelta(hours=number % 2), f"why {number}")
-        found = await alone.post.given_up(10)
+            await tx.outbox.give_up(one.id, NOW + timedelta(hours=number % 2), f"why {number}")
+        found = await tx.outbox.given_up(10)
         assert [one.mail for one in found] == [mails[1], mails[2], mails[0]]
         assert [one.at - NOW for one in found] == [timedelta(hours=1), timedelta(), timedelta()]
         assert [(one.tries, one.why) for one in found] == [(1, "why 1"), (1, "why 2"), (1, "why 0")]
-        assert await alone.post.given_up(2) == found[:2]
+        assert await tx.outbox.given_up(2) == found[:2]
 
 
 async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: WholeDatabase) -> None:
@@ -106,13 +105,13 @@ async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: Whol
     await add(database, hopeless, waiting)
     (first,) = await take(database)
     later = NOW + timedelta(days=5)
-    async with database.reading(EveryTenant()) as alone:
-        await alone.post.give_up(hopeless.id, NOW, "550 nobody")
-        assert await alone.post.try_again(hopeless.id, later)
-        assert not await alone.post.try_again(hopeless.id, later)
-        assert not await alone.post.try_again(waiting.id, later)
-        assert not await alone.post.try_again(new_id(), later)
-        assert await alone.post.given_up(10) == []
+    async with database.autocommit(EveryTenant()) as tx:
+        await tx.outbox.give_up(hopeless.id, NOW, "550 nobody")
+        assert await tx.outbox.try_again(hopeless.id, later)
+        assert not await tx.outbox.try_again(hopeless.id, later)
+        assert not await tx.outbox.try_again(waiting.id, later)
+        assert not await tx.outbox.try_again(new_id(), later)
+        assert await tx.outbox.given_up(10) == []
     assert await take(database, after=later - NOW - timedelta(seconds=1)) == []
     (again,) = await take(database, after=later - NOW)
     assert (first.since, again.since) == (NOW, later)
@@ -122,12 +121,12 @@ async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: Whol
 async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> None:
     hopeless, waiting = mail(), mail()
     await add(database, hopeless, waiting)
-    async with database.reading(EveryTenant()) as alone:
-        await alone.post.give_up(hopeless.id, NOW, "")
-        assert await alone.post.drop(hopeless.id)
-        assert not await alone.post.drop(hopeless.id)
-        assert not await alone.post.drop(waiting.id)
-        assert await alone.post.given_up(10) == []
+    async with database.autocommit(EveryTenant()) as tx:
+        await tx.outbox.give_up(hopeless.id, NOW, "")
+        assert await tx.outbox.drop(hopeless.id)
+        assert not await tx.outbox.drop(hopeless.id)
+        assert not await tx.outbox.drop(waiting.id)
+        assert await tx.outbox.given_up(10) == []
     assert [due.mail for due in await take(database)] == [waiting]
 
 

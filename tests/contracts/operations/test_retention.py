@@ -80,7 +80,7 @@ async def answer(tx: Transaction, at: datetime) -> None:
 async def give_up(tx: Transaction, at: datetime) -> None:
     mail = Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=NOW)
     await tx.outbox.add(mail)
-    await tx.post.give_up(mail.id, at, "")
+    await tx.outbox.give_up(mail.id, at, "")
 
 
 KINDS: dict[RetentionRule, tuple[Make, int]] = {
@@ -140,7 +140,7 @@ async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> 
         await tx.sessions.end(ended.id, NOW)
     assert await remove(database, RetentionRule.ENDED_SESSIONS) == 1
     assert await remove(database, RetentionRule.OLD_SESSIONS, NOW - TICK) == 0
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.sessions.by_id(ended.id) is None
         assert await read.sessions.living(owner.id, NOW, LIFETIMES) == [begun]
 
@@ -150,7 +150,7 @@ async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) ->
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve("ada@example.com", HOME, long, NOW)
     assert await remove(database, RetentionRule.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.attempts.locked_until("ada@example.com", NOW) == NOW + long.duration
     assert await remove(database, RetentionRule.FAILURES, NOW + long.duration) == 1
 
@@ -161,11 +161,11 @@ async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
         await tx.attempts.forgive(key, HOME, LONG_AGO)
     await remove(database, RetentionRule.FAILURES)
-    async with database.reading(EveryTenant()) as read:
+    async with database.autocommit(EveryTenant()) as tx:
         for number in range(LOCKOUT.attempts_over_all):
-            assert await read.attempts.reserve(key, f"203.0.113.{number}", LOCKOUT, NOW)
-        assert not await read.attempts.reserve(key, "203.0.113.99", LOCKOUT, NOW)
-        assert await read.attempts.reserve(key, HOME, LOCKOUT, NOW)
+            assert await tx.attempts.reserve(key, f"203.0.113.{number}", LOCKOUT, NOW)
+        assert not await tx.attempts.reserve(key, "203.0.113.99", LOCKOUT, NOW)
+        assert await tx.attempts.reserve(key, HOME, LOCKOUT, NOW)
 
 
 async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) -> None:
@@ -173,7 +173,7 @@ async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) ->
         await tx.token_versions.bump(["user:a", "session:b"])
         await tx.token_versions.end(["session:b", "role:never-raised"], LONG_AGO)
     assert await remove(database, RetentionRule.COUNTS, NOW + timedelta(days=9_999)) == 1
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
 
 
@@ -181,7 +181,7 @@ async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(d
     mail = Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO)
     async with database.transaction(EveryTenant()) as tx:
         await tx.outbox.add(mail)
-        (due,) = await tx.post.take(1, NOW, timedelta(minutes=2))
+        (due,) = await tx.outbox.take(1, NOW, timedelta(minutes=2))
         for number in (due.number - 1, due.number, due.number + 1):
             owner = user()
             await tx.users.add(owner)
@@ -196,7 +196,7 @@ async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(d
             assert await tx.one_time_tokens.issue(ended)
     assert await remove(database, RetentionRule.LINKS) == 1
     async with database.transaction(EveryTenant()) as tx:
-        await tx.post.done(mail.id)
+        await tx.outbox.done(mail.id)
     assert await remove(database, RetentionRule.LINKS) == 2
 
 
@@ -204,8 +204,8 @@ async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) ->
     async with database.transaction(EveryTenant()) as tx:
         await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO))
     assert await remove(database, RetentionRule.MAILS) == 0
-    async with database.reading(EveryTenant()) as read:
-        assert len(await read.post.take(1, NOW, timedelta(minutes=2))) == 1
+    async with database.autocommit(EveryTenant()) as tx:
+        assert len(await tx.outbox.take(1, NOW, timedelta(minutes=2))) == 1
 
 
 async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:

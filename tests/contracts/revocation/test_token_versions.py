@@ -11,7 +11,7 @@ async def test_what_was_never_raised_counts_nothing(database: WholeDatabase) -> 
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.token_versions.bump(["b", "a", "b"]) == {"a": 1, "b": 1}
         assert await tx.token_versions.bump(["a"]) == {"a": 2}
-    async with database.reading(OneTenant(new_id())) as read:
+    async with database.read_only(OneTenant(new_id())) as read:
         assert await read.token_versions.of(["a", "b", "c"]) == {"a": 2, "b": 1, "c": 0}
         assert await read.token_versions.of([]) == {}
 
@@ -30,7 +30,7 @@ async def test_raises_at_once_all_count_whatever_their_order(database: WholeData
             await tx.token_versions.bump(subjects)
 
     await asyncio.gather(*(bump(["a", "b", "c"][:: (-1) ** n]) for n in range(20)))
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of(["a", "b", "c"]) == {"a": 20, "b": 20, "c": 20}
 
 
@@ -41,5 +41,5 @@ async def test_a_raise_that_is_rolled_back_did_not_happen(database: WholeDatabas
             raise ZeroDivisionError
     except ZeroDivisionError:
         pass
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of(["a"]) == {"a": 0}

@@ -37,5 +37,5 @@ async def test_of_many_that_make_the_first_key_one_does(database: WholeDatabase)
             return await tx.keys.add_first(key(str(n)))
 
     assert sum(await asyncio.gather(*(add_first(n) for n in range(20)))) == 1
-    async with database.reading(EveryTenant()) as read:
+    async with database.read_only(EveryTenant()) as read:
         assert len(await read.keys.all()) == 1

@@ -96,7 +96,7 @@ class Ground:
 
     async def seen(self, model: EntityModel, row_id: str) -> object:
         """The row as the store has it, whoever may see it."""
-        async with self.database.reading(OneTenant(self.tenant_id)) as read:
+        async with self.database.read_only(OneTenant(self.tenant_id)) as read:
             found = await read.records.get(model, UUID(row_id), WHOLE)
         return None if found is None else (found.version, bytes(found.body))
 

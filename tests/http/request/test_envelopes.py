@@ -9,7 +9,7 @@ import pytest
 
 from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.errors import STATUS
-from application.ports.entities.records import Rows
+from application.ports.entities.records import RecordTransaction
 from domain import errors
 from domain.scope import Scope
 from tests.http.app import ADMIN, PASSWORD, TestApp, client_of
@@ -160,10 +160,10 @@ async def test_an_etag_spares_reading_again_and_guards_writing(app: TestApp) -> 
 
 
 class BrokenDatabase:
-    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Rows]:
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[RecordTransaction]:
         raise RuntimeError("a secret detail")
 
-    reading = transaction
+    read_only = autocommit = transaction
 
 
 async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:

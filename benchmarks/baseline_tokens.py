@@ -1,4 +1,4 @@
-"""The floor's tokens: signed at login, verified once and remembered."""
+"""The baseline's tokens: signed at login, verified once and remembered."""
 
 import asyncio
 import os

@@ -40,7 +40,7 @@ class User(Struct, frozen=True):
     email: str
 
 
-class World(Struct, frozen=True, kw_only=True):
+class BenchData(Struct, frozen=True, kw_only=True):
     """``products`` are some of each tenant's, ``categories`` all of them."""
 
     size: Size

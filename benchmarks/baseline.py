@@ -1,4 +1,4 @@
-"""The floor: Litestar, asyncpg and msgspec by hand, for one table, with a token check and a tenant filter.
+"""The baseline: Litestar, asyncpg and msgspec by hand, for one table, with a token check and a tenant filter.
 
 No limits, revocation, registry or generality: what plain code costs that does the same for its caller.
 """
@@ -19,8 +19,8 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from msgspec import Meta, Struct, json
 from uuid_utils.compat import uuid7
 
-from benchmarks.floor_files import export_products, import_products
-from benchmarks.floor_tokens import caller, login
+from benchmarks.baseline_files import export_products, import_products
+from benchmarks.baseline_tokens import caller, login
 
 Call = Request[Any, Any, Any]
 
@@ -281,7 +281,7 @@ async def _keep(_: asyncpg.Connection) -> None:
 
 @asynccontextmanager
 async def lifespan(app: Litestar) -> AsyncIterator[None]:
-    url = os.environ["FLOOR_DATABASE_URL"]
+    url = os.environ["BASELINE_DATABASE_URL"]
     async with asyncpg.create_pool(url, min_size=10, max_size=20, max_queries=2**31, reset=_keep) as pool:
         app.state.pool = pool
         yield

@@ -1,4 +1,4 @@
-"""The floor's files: export by COPY, import by COPY to a temporary table."""
+"""The baseline's files: export by COPY, import by COPY to a temporary table."""
 
 import asyncio
 import csv
@@ -18,7 +18,7 @@ from litestar.response import Stream
 from msgspec import Meta, Struct, ValidationError, convert
 from uuid_utils.compat import uuid7
 
-from benchmarks.floor_tokens import Claims, caller
+from benchmarks.baseline_tokens import Claims, caller
 
 Call = Request[Any, Any, Any]
 
