@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from application.ports.admissions import Admission, Admissions, Shown
+from application.ports.admissions import Admission, Admissions, ShownToken
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
@@ -31,7 +31,7 @@ class Throttle:
 
     async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
         """A token that is dead is nobody's: it counts ``instead``, as one that does not verify."""
-        shown = Shown(caller.issued, instead) if caller else None
+        shown = ShownToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, shown)
         verdicts = admission.verdicts
         refusal: Error | None = None

@@ -26,7 +26,7 @@ class Verdict(Struct, frozen=True):
     retry_after: int = 0
 
 
-class Counted(Struct, frozen=True):
+class CountedHit(Struct, frozen=True):
     """What a log of requests came to; times are microseconds of the epoch, None when there is no such request.
 
     ``leaver`` is the request that must leave the window before another one is let in.
@@ -38,7 +38,7 @@ class Counted(Struct, frozen=True):
     leaver: int | None = None
 
 
-def verdict_of(limit: Limit, counted: Counted, now: int) -> Verdict:
+def verdict_of(limit: Limit, counted: CountedHit, now: int) -> Verdict:
     window = limit.window // MICROSECOND
     oldest = now if counted.oldest is None else counted.oldest
     wait = 0 if counted.allowed else (now if counted.leaver is None else counted.leaver) + window - now

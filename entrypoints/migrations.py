@@ -5,7 +5,7 @@ from pathlib import Path
 
 from adapters.postgres.migrations.pending import VERSIONS, pending
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import MIGRATIONS, Refusal
+from entrypoints.cli.errors import MIGRATIONS, CommandError
 from entrypoints.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
 
@@ -19,7 +19,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     if not missing:
         return
     if not settings.migrate:
-        raise Refusal(
+        raise CommandError(
             _listed("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off)."),
             MIGRATIONS,
         )
@@ -34,7 +34,7 @@ async def migrate(settings: Settings) -> str:
 async def check_migrations(settings: Settings) -> str:
     missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
     if missing:
-        raise Refusal(_listed("The database is not up to date", missing, "Run: tenantry migrate"), MIGRATIONS)
+        raise CommandError(_listed("The database is not up to date", missing, "Run: tenantry migrate"), MIGRATIONS)
     return "The database is up to date."
 
 
@@ -56,7 +56,7 @@ async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Non
     from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415  # Alembic is slow to import
 
     if missing := await upgrade(url, registry, folders):
-        raise Refusal(_undeclared(missing), MIGRATIONS)
+        raise CommandError(_undeclared(missing), MIGRATIONS)
 
 
 def _undeclared(missing: Sequence[str]) -> str:

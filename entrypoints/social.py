@@ -1,13 +1,13 @@
 """The social providers that the settings turn on."""
 
-from adapters.social import HttpSocialProviders, Registered
+from adapters.social import HttpSocialProviders, ProviderSettings
 from application.ports.clock import Clock
 from entrypoints.settings.settings import Settings
 
 
 def social_providers(settings: Settings, clock: Clock) -> HttpSocialProviders:
     registered = {
-        name: Registered(
+        name: ProviderSettings(
             client_id=one.client_id,
             client_secret=one.client_secret.reveal() if one.client_secret else "",
             base_url=one.base_url,

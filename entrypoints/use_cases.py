@@ -13,13 +13,13 @@ from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.histories import Histories
-from application.entities.transfers import Transfer
+from application.entities.transfers import FileTransfer
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
-from application.identity.administration.memberships import Memberships
-from application.identity.administration.roles import Roles
-from application.identity.administration.tenants import Tenants
-from application.identity.administration.users import Users
+from application.identity.administration.memberships import MembershipAdministration
+from application.identity.administration.roles import RoleAdministration
+from application.identity.administration.tenants import TenantAdministration
+from application.identity.administration.users import UserAdministration
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -33,7 +33,7 @@ from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
-from application.operations.signing_keys import SigningKeys
+from application.operations.signing_keys import KeyRotation
 from application.ports.admissions import Admissions
 from application.ports.clock import Clock
 from application.ports.identity.sessions import Tokens
@@ -59,18 +59,18 @@ class Services:
     accounts: Accounts
     my_sessions: MySessions
     profiles: Profiles
-    users: Users
-    roles: Roles
-    tenants: Tenants
-    memberships: Memberships
+    users: UserAdministration
+    roles: RoleAdministration
+    tenants: TenantAdministration
+    memberships: MembershipAdministration
     crud: Crud
     batches: Batches
     histories: Histories
     cross_tenant_access: CrossTenantAccess
-    transfer: Transfer
+    transfer: FileTransfer
     throttle: Throttle
     first_start: FirstStart
-    signing_keys: SigningKeys
+    signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
     registry: Registry
@@ -93,18 +93,18 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
-        users=Users(database, revocations, adapters.passwords, adapters.cache, clock, ids),
-        roles=Roles(database, revocations, adapters.registry, clock, ids),
-        tenants=Tenants(database, revocations, adapters.cache, clock, ids),
-        memberships=Memberships(database, revocations, adapters.cache, clock),
+        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
+        tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
         histories=Histories(database),
         cross_tenant_access=CrossTenantAccess(database, clock),
-        transfer=Transfer(database, adapters.registry, clock, adapters.sheets),
+        transfer=FileTransfer(database, adapters.registry, clock, adapters.sheets),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
-        signing_keys=SigningKeys(database, adapters.keyring, clock),
+        signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, clock, lifetimes(settings)),
         registry=adapters.registry,
@@ -120,7 +120,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
     return Registration(
         adapters.database,
         adapters.passwords,
-        _sent_passwords(adapters, strict=False),
+        _password_reader(adapters, strict=False),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -131,7 +131,7 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     return Accounts(
         database=adapters.database,
         passwords=adapters.passwords,
-        sent_passwords=_sent_passwords(adapters, strict=False),
+        password_reader=_password_reader(adapters, strict=False),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
@@ -140,7 +140,7 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     )
 
 
-def _sent_passwords(adapters: Adapters, *, strict: bool) -> PasswordReader:
+def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
     return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
 
 
@@ -199,7 +199,7 @@ def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
         authentication=PasswordAuthentication(
             adapters.database,
             ConstantTimePasswords(adapters.passwords, adapters.database),
-            _sent_passwords(adapters, strict=settings.strict_password_encryption),
+            _password_reader(adapters, strict=settings.strict_password_encryption),
             adapters.clock,
             _lockout(settings),
         ),

@@ -10,13 +10,13 @@ from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Batch
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from application.ports.admissions import Admissions, Shown
+from application.ports.admissions import Admissions, ShownToken
 from application.ports.revocation import Revocations
 
 
-def naming(*subjects: str) -> Shown:
+def naming(*subjects: str) -> ShownToken:
     """A token that is alive whatever the counts are."""
-    return Shown(dict.fromkeys(subjects, 1_000_000), ())
+    return ShownToken(dict.fromkeys(subjects, 1_000_000), ())
 
 
 class Process(Admissions, Revocations, Protocol):

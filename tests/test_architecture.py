@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("domain", "application", "adapters", "entrypoints")
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "core", "lib", "services", "managers", "dto"}
-FILE_LINES, FUNCTION_LINES, PARAMETERS, REACH = 350, 50, 6, 22
+FILE_LINES, FUNCTION_LINES, PARAMETERS, REACH = 350, 50, 6, 24
 
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if "versions" not in path.parts)
 

@@ -26,7 +26,7 @@ _Found = re.Match[str]
 _NUMBER, _WORD, _B64 = r"([0-9]{1,9})", r"([^$]{1,200})", r"([A-Za-z0-9+/.=_-]{1,400})"
 
 
-class ForeignHashes:
+class Argon2ForeignHashes:
     def accepted(self, text: str) -> str:
         stored = phc_of(text) if text.lstrip().startswith("{") else text.strip()
         scheme = scheme_of(stored)

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from application.ports.admissions import Admission, Shown
+from application.ports.admissions import Admission, ShownToken
 from application.ports.clock import Clock
 from domain.errors import Error, ServiceUnavailable
-from domain.limits import MICROSECOND, Counted, Hit, Limit, Verdict, verdict_of
+from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
 
 MOST_REQUESTS = 500_000
 MOST_SUBJECTS = 100_000
@@ -44,7 +44,7 @@ class MemoryAdmissions:
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
         if shown is None:
             return Admission(self._verdicts(hits), {})
         is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())
@@ -166,6 +166,6 @@ class MemoryAdmissions:
             del self._values[subject]
 
 
-def _counted(limit: Limit, log: deque[int], allowed: bool) -> Counted:
+def _counted(limit: Limit, log: deque[int], allowed: bool) -> CountedHit:
     leaver = None if allowed or not log else log[max(0, len(log) - limit.count)]
-    return Counted(allowed, len(log), log[0] if log else None, leaver)
+    return CountedHit(allowed, len(log), log[0] if log else None, leaver)

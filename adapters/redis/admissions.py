@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from adapters.redis.batch import Away
 from adapters.redis.lease import Lease
-from application.ports.admissions import Admission, Admissions, Shown
+from application.ports.admissions import Admission, Admissions, ShownToken
 from domain.errors import Error, ServiceUnavailable
-from domain.limits import Counted, Hit, Verdict, verdict_of
+from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
 AGAIN_AFTER = 0.05
 """Seconds before a new count that Redis did not take is offered to it again."""
@@ -42,7 +42,7 @@ class RedisAdmissions:
         await self._lease.clear()
         return await self._lease.renew()
 
-    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
         try:
             now, counted, values, is_dead = await self._batch.call(self._commands.admit(hits, shown))
         except Away:
@@ -122,7 +122,7 @@ class RedisAdmissions:
 def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
     fours = zip(*[iter(counted)] * 4, strict=True)
     return tuple(
-        verdict_of(hit.limit, Counted(bool(allowed), length, oldest or None, leaver or None), now)
+        verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now)
         for hit, (allowed, length, oldest, leaver) in zip(hits, fours, strict=True)
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from adapters.redis.batch import Command, Write
 from adapters.redis.scripts import ADMIT, BEGIN, LOOK, REMEMBER, RENEW, SETTLE, TAKE_BACK, Script
-from application.ports.admissions import Shown
+from application.ports.admissions import ShownToken
 from domain.limits import MICROSECOND, Hit
 
 MARK_SECONDS = 600
@@ -26,7 +26,7 @@ class Commands:
         """Hexadecimal: it names generations, too."""
         return next(self._nonces)
 
-    def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Write:
+    def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Write:
         instead: Sequence[Hit] = shown.instead if shown else ()
         issued: Mapping[str, int] = shown.issued if shown else {}
         keys = self._logs((*hits, *instead))

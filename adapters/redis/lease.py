@@ -30,7 +30,7 @@ class Times(NamedTuple):
 USUAL = Times()
 
 
-class Outbox(Protocol):
+class PendingVersions(Protocol):
     """The raised counts that the copy may not know yet, kept in the transactions that raise them."""
 
     async def due(self, age: float, most: int) -> dict[str, int]:
@@ -55,7 +55,9 @@ class Lease:
     arrives, it cannot be stretched by it.
     """
 
-    def __init__(self, batch: Batch, outbox: Outbox, times: Times = USUAL, *, commands: Commands | None = None) -> None:
+    def __init__(
+        self, batch: Batch, outbox: PendingVersions, times: Times = USUAL, *, commands: Commands | None = None
+    ) -> None:
         self.batch = batch
         self.commands = commands or Commands()
         self.times = times

@@ -39,7 +39,7 @@ class WriteJob(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
 
 
-class Refusal(Struct, frozen=True):
+class SheetRefusal(Struct, frozen=True):
     code: str
     message: str
     fields: tuple[FieldError, ...] = ()
@@ -54,7 +54,7 @@ class Errors(Struct, frozen=True):
 
 
 def refusal_of(error: Error) -> bytes:
-    return msgspec.json.encode(Refusal(error.code, error.message, error.fields))
+    return msgspec.json.encode(SheetRefusal(error.code, error.message, error.fields))
 
 
 def send(stream: BinaryIO, letter: bytes, body: bytes = b"") -> None:

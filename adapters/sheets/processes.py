@@ -24,12 +24,12 @@ from adapters.sheets.frames import (
     Entity,
     Errors,
     ReadJob,
-    Refusal,
+    SheetRefusal,
     WriteJob,
     receive,
 )
 from adapters.sheets.reader import read as read_sheet
-from application.ports.entities.files import Reading, ReadSheet
+from application.ports.entities.files import ImportRequest, ReadSheet
 from domain.entities.declaration import EntityModel
 from domain.entities.sheets import Column, RowError
 from domain.errors import BadRequest
@@ -48,7 +48,7 @@ class ProcessSheets:
     lane: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
-    async def read(self, model: EntityModel, upload: BinaryIO, reading: Reading) -> AsyncIterator[ReadSheet]:
+    async def read(self, model: EntityModel, upload: BinaryIO, reading: ImportRequest) -> AsyncIterator[ReadSheet]:
         job = ReadJob(entity=_entity(model), options=reading.options, may=reading.may)
         if _is_small(upload):
             async with self.lane:
@@ -146,7 +146,7 @@ async def _received(process: Process) -> tuple[bytes, bytes]:
     letter, length = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
     body = await process.stdout.readexactly(length)
     if letter == REFUSED:
-        raise msgspec.json.decode(body, type=Refusal).raised()
+        raise msgspec.json.decode(body, type=SheetRefusal).raised()
     return letter, body
 
 

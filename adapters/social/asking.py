@@ -31,7 +31,7 @@ class Question(Struct, frozen=True, kw_only=True):
     body: Mapping[str, str] | None = None
 
 
-class Asking:
+class ProviderClient:
     """One pool of connections for all providers, made for the first question: most services ask nobody."""
 
     @cached_property

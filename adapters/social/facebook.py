@@ -5,7 +5,7 @@ import hmac
 
 from msgspec import Struct
 
-from adapters.social.asking import Asking, Question
+from adapters.social.asking import ProviderClient, Question
 from application.ports.identity.social import SocialIdentity
 
 HOST = "https://graph.facebook.com"
@@ -28,7 +28,7 @@ class _Me(Struct, frozen=True):
 
 
 class Facebook:
-    def __init__(self, asking: Asking, client_id: str, client_secret: str, base_url: str | None) -> None:
+    def __init__(self, asking: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
         self._asking = asking
         self._client_id = client_id
         self._secret = client_secret

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from adapters.social.asking import Asking, Question
+from adapters.social.asking import ProviderClient, Question
 from application.ports.identity.social import SocialIdentity
 
 HOST = "https://api.github.com"
@@ -31,7 +31,7 @@ class _Address(Struct, frozen=True):
 
 
 class GitHub:
-    def __init__(self, asking: Asking, client_id: str, client_secret: str, base_url: str | None) -> None:
+    def __init__(self, asking: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
         self._asking = asking
         self._client = (client_id, client_secret)
         self._base = base_url or HOST

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from adapters.social.asking import Asking, Question
+from adapters.social.asking import ProviderClient, Question
 from application.ports.identity.social import SocialIdentity
 
 HOST = "https://oauth2.googleapis.com"
@@ -27,7 +27,7 @@ class _UserInfo(Struct, frozen=True):
 class Google:
     """With a base of its own both questions go there; Google itself answers them on two hosts."""
 
-    def __init__(self, asking: Asking, client_id: str, base_url: str | None) -> None:
+    def __init__(self, asking: ProviderClient, client_id: str, base_url: str | None) -> None:
         self._asking = asking
         self._client_id = client_id
         self._tokens = f"{base_url or HOST}/tokeninfo"

@@ -9,7 +9,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 from msgspec import Struct
 
-from adapters.social.asking import Asking, Question, away
+from adapters.social.asking import ProviderClient, Question, away
 from application.ports.identity.social import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
@@ -50,7 +50,9 @@ class _IdToken(Struct, frozen=True):
 
 
 class Microsoft:
-    def __init__(self, asking: Asking, client_id: str, base_url: str | None, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, asking: ProviderClient, client_id: str, base_url: str | None, now: Callable[[], datetime]
+    ) -> None:
         self._asking = asking
         self._client_id = client_id
         self._base = base_url or HOST

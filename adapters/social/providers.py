@@ -7,7 +7,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapters.social.asking import Asking, away, is_sendable
+from adapters.social.asking import ProviderClient, away, is_sendable
 from adapters.social.facebook import Facebook
 from adapters.social.github import GitHub
 from adapters.social.google import Google
@@ -18,7 +18,7 @@ SECONDS = 3.0
 """For all that one login asks of its provider."""
 
 
-class Registered(Struct, frozen=True, kw_only=True):
+class ProviderSettings(Struct, frozen=True, kw_only=True):
     """What we are to a provider; ``base_url`` points it elsewhere."""
 
     client_id: str
@@ -32,9 +32,9 @@ class Provider(Protocol):
 
 class HttpSocialProviders:
     def __init__(
-        self, registered: Mapping[str, Registered], now: Callable[[], datetime], seconds: float = SECONDS
+        self, registered: Mapping[str, ProviderSettings], now: Callable[[], datetime], seconds: float = SECONDS
     ) -> None:
-        self._asking = Asking()
+        self._asking = ProviderClient()
         self._seconds = seconds
         self._providers = {name: _provider(name, one, self._asking, now) for name, one in registered.items()}
 
@@ -55,7 +55,7 @@ class HttpSocialProviders:
         await self._asking.close()
 
 
-def _provider(name: str, one: Registered, asking: Asking, now: Callable[[], datetime]) -> Provider:
+def _provider(name: str, one: ProviderSettings, asking: ProviderClient, now: Callable[[], datetime]) -> Provider:
     base = one.base_url.rstrip("/") if one.base_url else None
     match name:
         case "google":

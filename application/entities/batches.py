@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.entities.writing import RowWriter, Write, Written
+from application.entities.writing import RowWriter, Write, WriteOutcome
 from application.ports.clock import Ids
 from application.ports.entities.records import Change, NewRow, Stored
 from domain.entities.declaration import EntityModel
@@ -19,7 +19,7 @@ class Batches:
 
     async def create(
         self, write: Write, model: EntityModel, items: Sequence[Mapping[str, object]]
-    ) -> Written[list[Stored]]:
+    ) -> WriteOutcome[list[Stored]]:
         with _named(len(items)):
             return await self.writing.add(write, model, [NewRow(self.ids.new(), values) for values in items])
 
@@ -27,7 +27,7 @@ class Batches:
         with _named(len(changes)):
             return await self.writing.change(write, model, changes)
 
-    async def delete(self, write: Write, model: EntityModel, ids: Sequence[UUID]) -> Written[list[UUID]]:
+    async def delete(self, write: Write, model: EntityModel, ids: Sequence[UUID]) -> WriteOutcome[list[UUID]]:
         """Answers each id once, in the order given."""
         return await self.writing.remove(write, model, ids, None)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.entities.writing import RowWriter, Write, Written
+from application.entities.writing import RowWriter, Write, WriteOutcome
 from application.ports.clock import Ids
 from application.ports.database import Database
 from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored
@@ -22,9 +22,9 @@ class Crud:
     writing: RowWriter
     ids: Ids
 
-    async def create(self, write: Write, model: EntityModel, values: Mapping[str, object]) -> Written[Stored]:
+    async def create(self, write: Write, model: EntityModel, values: Mapping[str, object]) -> WriteOutcome[Stored]:
         written = await self.writing.add(write, model, [NewRow(self.ids.new(), values)])
-        return Written(written.answer[0], written.is_replayed)
+        return WriteOutcome(written.answer[0], written.is_replayed)
 
     async def get(self, scope: Scope, model: EntityModel, row_id: UUID, view: View) -> Stored:
         async with self.database.read_only(scope) as read:
@@ -48,7 +48,7 @@ class Crud:
         except NotFound:
             raise NotFound from None  # one row's absence says nothing but that
 
-    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         return await self.writing.restore(write, model, row_id)
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:

@@ -5,9 +5,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from application.entities.writing import RowWriter, Write, Written, ensure_may_write, ensure_stored
+from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
-from application.ports.entities.files import Loaded, Loading, Reading, ReadSheet, Sheets, TransferTransaction
+from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
 from domain.entities.bodies import Sendable
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
@@ -51,7 +51,7 @@ class Turnstile:
 
 
 @dataclass(frozen=True)
-class Transfer(RowWriter):
+class FileTransfer(RowWriter):
     """The permission has been checked before; what a row may be, and whose it is, is checked here."""
 
     database: Database[TransferTransaction]
@@ -83,15 +83,17 @@ class Transfer(RowWriter):
 
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: Sendable
-    ) -> Written[Report]:
+    ) -> WriteOutcome[Report]:
         """Raises ValidationError with all rows' errors where ``atomic`` was asked for."""
         ensure_may_write(write.caller, model)
         if model.asks_other_rows:
             raise UnprocessableEntity("Each of these rows is judged by other rows: create them in batches.")
         with self.turnstile:
-            return await ensure_stored(lambda: self._import(write, model, upload, Reading(options, may)))
+            return await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
 
-    async def _import(self, write: Write, model: EntityModel, upload: BinaryIO, reading: Reading) -> Written[Report]:
+    async def _import(
+        self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest
+    ) -> WriteOutcome[Report]:
         options = reading.options
         loading = Loading(self._act(write), key_field(model, options) if options.mode == "upsert" else None)
         upload.seek(0)
@@ -109,7 +111,7 @@ class Transfer(RowWriter):
         except _Undone as undone:
             if options.atomic and undone.report.failed:
                 raise _all_or_nothing(undone.report) from None
-            return Written(undone.report)
+            return WriteOutcome(undone.report)
 
 
 def _report(sheet: ReadSheet, loaded: Loaded) -> Report:

@@ -50,7 +50,7 @@ class Write(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Written(Generic[R]):
+class WriteOutcome(Generic[R]):
     """``is_replayed``: nothing was written now, this is what the first request was answered."""
 
     answer: R
@@ -72,7 +72,7 @@ class RowWriter:
     registry: Registry
     clock: Clock
 
-    async def add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
+    async def add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._add(write, model, rows))
 
@@ -82,12 +82,12 @@ class RowWriter:
 
     async def remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
-    ) -> Written[list[UUID]]:
+    ) -> WriteOutcome[list[UUID]]:
         """All of them or none; NotFound names each that is missing as ``ids[2]``."""
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._remove(write, model, ids, version))
 
-    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._restore(write, model, row_id))
 
@@ -95,10 +95,10 @@ class RowWriter:
         ensure_may_write(write.caller, model)
         await ensure_stored(lambda: self._purge(write, model, row_id, version))
 
-    async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> Written[list[Stored]]:
+    async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
         if _is_alone(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
             async with self.database.autocommit(write.scope) as tx:
-                return Written(await tx.records.add(model, rows, self._act(write)))
+                return WriteOutcome(await tx.records.add(model, rows, self._act(write)))
         async with self.database.transaction(write.scope) as tx:
             if (first := await self._first(tx, write, list[Stored])) is not None:
                 return first
@@ -144,7 +144,7 @@ class RowWriter:
 
     async def _remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
-    ) -> Written[list[UUID]]:
+    ) -> WriteOutcome[list[UUID]]:
         async with self.database.transaction(write.scope) as tx:
             if (first := await self._first(tx, write, list[UUID])) is not None:
                 return first
@@ -155,7 +155,7 @@ class RowWriter:
                 raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
             return await self._kept(tx, write, gone)
 
-    async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> Written[Stored]:
+    async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         async with self.database.transaction(write.scope) as tx:
             if (first := await self._first(tx, write, Stored)) is not None:
                 return first
@@ -166,7 +166,7 @@ class RowWriter:
             if not await tx.records.purge(model, [row_id], self._act(write), version):
                 raise NotFound
 
-    async def _first(self, tx: WriteTransaction, write: Write, kind: type[R]) -> Written[R] | None:
+    async def _first(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
         """What was answered when this request came before; another one under its key is refused."""
         if write.idempotency_key is None:
             return None
@@ -175,12 +175,12 @@ class RowWriter:
             return None
         if kept.fingerprint != write.idempotency_key.fingerprint:
             raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
-        return Written(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
+        return WriteOutcome(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
 
-    async def _kept(self, tx: WriteTransaction, write: Write, answer: R) -> Written[R]:
+    async def _kept(self, tx: WriteTransaction, write: Write, answer: R) -> WriteOutcome[R]:
         if write.idempotency_key is not None:
             await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), self.clock.now())
-        return Written(answer)
+        return WriteOutcome(answer)
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, judged: Sequence[RuleInput]) -> None:
         others = TransactionRows(tx.records, self.registry)

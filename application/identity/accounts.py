@@ -7,13 +7,14 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction as AccountRooms
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.outbox import Mail, MailKind
-from application.ports.passwords import Passwords, SentPasswords
+from application.ports.passwords import Passwords
 from application.ports.revocation import Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
@@ -59,7 +60,7 @@ class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 class Accounts:
     database: Database[AccountRooms]
     passwords: Passwords
-    sent_passwords: SentPasswords
+    password_reader: PasswordReader
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -86,7 +87,7 @@ class Accounts:
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
         """Ends every session, lifts the lock and confirms the address; a password refused spends no token."""
-        password = await self.sent_passwords.read(form.new_password, form.is_password_encrypted, "newPassword")
+        password = await self.password_reader.read(form.new_password, form.is_password_encrypted, "newPassword")
         async with self.database.read_only(EveryTenant()) as read:
             token = await self._living(read, "reset", form.email, form.token)
             state = await read.users.state(token.user_id)
@@ -115,8 +116,8 @@ class Accounts:
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
         """Every session of the user ends, the caller's own included."""
         encrypted = form.is_password_encrypted
-        current = await self.sent_passwords.read(form.current_password, encrypted, "currentPassword")
-        new = await self.sent_passwords.read(form.new_password, encrypted, "newPassword")
+        current = await self.password_reader.read(form.current_password, encrypted, "currentPassword")
+        new = await self.password_reader.read(form.new_password, encrypted, "newPassword")
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
         if state is None:

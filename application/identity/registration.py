@@ -7,12 +7,13 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.outbox import Mail
-from application.ports.passwords import Passwords, SentPasswords
+from application.ports.passwords import Passwords
 from domain.audit import Client, event
 from domain.errors import ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
@@ -49,14 +50,14 @@ class RegistrationTransaction(IdentityTransaction, TenantTransaction, Protocol):
 class Registration:
     database: Database[RegistrationTransaction]
     passwords: Passwords
-    sent_passwords: SentPasswords
+    password_reader: PasswordReader
     clock: Clock
     ids: Ids
     policy: RegistrationPolicy
 
     async def register(self, form: RegisterForm, client: Client) -> Registered:
         """Raises Conflict on ``email`` when the address has an account: the one thing that a stranger may learn."""
-        password = await self.sent_passwords.read(form.password, form.is_password_encrypted, "password")
+        password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         if errors := new_account_errors(form.email, password, form.full_name, form.phone_number):
             raise ValidationError(fields=errors)
         hashed = await self.passwords.hash(normal_password(password))

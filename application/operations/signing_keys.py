@@ -14,7 +14,7 @@ RELOADED_EVERY = timedelta(seconds=15)
 
 
 @dataclass(frozen=True)
-class SigningKeys:
+class KeyRotation:
     database: Database[KeyTransaction]
     keyring: Keyring
     clock: Clock

@@ -8,7 +8,7 @@ from msgspec import Struct
 from domain.limits import Hit, Verdict
 
 
-class Shown(Struct, frozen=True):
+class ShownToken(Struct, frozen=True):
     """The token of a request: the counts it was issued under, by subject, and what is counted if it is dead."""
 
     issued: Mapping[str, int]
@@ -34,7 +34,7 @@ class Admissions(Protocol):
     With the shared memory away every process counts for itself and knows no counts (None), never an error.
     """
 
-    async def admit(self, hits: Sequence[Hit], shown: Shown | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
         """Verdicts in the order of ``hits``, or of what is counted instead; when one refuses, none is counted."""
         ...
 

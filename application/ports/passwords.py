@@ -2,8 +2,6 @@
 
 from typing import Protocol
 
-from msgspec import UnsetType
-
 
 class Passwords(Protocol):
     """Hashing runs off the event loop, as many at a time as there are cores, behind a bounded queue.
@@ -22,15 +20,4 @@ class Passwords(Protocol):
 
     def is_outdated(self, stored: str) -> bool:
         """Whether a stored hash is weaker than what ``hash`` makes now."""
-        ...
-
-
-class SentPasswords(Protocol):
-    """How a password in a body is read; application/identity/login/encrypted_passwords.py does."""
-
-    async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str:
-        """The password itself, ``is_encrypted`` being UNSET where nothing was said about it.
-
-        Raises ValidationError on ``field`` for what was not sent as it must be.
-        """
         ...

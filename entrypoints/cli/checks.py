@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 import click
 
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import Refusal
+from entrypoints.cli.errors import CommandError
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.server.servers import any_servers
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
@@ -22,7 +22,7 @@ def report(environment: Mapping[str, str]) -> bool:
         for oddity in registry.oddities:
             _say("note", oddity)
         return _check_servers(settings, registry)
-    except (SettingsError, EntitiesError, Refusal) as error:
+    except (SettingsError, EntitiesError, CommandError) as error:
         _say("wrong", str(error))
         return False
 
@@ -50,7 +50,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     try:
         async with explained():
             _say("database", await check_migrations(settings))
-    except Refusal as refusal:
+    except CommandError as refusal:
         yield str(refusal)
     async with open_adapters(settings, registry) as adapters:
         ensure_endpoints(assemble(adapters, settings), settings)

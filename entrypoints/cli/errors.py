@@ -6,7 +6,7 @@ UNAVAILABLE = 4
 MIGRATIONS = 5
 
 
-class Refusal(Exception):
+class CommandError(Exception):
     """The message is for people: what is wrong, and what to do about it."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:

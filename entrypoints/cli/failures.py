@@ -8,7 +8,7 @@ import asyncpg
 from adapters.joserfc import WrongSecretKey
 from adapters.postgres.migrations.pending import InconsistentMigrations
 from domain.errors import Error, ServiceUnavailable
-from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, Refusal
+from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 from entrypoints.entities import EntitiesError
 
 UNFIT = "The migrations do not fit together:"
@@ -23,19 +23,21 @@ async def explained() -> AsyncIterator[None]:
     try:
         yield
     except WrongSecretKey as error:
-        raise Refusal(str(error), SETTINGS) from None
+        raise CommandError(str(error), SETTINGS) from None
     except EntitiesError as error:
-        raise Refusal(str(error), SETTINGS) from None
+        raise CommandError(str(error), SETTINGS) from None
     except InconsistentMigrations as error:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
-        raise Refusal("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
+        raise CommandError("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
     except ServiceUnavailable as error:
-        raise Refusal(f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE) from None
+        raise CommandError(
+            f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE
+        ) from None
     except asyncpg.PostgresError as error:
-        raise Refusal(f"The database refuses: {error}.", UNAVAILABLE) from None
+        raise CommandError(f"The database refuses: {error}.", UNAVAILABLE) from None
     except Error as error:
         fields = [f"  {one.field}: {one.message}" for one in error.fields]
-        raise Refusal("\n".join([error.message, *fields])) from None
+        raise CommandError("\n".join([error.message, *fields])) from None
 
 
 def _reason(error: BaseException) -> str:

@@ -11,9 +11,9 @@ from uuid import UUID
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from application.entities.transfers import Transfer
+from application.entities.transfers import FileTransfer
 from application.entities.writing import Write
-from application.ports.entities.files import Reading, ReadSheet, Sheets
+from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
@@ -21,7 +21,7 @@ from domain.entities.query.read_query import read_export
 from domain.entities.sheets import LARGEST_FILE, MOST_XLSX_ROWS, Column, Report, RowError, read_options
 from domain.errors import unknown_name
 from domain.scope import Caller, EveryTenant, OneTenant
-from entrypoints.cli.errors import Refusal
+from entrypoints.cli.errors import CommandError
 from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -56,7 +56,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     query = read_export(model, registry, frozenset(), job.parameters)
     async with open_adapters(settings, registry) as adapters:
         scope = await _tenant(adapters, job.tenant)
-        transfer = Transfer(adapters.database, registry, adapters.clock, adapters.sheets)
+        transfer = FileTransfer(adapters.database, registry, adapters.clock, adapters.sheets)
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
@@ -66,7 +66,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
 
 
 def _exported(
-    transfer: Transfer, scope: OneTenant, model: EntityModel, query: Query, form: str
+    transfer: FileTransfer, scope: OneTenant, model: EntityModel, query: Query, form: str
 ) -> AsyncGenerator[bytes, None]:
     if form == "xlsx":
         return transfer.export_workbook(scope, model, query)
@@ -91,13 +91,13 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
     model = _model(registry, job.plural)
     options = read_options(model, job.options)
     if job.file.stat().st_size > LARGEST_FILE:
-        raise Refusal(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
+        raise CommandError(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
     async with open_adapters(settings, registry) as adapters:
         scope = await _tenant(adapters, job.tenant)
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
             lines = _copied(given, upload)
             with _progress("Importing", lines) as tell:
-                transfer = Transfer(adapters.database, registry, adapters.clock, Counted(adapters.sheets, tell))
+                transfer = FileTransfer(adapters.database, registry, adapters.clock, CountedRows(adapters.sheets, tell))
                 write = Write(caller=_operator(), scope=scope)
                 written = await transfer.import_(write, model, upload, options, EVERYTHING)
     return _said(written.answer, is_dry=options.dry_run)
@@ -121,12 +121,12 @@ def _said(report: Report, *, is_dry: bool) -> str:
         return text
     named = [f"  row {one.row}: {one.message}" for one in report.errors[:MOST_NAMED]]
     more = [f"  and {report.failed - len(named)} more"] if report.failed > len(named) else []
-    raise Refusal("\n".join([text, *named, *more]))
+    raise CommandError("\n".join([text, *named, *more]))
 
 
 def _model(registry: Registry, plural: str) -> EntityModel:
     if plural not in registry.models:
-        raise Refusal(f"{plural} {unknown_name(plural, registry.models)}.")
+        raise CommandError(f"{plural} {unknown_name(plural, registry.models)}.")
     return registry[plural]
 
 
@@ -134,7 +134,7 @@ async def _tenant(adapters: Adapters, identifier: str) -> OneTenant:
     async with adapters.database.read_only(EveryTenant()) as read:
         found = await read.tenants.by_identifier(identifier)
     if found is None:
-        raise Refusal(f"There is no tenant {identifier!r}.")
+        raise CommandError(f"There is no tenant {identifier!r}.")
     return OneTenant(found.id)
 
 
@@ -156,14 +156,14 @@ def _operator() -> Caller:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedRows:
     """Sheets that tell how many rows went by."""
 
     sheets: Sheets
     tell: Callable[[int], None]
 
     @asynccontextmanager
-    async def read(self, model: EntityModel, upload: BinaryIO, reading: Reading) -> AsyncIterator[ReadSheet]:
+    async def read(self, model: EntityModel, upload: BinaryIO, reading: ImportRequest) -> AsyncIterator[ReadSheet]:
         async with self.sheets.read(model, upload, reading) as sheet:
             yield CountedSheet(sheet, self.tell)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
-from entrypoints.cli.errors import SETTINGS, Refusal
+from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.entities import EntitiesError, load_registry
@@ -22,7 +22,7 @@ def main() -> None:
         tenantry()
     except (SettingsError, EntitiesError) as error:
         _fail(str(error), SETTINGS)
-    except Refusal as refusal:
+    except CommandError as refusal:
         _fail(str(refusal), refusal.exit_code)
 
 

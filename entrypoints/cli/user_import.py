@@ -11,11 +11,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from adapters.argon2 import ForeignHashes
+from adapters.argon2 import Argon2ForeignHashes
 from application.identity.administration.imported_rows import Form, Row, read_rows
 from application.identity.administration.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
-from entrypoints.cli.errors import Refusal
+from entrypoints.cli.errors import CommandError
 from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -31,19 +31,19 @@ async def import_users(settings: Settings, path: Path) -> str:
     """Raises Refusal when the file cannot be read, and, once all others are stored, when rows were refused."""
     form = FORMS.get(path.suffix.lower())
     if form is None:
-        raise Refusal(f"{path.name} is neither .csv nor .jsonl: name it after what it holds.")
+        raise CommandError(f"{path.name} is neither .csv nor .jsonl: name it after what it holds.")
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         counts = await _import(user_import(adapters), path, form)
     said = _summary(counts)
     if counts[Outcome.REFUSED]:
-        raise Refusal(f"{said} Mend those rows and import the file again: what is stored already is kept.")
+        raise CommandError(f"{said} Mend those rows and import the file again: what is stored already is kept.")
     return said
 
 
 def user_import(adapters: Adapters) -> UserImport:
     return UserImport(
         database=adapters.database,
-        hashes=ForeignHashes(),
+        hashes=Argon2ForeignHashes(),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
@@ -80,7 +80,7 @@ def _readable(rows: Iterator[Row], counts: Counter[Outcome]) -> Iterator[Row]:
     try:
         yield from rows
     except BadRequest as error:
-        raise Refusal(f"{error} {counts.total()} rows before that are stored.") from None
+        raise CommandError(f"{error} {counts.total()} rows before that are stored.") from None
 
 
 def _pieces(rows: Iterator[Row]) -> Iterator[list[Row]]:

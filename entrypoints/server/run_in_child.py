@@ -7,7 +7,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from entrypoints.cli.errors import Refusal
+from entrypoints.cli.errors import CommandError
 
 T = TypeVar("T")
 
@@ -26,14 +26,14 @@ def aside(work: Callable[[], T]) -> T:
     try:
         answer, refusal = here.recv()
     except EOFError:
-        raise Refusal("The start was broken off: the lines above say why.") from None
+        raise CommandError("The start was broken off: the lines above say why.") from None
     except BaseException:  # told to stop while it works
         process.kill()
         raise
     finally:
         process.join()
     if refusal is not None:
-        raise Refusal(*refusal)
+        raise CommandError(*refusal)
     done: T = answer
     return done
 
@@ -44,6 +44,6 @@ def _say(work: Callable[[], T], there: Connection) -> None:
     said: _Said[T]
     try:
         said = (work(), None)
-    except Refusal as refusal:
+    except CommandError as refusal:
         said = (None, (str(refusal), refusal.exit_code))
     there.send(said)

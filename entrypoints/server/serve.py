@@ -21,7 +21,7 @@ from typing import NoReturn
 
 import click
 
-from entrypoints.cli.errors import UNAVAILABLE, Refusal
+from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.entities import load_registry
 from entrypoints.server.logs import configure_logs, log_configuration
 from entrypoints.server.run_in_child import aside
@@ -82,7 +82,7 @@ def ensure_port_free(settings: Settings) -> None:
         if not isinstance(error, socket.gaierror) and time.monotonic() < deadline and _is_in_use(error):
             time.sleep(0.05)
             continue
-        raise Refusal(_why(settings, error), UNAVAILABLE)
+        raise CommandError(_why(settings, error), UNAVAILABLE)
 
 
 def _is_in_use(error: OSError) -> bool:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from entrypoints.cli.errors import IN_USE, UNAVAILABLE, Refusal
+from entrypoints.cli.errors import IN_USE, UNAVAILABLE, CommandError
 from entrypoints.settings.data_dir import Running, forget_running, note_running, read_running, secret_key
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
@@ -34,7 +34,7 @@ def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]
     with ExitStack() as stops:
         try:
             own = stops.enter_context(own_servers(settings))
-        except Refusal as refusal:
+        except CommandError as refusal:
             if refusal.exit_code != IN_USE:
                 raise
         else:
@@ -42,7 +42,7 @@ def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]
             return
     running = read_running(settings.data_dir)
     if running is None:
-        raise Refusal(f"Another process starts or stops in {settings.data_dir} just now: try again.", IN_USE)
+        raise CommandError(f"Another process starts or stops in {settings.data_dir} just now: try again.", IN_USE)
     yield _with_secret_key(_joined(settings, running)), running
 
 
@@ -57,9 +57,9 @@ def _start(settings: Settings, stops: ExitStack) -> Running:
             durable=True,
         )
     except DataDirInUse as error:
-        raise Refusal(str(error), IN_USE) from None
+        raise CommandError(str(error), IN_USE) from None
     except EmbeddedUnavailable as error:
-        raise Refusal(str(error), UNAVAILABLE) from None
+        raise CommandError(str(error), UNAVAILABLE) from None
     stops.callback(embedded.stop)
     return Running(
         pid=os.getpid(),

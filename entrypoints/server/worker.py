@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager, suppress
 from adapters.http.app import Application
 from adapters.http.request.framework import Litestar
 from application.operations.mail_delivery import OutboxRelay
-from application.operations.signing_keys import RELOADED_EVERY, SigningKeys
+from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from domain.errors import ServiceUnavailable
-from entrypoints.cli.errors import SETTINGS, Refusal
+from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.composition import production_adapters
 from entrypoints.entities import load_registry
 from entrypoints.server.access_log import access_writer, kept
@@ -38,7 +38,7 @@ def from_environment() -> Application:
     """
     settings = read_settings(os.environ)
     if settings.database_url is None or settings.redis_url is None:
-        raise Refusal(
+        raise CommandError(
             "Without `tenantry serve` there are no embedded servers: set TENANTRY_DATABASE_URL and TENANTRY_REDIS_URL.",
             SETTINGS,
         )
@@ -80,7 +80,7 @@ def _keep_what_is_made() -> None:
     gc.set_threshold(10_000, 20, 50)
 
 
-async def _first_keys(keys: SigningKeys) -> None:
+async def _first_keys(keys: KeyRotation) -> None:
     """Without them every token would look forged: while the database is away, the process waits for it."""
     while True:
         try:
@@ -108,7 +108,7 @@ async def _background(services: Services, parent: int | None) -> AsyncIterator[N
                 await task
 
 
-async def _keep_reloading(keys: SigningKeys) -> None:
+async def _keep_reloading(keys: KeyRotation) -> None:
     while True:
         await asyncio.sleep(RELOADED_EVERY.total_seconds())
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from entrypoints.cli.errors import SETTINGS, Refusal
+from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.settings.variables import SECRET_LENGTH, Secret
 
 
@@ -29,7 +29,7 @@ def secret_key(data_dir: Path) -> Secret:
         _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
     key = file.read_text().strip()
     if len(key) < SECRET_LENGTH:
-        raise Refusal(
+        raise CommandError(
             f"{file} does not hold the key that it was made with: put it back, "
             "or nothing that is sealed with it can be read.",
             SETTINGS,

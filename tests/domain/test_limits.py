@@ -8,7 +8,7 @@ from domain.limits import (
     LOGIN,
     REGISTER,
     RESET,
-    Counted,
+    CountedHit,
     Limit,
     Verdict,
     endpoint_limit,
@@ -51,18 +51,18 @@ def test_entities_and_operations_count_apart() -> None:
 
 
 def test_what_was_let_in_is_told_what_is_left() -> None:
-    counted = Counted(True, 3, NOW - 10_000_001)
+    counted = CountedHit(True, 3, NOW - 10_000_001)
     assert verdict_of(LOGIN, counted, NOW) == Verdict(True, 10, 7, 1_000_000_050)
 
 
 def test_an_empty_log_resets_a_window_from_now() -> None:
-    assert verdict_of(LOGIN, Counted(True, 0, None), NOW + 1).reset == 1_000_000_061
+    assert verdict_of(LOGIN, CountedHit(True, 0, None), NOW + 1).reset == 1_000_000_061
 
 
 def test_who_is_refused_waits_until_one_more_fits_at_least_a_second() -> None:
-    counted = Counted(False, 12, NOW - 59_000_000, NOW - 50_500_000)
+    counted = CountedHit(False, 12, NOW - 59_000_000, NOW - 50_500_000)
     assert verdict_of(LOGIN, counted, NOW) == Verdict(False, 10, 0, 1_000_000_001, 10)
-    soon = Counted(False, 10, NOW - 59_999_999, NOW - 59_999_999)
+    soon = CountedHit(False, 10, NOW - 59_999_999, NOW - 59_999_999)
     assert verdict_of(LOGIN, soon, NOW).retry_after == 1
 
 

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from adapters.http.request.endpoint import Parameter
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import write_cursor
-from domain.entities.query.parameters import Parameter as Taken
+from domain.entities.query.parameters import QueryParameter as Taken
 from domain.entities.query.parameters import (
     export_parameters_of,
     history_parameters_of,

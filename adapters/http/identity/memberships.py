@@ -7,13 +7,13 @@ from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit
 from adapters.http.request.paths import id_in
 from adapters.http.request.responses import data, location, message
-from application.identity.administration.memberships import MemberForm, MembershipItem, Memberships
+from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
 from application.identity.administration.user_forms import UserPage
 
 
 @dataclass(frozen=True)
 class MembershipEndpoints:
-    memberships: Memberships
+    memberships: MembershipAdministration
 
     async def page(self, call: Call) -> Answer:
         tenant_id = id_in(call, "tenant_id")
@@ -35,7 +35,7 @@ class MembershipEndpoints:
 
 class KeepingMemberships(Protocol):
     @property
-    def memberships(self) -> Memberships: ...
+    def memberships(self) -> MembershipAdministration: ...
 
 
 def membership_endpoints(services: KeepingMemberships) -> list[Endpoint]:

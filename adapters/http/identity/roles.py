@@ -9,18 +9,18 @@ from adapters.http.request.responses import bare, data, location, message
 from application.identity.administration.roles import (
     PermissionForm,
     PermissionList,
+    RoleAdministration,
     RoleChange,
     RoleForm,
     RoleItem,
     RoleList,
-    Roles,
 )
 from domain.identity.permissions import Permission
 
 
 @dataclass(frozen=True)
 class RoleEndpoints:
-    roles: Roles
+    roles: RoleAdministration
 
     async def all(self, call: Call) -> Answer:
         return bare(await self.roles.all(call.signed_in))
@@ -48,7 +48,7 @@ class RoleEndpoints:
 
 class KeepingRoles(Protocol):
     @property
-    def roles(self) -> Roles: ...
+    def roles(self) -> RoleAdministration: ...
 
 
 def role_endpoints(services: KeepingRoles) -> list[Endpoint]:

@@ -17,13 +17,13 @@ from adapters.http.request.endpoint import (
 from adapters.http.request.paths import id_in
 from adapters.http.request.responses import data, location, message
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
-from application.identity.administration.tenants import Tenants
+from application.identity.administration.tenants import TenantAdministration
 from domain.identity.tenants import Tenant
 
 
 @dataclass(frozen=True)
 class TenantEndpoints:
-    tenants: Tenants
+    tenants: TenantAdministration
 
     async def page(self, call: Call) -> Answer:
         return data(await self.tenants.page(call.parameters()))
@@ -50,7 +50,7 @@ class TenantEndpoints:
 
 class KeepingTenants(Protocol):
     @property
-    def tenants(self) -> Tenants: ...
+    def tenants(self) -> TenantAdministration: ...
 
 
 def tenant_endpoints(services: KeepingTenants) -> list[Endpoint]:

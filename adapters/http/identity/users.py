@@ -8,12 +8,12 @@ from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs,
 from adapters.http.request.paths import id_in
 from adapters.http.request.responses import bare, data, location, message
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserDetail, UserForm, UserPage
-from application.identity.administration.users import Users
+from application.identity.administration.users import UserAdministration
 
 
 @dataclass(frozen=True)
 class UserEndpoints:
-    users: Users
+    users: UserAdministration
 
     async def page(self, call: Call) -> Answer:
         return bare(await self.users.page(call.signed_in, call.parameters()))
@@ -44,7 +44,7 @@ class UserEndpoints:
 
 class KeepingUsers(Protocol):
     @property
-    def users(self) -> Users: ...
+    def users(self) -> UserAdministration: ...
 
 
 def user_endpoints(services: KeepingUsers) -> list[Endpoint]:

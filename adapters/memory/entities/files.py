@@ -11,9 +11,9 @@ from uuid import UUID
 import msgspec
 
 from adapters.memory.entities.matching import without_case
-from adapters.memory.entities.reading import Reading
+from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
-from adapters.memory.entities.rows import Rows
+from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.store import Access, Row
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import Change, NewRow
@@ -34,7 +34,7 @@ class MemoryTransfers:
     scope: Scope
 
     async def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
-        reading = Reading(Rows(self.access.read().tables, self.registry, self.scope))
+        reading = RowReader(VisibleRows(self.access.read().tables, self.registry, self.scope))
         if form == "json":
             rows = [bytes(reading.item(model, row, query.view)) for row in reading.all(model, query)]
             yield b"[" + b",\n".join(rows) + (b"\n]\n" if rows else b"]\n")
@@ -48,7 +48,7 @@ class MemoryTransfers:
             yield (",".join(cells) + ("\r\n" if form == "csv" else "\n")).encode()
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
-        reading = Reading(Rows(self.access.read().tables, self.registry, self.scope))
+        reading = RowReader(VisibleRows(self.access.read().tables, self.registry, self.scope))
         return min(most, len(reading.all(model, query)))
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
@@ -128,8 +128,8 @@ class _Load:
         return not isinstance(row_id, UUID) or self._rows.get(self.records.registry[plural], row_id) is not None
 
     @property
-    def _rows(self) -> Rows:
-        return Rows(self.records.tables, self.records.registry, self.records.scope)
+    def _rows(self) -> VisibleRows:
+        return VisibleRows(self.records.tables, self.records.registry, self.records.scope)
 
     def _broken(self, one: Incoming, before: Row) -> list[FieldError]:
         return self.model.broken_rules({**before, **self._changes(one)}, before)

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from adapters.memory.entities.matching import has_words, holds, is_behind, place
 from adapters.memory.entities.row_json import Object, encoded, json_object
-from adapters.memory.entities.rows import Rows
+from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.store import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
@@ -32,8 +32,8 @@ MANY = 100
 
 
 @dataclass(frozen=True)
-class Reading:
-    rows: Rows
+class RowReader:
+    rows: VisibleRows
 
     def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         row = self.rows.get(model, row_id, include_deleted=view.include_deleted)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.memory.entities.history import record
-from adapters.memory.entities.reading import Reading
-from adapters.memory.entities.removing import Removal
-from adapters.memory.entities.restoring import Restoring
-from adapters.memory.entities.rows import Rows
+from adapters.memory.entities.reading import RowReader
+from adapters.memory.entities.removing import MemoryRemoval
+from adapters.memory.entities.restoring import MemoryRestoring
+from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.uniques import TAKEN, taken_rows
 from adapters.memory.store import Row, Tables
 from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
@@ -29,10 +29,10 @@ class MemoryRecords:
     scope: Scope
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
-        return Reading(self._rows).get(model, row_id, view)
+        return RowReader(self._rows).get(model, row_id, view)
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        return Reading(self._rows).page(model, query)
+        return RowReader(self._rows).page(model, query)
 
     async def current(
         self,
@@ -72,7 +72,7 @@ class MemoryRecords:
         found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
         if version is not None and any(row["version"] != version for row in found):
             raise PreconditionFailed
-        Removal(self.tables, self.registry, act).remove(model, found, is_final=False)
+        MemoryRemoval(self.tables, self.registry, act).remove(model, found, is_final=False)
         return living
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
@@ -81,7 +81,7 @@ class MemoryRecords:
         found = {row_id: row for row_id, row in rows.items() if row is not None}
         if version is not None and any(row["version"] != version for row in found.values()):
             raise PreconditionFailed
-        Removal(self.tables, self.registry, act).remove(model, list(found.values()), is_final=True)
+        MemoryRemoval(self.tables, self.registry, act).remove(model, list(found.values()), is_final=True)
         return list(found)
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
@@ -89,14 +89,14 @@ class MemoryRecords:
         row = self._rows.get(model, row_id, include_deleted=True)
         if row is None:
             raise NotFound
-        Restoring(self.tables, self.registry, act).restore(model, row)
-        stored = Reading(self._rows).get(model, row_id, WHOLE)
+        MemoryRestoring(self.tables, self.registry, act).restore(model, row)
+        stored = RowReader(self._rows).get(model, row_id, WHOLE)
         assert stored is not None
         return stored
 
     @property
-    def _rows(self) -> Rows:
-        return Rows(self.tables, self.registry, self.scope)
+    def _rows(self) -> VisibleRows:
+        return VisibleRows(self.tables, self.registry, self.scope)
 
     def _tenant(self, model: EntityModel) -> UUID | None:
         return self.scope.id if model.tenant_owned and isinstance(self.scope, OneTenant) else None
@@ -119,7 +119,7 @@ class MemoryRecords:
                 record(self.tables, model, act, "created" if old is None else "changed", (old, row))
         stored = [row["id"] for row in rows]
         table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
-        answers = (Reading(self._rows).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID))
+        answers = (RowReader(self._rows).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID))
         return [answer for answer in answers if answer is not None]
 
     def _ensure_references(self, model: EntityModel, rows: Sequence[Row]) -> None:

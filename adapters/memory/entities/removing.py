@@ -17,7 +17,7 @@ Key = tuple[EntityModel, UUID]
 
 
 @dataclass
-class Removal:
+class MemoryRemoval:
     """One act of deleting: first it gathers what goes and what is emptied, then it does both."""
 
     tables: Tables

@@ -18,7 +18,7 @@ DANGLING = "Something that was deleted with it refers to what is still deleted."
 
 
 @dataclass
-class Restoring:
+class MemoryRestoring:
     """One act: first it gathers what comes back and looks whether it may, then it does."""
 
     tables: Tables

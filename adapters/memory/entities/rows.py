@@ -10,7 +10,7 @@ from domain.scope import OneTenant, Scope
 
 
 @dataclass(frozen=True)
-class Rows:
+class VisibleRows:
     tables: Tables
     registry: Registry
     scope: Scope

@@ -14,8 +14,8 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.row_encoder import stored
 from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing import unique_violations, writing
-from adapters.postgres.entities.writing.removing import Removal, Rows
-from adapters.postgres.entities.writing.restoring import Restoring
+from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
+from adapters.postgres.entities.writing.restoring import PostgresRestoring
 from adapters.postgres.entities.writing.writing_one import Held, adding_one, changing_one, is_plain
 from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Values
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
@@ -98,20 +98,22 @@ class PostgresRecords:
         )
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
-        rows, removal = self._rows(model, ids), Removal(self.connection, self.scope, self.registry, act)
+        rows, removal = self._rows(model, ids), PostgresRemoval(self.connection, self.scope, self.registry, act)
         gone = set(await removal.remove(rows, version, is_final=False))
         return [one for one in rows.roots if one in gone]
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
-        rows, removal = self._rows(model, ids), Removal(self.connection, self.scope, self.registry, act)
+        rows, removal = self._rows(model, ids), PostgresRemoval(self.connection, self.scope, self.registry, act)
         gone = set(await removal.remove(rows, version, is_final=True))
         return [one for one in rows.roots if one in gone]
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
-        return await Restoring(self.connection, self.scope, self.registry, act).restore(self._rows(model, [row_id]))
+        return await PostgresRestoring(self.connection, self.scope, self.registry, act).restore(
+            self._rows(model, [row_id])
+        )
 
-    def _rows(self, model: EntityModel, ids: Sequence[UUID]) -> Rows:
-        return Rows(model, next(iter(self._owner(model)), None), {one: one for one in ids})
+    def _rows(self, model: EntityModel, ids: Sequence[UUID]) -> RowsByModel:
+        return RowsByModel(model, next(iter(self._owner(model)), None), {one: one for one in ids})
 
     def _owner(self, model: EntityModel) -> list[UUID]:
         """The statement's first parameter, where tenants own the rows."""

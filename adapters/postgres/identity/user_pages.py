@@ -27,7 +27,7 @@ _ROLES = "SELECT id FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND n
 
 
 @dataclass
-class UserPage:
+class UserPageStatement:
     """``of`` selects the ids of those whom the listing is about, None when that is everybody."""
 
     connection: ServiceConnection

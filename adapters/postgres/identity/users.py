@@ -11,7 +11,7 @@ from msgspec.structs import astuple
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
 from adapters.postgres.identity import account_states
-from adapters.postgres.identity.user_pages import COLUMNS, UserPage
+from adapters.postgres.identity.user_pages import COLUMNS, UserPageStatement
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
 from domain.identity.users import AccountState, User
@@ -53,7 +53,7 @@ class PostgresUsers:
         await self.connection.execute("DELETE FROM users WHERE id = $1", user_id)
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
-        return await UserPage(self.connection, listing).read()
+        return await UserPageStatement(self.connection, listing).read()
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)

@@ -26,7 +26,7 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.migrations', 0)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenMigration:
     """A new migration, and what it leaves alone and a reader should know of."""
 
     path: Path
@@ -46,7 +46,7 @@ async def upgrade(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
 
 async def write_migration(
     url: str, registry: Registry, message: str, folders: Sequence[Path] = (VERSIONS,)
-) -> Written | None:
+) -> WrittenMigration | None:
     """Brings the database up to date, and writes what is declared beyond it into the last folder, unapplied.
 
     None when there is nothing to write.
@@ -55,7 +55,7 @@ async def write_migration(
     config = _config(registry, folders)
     script = await _run(url, config, lambda: _write(config, message, folders))
     notes = tuple(config.attributes["notes"])
-    return Written(Path(script.path), notes) if isinstance(script, Script) else None
+    return WrittenMigration(Path(script.path), notes) if isinstance(script, Script) else None
 
 
 def _write(config: Config, message: str, folders: Sequence[Path]) -> object:

@@ -37,7 +37,7 @@ class MembershipItem(Struct, rename="camel", kw_only=True):
 
 
 @dataclass(frozen=True)
-class Memberships:
+class MembershipAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     cache: Cache

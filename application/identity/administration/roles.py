@@ -73,7 +73,7 @@ class PermissionList(Struct, rename="camel", kw_only=True):
 
 
 @dataclass(frozen=True)
-class Roles:
+class RoleAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     registry: Registry

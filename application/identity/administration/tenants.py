@@ -27,7 +27,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 
 
 @dataclass(frozen=True)
-class Tenants:
+class TenantAdministration:
     database: Database[TenantTransaction]
     revocations: Revocations
     cache: Cache

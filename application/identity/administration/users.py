@@ -51,7 +51,7 @@ from domain.scope import Caller, EveryTenant
 
 
 @dataclass(frozen=True)
-class Users:
+class UserAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     passwords: Passwords

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from msgspec import UnsetType
 
+from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
-from application.ports.passwords import Passwords, SentPasswords
+from application.ports.passwords import Passwords
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy
@@ -19,7 +20,7 @@ from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 class PasswordAuthentication:
     database: Database[IdentityTransaction]
     passwords: Passwords
-    sent_passwords: SentPasswords
+    password_reader: PasswordReader
     clock: Clock
     lockout: Lockout
 
@@ -27,7 +28,7 @@ class PasswordAuthentication:
         self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
     ) -> VerifiedIdentity:
         """The attempt is reserved before the hash is computed, so that parallel guesses cannot outrun the lock."""
-        password = await self.sent_passwords.read(password, is_encrypted, "password")
+        password = await self.password_reader.read(password, is_encrypted, "password")
         key = email_key(email) or email.strip().casefold()[:254]
         async with self.database.autocommit(EveryTenant()) as tx:
             is_open = await tx.attempts.reserve(key, client.network, self.lockout, self.clock.now())

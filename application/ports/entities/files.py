@@ -60,7 +60,7 @@ class TransferTransaction(WriteTransaction, Protocol):
     def transfers(self) -> Transfers: ...
 
 
-class Reading(Struct, frozen=True):
+class ImportRequest(Struct, frozen=True):
     """How a file is read, and what of its columns is the caller's to send."""
 
     options: ImportOptions
@@ -88,7 +88,9 @@ class ReadSheet(Protocol):
 class Sheets(Protocol):
     """The formats themselves; off the event loop, in little memory, whatever the file holds."""
 
-    def read(self, model: EntityModel, upload: BinaryIO, reading: Reading) -> AbstractAsyncContextManager[ReadSheet]:
+    def read(
+        self, model: EntityModel, upload: BinaryIO, reading: ImportRequest
+    ) -> AbstractAsyncContextManager[ReadSheet]:
         """``upload`` is a real file. Raises BadRequest for what is no sheet, ValidationError for its header."""
         ...
 

@@ -13,7 +13,7 @@ from domain.entities.query.vocabulary import SHORT_NAMES, Vocabulary
 Schema = Mapping[str, object]
 
 
-class Parameter(Struct, frozen=True):
+class QueryParameter(Struct, frozen=True):
     name: str
     schema: Schema
     description: str
@@ -74,7 +74,7 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
 }
 
 
-def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[Parameter]:
+def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Of a list: its settings, its own properties with all their operators, and those of related rows by equality.
 
     Every operator works by way of relations as well, up to three of them.
@@ -83,23 +83,23 @@ def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> lis
     return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
 
 
-def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[Parameter]:
+def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Of a read by id."""
     return list(settings_of(Vocabulary(registry, model, hidden), VIEWING))
 
 
-def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[Parameter]:
+def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Of the history of a row."""
     return list(settings_of(Vocabulary(registry, model, hidden), HISTORY))
 
 
-def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[Parameter]:
+def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Of an export, its format aside."""
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
 
 
-def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Parameter]:
+def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
     """What this entity has no use for is left out: it would be refused."""
     model = vocabulary.model
     search = ", ".join(model.by_name[name].wire for name in searched(model, vocabulary.hidden))
@@ -108,21 +108,23 @@ def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Para
     for name in names:
         if taken.get(name, True):
             schema, description = _SETTINGS[name]
-            yield Parameter(name, schema, description.replace("{search}", search).replace("{relations}", relations))
+            yield QueryParameter(
+                name, schema, description.replace("{search}", search).replace("{relations}", relations)
+            )
 
 
-def _filters(vocabulary: Vocabulary) -> Iterator[Parameter]:
+def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     for one in vocabulary.seen(vocabulary.model):
         if Operator.EQ in OPERATORS[one.kind]:
-            yield Parameter(one.wire, _TEXT, f"`{one.wire}` is this value, or one of several between commas.")
+            yield QueryParameter(one.wire, _TEXT, f"`{one.wire}` is this value, or one of several between commas.")
         for operator in OPERATORS[one.kind]:
             meaning = f"`{one.wire}` {_MEANINGS[operator]}."
-            yield Parameter(f"{one.wire}.{operator.value}", _schema(one, operator), meaning)
+            yield QueryParameter(f"{one.wire}.{operator.value}", _schema(one, operator), meaning)
         for bound in BOUNDS:
             if one.kind in bound.kinds:
                 meaning = f"`{one.wire}` {_MEANINGS[bound.operator]}."
                 name = _name(vocabulary.model, one, bound)
-                yield Parameter(name, _schema(one, bound.operator), meaning)
+                yield QueryParameter(name, _schema(one, bound.operator), meaning)
 
 
 def _name(model: EntityModel, one: FieldModel, bound: Bound) -> str:
@@ -132,13 +134,13 @@ def _name(model: EntityModel, one: FieldModel, bound: Bound) -> str:
     return bound.name(short if is_short else one.wire)
 
 
-def _related(vocabulary: Vocabulary) -> Iterator[Parameter]:
+def _related(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     model = vocabulary.model
     for name in vocabulary.relation_names(model):
         for one in vocabulary.seen(vocabulary.registry.target(model.relations[name])):
             if Operator.EQ in OPERATORS[one.kind]:
                 whose = f"`{one.wire}` of {'some row' if model.relations[name].is_many else 'the row'} of `{name}`"
-                yield Parameter(
+                yield QueryParameter(
                     f"{name}.{one.wire}", _TEXT, f"{whose} is this value, or one of several between commas."
                 )
 

@@ -12,7 +12,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.identity.user_pages import UserPage
+from adapters.postgres.identity.user_pages import UserPageStatement
 from application.identity.administration.listing import SORTABLE_USERS
 from application.ports.identity.listing import Listing
 from domain.entities.declaration import Registry
@@ -140,7 +140,7 @@ async def test_no_page_reads_all_users(database: PostgresDatabase, asked: str) -
         extension = await read.connection.fetchval("SELECT count(*) FROM pg_extension WHERE extname = 'pg_trgm'")
         explained = Explained(read.connection)
         listing = Listing(tenant_id=LARGE, **ASKED[asked])
-        page = UserPage(explained, listing)  # type: ignore[arg-type]  # all of a connection that is asked for
+        page = UserPageStatement(explained, listing)  # type: ignore[arg-type]  # all of a connection that is asked for
         await page.read()
     plan = next(plan for plan in explained.plans if "role_names" in plan or "SubPlan" in plan)
     if extension or "search" not in ASKED[asked] or "role" in ASKED[asked]:

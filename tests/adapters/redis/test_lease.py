@@ -23,7 +23,7 @@ from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.batch import Away, Batch, Write
 from adapters.redis.commands import Commands
-from adapters.redis.lease import USUAL, Lease, Outbox
+from adapters.redis.lease import USUAL, Lease, PendingVersions
 from domain.errors import Conflict, ServiceUnavailable
 from tests.redis_server import RedisServer
 from tests.shared_memories import naming
@@ -166,7 +166,7 @@ class OpenApp:
         outside = Outside(line, self.database, turn)
         return self.admissions(outside, outside, outside.pause)
 
-    def admissions(self, batch: Any, outbox: Outbox, pause: Pause = asyncio.sleep) -> RedisAdmissions:
+    def admissions(self, batch: Any, outbox: PendingVersions, pause: Pause = asyncio.sleep) -> RedisAdmissions:
         lease = Lease(batch, outbox, self.times, commands=self.commands())
         return RedisAdmissions(lease, MemoryAdmissions(self.clock), pause=pause)
 

@@ -15,7 +15,7 @@ import pytest
 import xlsxwriter
 
 from adapters.sheets.processes import ProcessSheets
-from application.ports.entities.files import Reading
+from application.ports.entities.files import ImportRequest
 from domain.entities.declaration import Registry
 from domain.entities.sheets import ImportOptions, RowError
 from domain.errors import Error
@@ -166,7 +166,7 @@ async def seen(registry: Registry, file: bytes, **options: object) -> Seen:
         upload.write(file)
         upload.flush()
         upload.seek(0)
-        reading = Reading(ImportOptions(**options))  # type: ignore[arg-type]
+        reading = ImportRequest(ImportOptions(**options))  # type: ignore[arg-type]
         async with ProcessSheets().read(registry["products"], upload, reading) as sheet:
             async for piece in sheet.rows():
                 rows += piece

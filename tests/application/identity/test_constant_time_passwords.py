@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.argon2 import ForeignHashes
+from adapters.argon2 import Argon2ForeignHashes
 from adapters.memory.identity.passwords import MemoryPasswords
 from application.identity.login.constant_time_passwords import BUDGET, ConstantTimePasswords
 from application.ports.whole_database import WholeDatabase
@@ -35,7 +35,7 @@ async def test_with_one_of_them_every_refusal_comes_at_the_same_time(
     passwords: ConstantTimePasswords, database: WholeDatabase
 ) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(user(password_hash=ForeignHashes().accepted(OF_OTHERS["bcrypt"])))
+        await tx.users.add(user(password_hash=Argon2ForeignHashes().accepted(OF_OTHERS["bcrypt"])))
     own = await passwords.hash("right")
     times = [await took(passwords, "wrong", stored) for stored in (None, "no hash", own)]
     assert all(QUICK.total_seconds() <= one < QUICK.total_seconds() + 0.1 for one in times), times

@@ -5,12 +5,14 @@ from time import perf_counter
 
 import pytest
 
+from adapters.joserfc import JoserfcEncryptedPasswords
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from application.identity.accounts import Accounts, EmailForm, ResetForm
+from application.identity.login.encrypted_passwords import PasswordReader
 from domain.audit import Client
 from domain.errors import ValidationError
 from domain.identity.users import Lockout
@@ -19,13 +21,6 @@ from tests.builders import NOW, user
 
 SAMPLES = 200
 HERE = Client(address="192.0.2.1", network="192.0.2.1")
-
-
-class PlainPasswords:
-    """As they are sent over TLS."""
-
-    async def read(self, text: str, is_encrypted: object, field: str) -> str:
-        return text
 
 
 @pytest.fixture
@@ -37,7 +32,9 @@ async def accounts(postgres: PostgresDatabase) -> Accounts:
     return Accounts(
         database=postgres,
         passwords=MemoryPasswords(),
-        sent_passwords=PlainPasswords(),
+        password_reader=PasswordReader(
+            postgres, JoserfcEncryptedPasswords("a secret key for tests, long enough"), clock, strict=False
+        ),
         revocations=MemoryAdmissions(clock),
         cache=MemoryCache(clock),
         clock=clock,

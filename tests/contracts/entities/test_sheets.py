@@ -10,7 +10,7 @@ from typing import BinaryIO
 import pytest
 
 from adapters.sheets.processes import ProcessSheets
-from application.ports.entities.files import Reading, Sheets
+from application.ports.entities.files import ImportRequest, Sheets
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.declaration import Registry
 from domain.entities.query.query import WHOLE
@@ -34,7 +34,7 @@ def upload(body: bytes) -> BinaryIO:
 
 
 async def read(sheets: Sheets, registry: Registry, body: bytes, **options: object) -> tuple[list[str], list[RowError]]:
-    reading = Reading(ImportOptions(**options))  # type: ignore[arg-type]
+    reading = ImportRequest(ImportOptions(**options))  # type: ignore[arg-type]
     with upload(body) as file:
         async with sheets.read(registry["products"], file, reading) as sheet:
             text = b"".join([piece async for piece in sheet.rows()]).decode()
@@ -83,7 +83,7 @@ async def test_for_an_upsert_a_row_says_what_was_given_and_what_it_lacks(sheets:
 
 async def test_errors_are_counted_past_those_that_are_listed(sheets: Sheets, registry: Registry) -> None:
     with upload(HEADER + b"A,bad,1\r\n" * 1_500) as file:
-        async with sheets.read(registry["products"], file, Reading(ImportOptions())) as sheet:
+        async with sheets.read(registry["products"], file, ImportRequest(ImportOptions())) as sheet:
             assert [piece async for piece in sheet.rows()] == []
     assert (sheet.failed, len(sheet.errors)) == (1_500, 1_000)
 

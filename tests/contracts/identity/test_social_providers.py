@@ -14,7 +14,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 from adapters.memory.identity.social import MemorySocialProviders
-from adapters.social import HttpSocialProviders, Registered
+from adapters.social import HttpSocialProviders, ProviderSettings
 from adapters.social.providers import SECONDS
 from application.ports.identity.social import SocialIdentity, SocialProviders
 from domain.errors import ServiceUnavailable
@@ -38,7 +38,7 @@ async def provider() -> AsyncIterator[FakeProvider]:
 
 @pytest.fixture
 async def http(provider: FakeProvider) -> AsyncIterator[HttpSocialProviders]:
-    one = Registered(client_id=CLIENT, client_secret=SECRET, base_url=provider.url + "/")
+    one = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url=provider.url + "/")
     opened = HttpSocialProviders(dict.fromkeys(NAMES, one), lambda: NOW, seconds=0.5)
     yield opened
     await opened.close()
@@ -207,7 +207,7 @@ async def test_keys_are_asked_for_again_when_an_unknown_one_signs_but_not_for_ev
     provider: FakeProvider,
 ) -> None:
     now = NOW
-    one = Registered(client_id=CLIENT, client_secret="", base_url=provider.url)
+    one = ProviderSettings(client_id=CLIENT, client_secret="", base_url=provider.url)
     microsoft = HttpSocialProviders({"microsoft": one}, lambda: now)
     provider.replies[KEYS] = Said(body={"keys": []})
     assert await microsoft.identify("microsoft", SHOWN["microsoft"]) is None
@@ -295,7 +295,7 @@ def test_a_provider_is_given_three_seconds() -> None:
 
 
 async def test_nobody_listening_is_away(http: HttpSocialProviders) -> None:
-    one = Registered(client_id=CLIENT, client_secret=SECRET, base_url="http://127.0.0.1:9")
+    one = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url="http://127.0.0.1:9")
     nobody = HttpSocialProviders({"google": one}, lambda: NOW)
     with pytest.raises(ServiceUnavailable):
         await nobody.identify("google", TOKEN)

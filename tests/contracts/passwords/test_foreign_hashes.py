@@ -13,7 +13,7 @@ from argon2.low_level import Type
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.argon2 import Argon2Passwords, Cost, ForeignHashes
+from adapters.argon2 import Argon2ForeignHashes, Argon2Passwords, Cost
 from application.ports.identity.imported_hashes import FOREIGN
 
 TYPED = "lètmein ½"
@@ -117,7 +117,7 @@ def passwords() -> Iterator[Argon2Passwords]:
 async def test_what_was_hashed_elsewhere_opens_with_what_was_typed_alone(
     passwords: Argon2Passwords, stored: str
 ) -> None:
-    accepted = ForeignHashes().accepted(stored)
+    accepted = Argon2ForeignHashes().accepted(stored)
     assert accepted.startswith(FOREIGN)
     assert await passwords.verify(TYPED, accepted)
     assert passwords.is_outdated(accepted)
@@ -127,7 +127,7 @@ async def test_what_was_hashed_elsewhere_opens_with_what_was_typed_alone(
 
 @pytest.mark.parametrize(("typed", "stored"), PUBLISHED.values(), ids=PUBLISHED.keys())
 async def test_what_others_have_published_opens(passwords: Argon2Passwords, typed: str, stored: str) -> None:
-    accepted = ForeignHashes().accepted(stored)
+    accepted = Argon2ForeignHashes().accepted(stored)
     assert await passwords.verify(typed, accepted)
     assert not await passwords.verify(typed + "z", accepted)
 
@@ -135,7 +135,7 @@ async def test_what_others_have_published_opens(passwords: Argon2Passwords, type
 async def test_a_long_password_opens_what_bcrypt_made_of_its_beginning(passwords: Argon2Passwords) -> None:
     typed = "x" * 100
     stored = bcrypt.hashpw(typed.encode()[:72], bcrypt.gensalt(4)).decode()
-    assert await passwords.verify(typed, ForeignHashes().accepted(stored))
+    assert await passwords.verify(typed, Argon2ForeignHashes().accepted(stored))
 
 
 async def test_the_renewed_hash_is_ours_and_opens_with_the_same_password(passwords: Argon2Passwords) -> None:
@@ -160,7 +160,7 @@ TOO_DEAR = {
 @pytest.mark.parametrize("stored", TOO_DEAR.values(), ids=TOO_DEAR.keys())
 def test_what_would_cost_too_much_is_refused_unmeasured(stored: str) -> None:
     with pytest.raises(ValueError, match="would take about"):
-        ForeignHashes().accepted(stored)
+        Argon2ForeignHashes().accepted(stored)
 
 
 UNKNOWN = (
@@ -188,7 +188,7 @@ UNKNOWN = (
 @pytest.mark.parametrize("stored", UNKNOWN)
 def test_what_is_no_hash_that_is_known_is_refused(stored: str) -> None:
     with pytest.raises(ValueError, match=r"^is "):
-        ForeignHashes().accepted(stored)
+        Argon2ForeignHashes().accepted(stored)
 
 
 @given(
@@ -196,4 +196,4 @@ def test_what_is_no_hash_that_is_known_is_refused(stored: str) -> None:
 )
 def test_any_text_is_either_taken_or_refused(text: str) -> None:
     with suppress(ValueError):
-        assert ForeignHashes().accepted(text).startswith(FOREIGN)
+        assert Argon2ForeignHashes().accepted(text).startswith(FOREIGN)

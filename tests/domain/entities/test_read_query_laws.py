@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import read_cursor, write_cursor
-from domain.entities.query.parameters import Parameter, export_parameters_of, parameters_of, view_parameters_of
+from domain.entities.query.parameters import QueryParameter, export_parameters_of, parameters_of, view_parameters_of
 from domain.entities.query.query import Hidden, Query, View, field_of
 from domain.entities.query.read_query import read_export, read_query, read_view
 from domain.entities.registry import build_registry
@@ -21,7 +21,7 @@ from domain.errors import BadRequest, ValidationError
 from tests.twins.drawing import Parameters, parameters
 from tests.twins.everything import EVERYTHING
 
-Listed = Callable[[EntityModel, Registry, Hidden], list[Parameter]]
+Listed = Callable[[EntityModel, Registry, Hidden], list[QueryParameter]]
 Read = Callable[[EntityModel, Registry, Hidden, Parameters], Query | View]
 
 REGISTRY = build_registry(EVERYTHING)

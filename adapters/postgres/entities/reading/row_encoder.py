@@ -26,7 +26,7 @@ Part = Column | Included
 Make = Callable[[tuple[Any, ...]], Struct]
 
 
-class Shown:
+class RowEncoder:
     """``text`` goes into SELECT or RETURNING, first of all; what comes behind it is not shown, and told by its place,
     for its name may be a field's."""
 
@@ -100,13 +100,13 @@ class Statement(Struct, frozen=True):
     """What is asked, and how the rows that come are shown."""
 
     text: str
-    shown: Shown
+    shown: RowEncoder
 
 
 @lru_cache(maxsize=1024)
-def whole(model: EntityModel) -> Shown:
+def whole(model: EntityModel) -> RowEncoder:
     """All fields of a row, called ``t``, which is what writes answer."""
-    return Shown(json_columns(model, "t"))
+    return RowEncoder(json_columns(model, "t"))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:

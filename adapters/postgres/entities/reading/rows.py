@@ -22,7 +22,7 @@ class Reach(Struct, frozen=True):
         return model.tenant_owned and not self.is_every
 
 
-class Rows(Struct, frozen=True):
+class RowSource(Struct, frozen=True):
     """Goes into FROM as ``text``, and needs all of ``conditions``."""
 
     text: str
@@ -33,13 +33,13 @@ class Rows(Struct, frozen=True):
         return " AND ".join(self.conditions) or "true"
 
 
-def rows_of(model: EntityModel, alias: str, reach: Reach, *, include_deleted: bool = False) -> Rows:
+def rows_of(model: EntityModel, alias: str, reach: Reach, *, include_deleted: bool = False) -> RowSource:
     """Those of the scope's tenant, which is the first parameter; the living ones unless the deleted are meant too."""
     tenant = [f"{alias}.tenant_id = $1"] if reach.takes_tenant(model) else []
-    return Rows(_named(model, alias), (*tenant, *(() if include_deleted else _living(model, alias))))
+    return RowSource(_named(model, alias), (*tenant, *(() if include_deleted else _living(model, alias))))
 
 
-def related_rows(relation: Relation, target: EntityModel, aliases: tuple[str, str], reach: Reach) -> Rows:
+def related_rows(relation: Relation, target: EntityModel, aliases: tuple[str, str], reach: Reach) -> RowSource:
     """The living rows that a row is related to, of its own tenant; ``aliases`` are that row's and theirs."""
     near, far = aliases
     link = (
@@ -47,7 +47,7 @@ def related_rows(relation: Relation, target: EntityModel, aliases: tuple[str, st
     )
     rows = rows_of(target, far, reach)
     tenant = (f"{far}.tenant_id = {near}.tenant_id",) if reach.is_every and target.tenant_owned else ()
-    return Rows(rows.text, (*rows.conditions, *tenant, link))
+    return RowSource(rows.text, (*rows.conditions, *tenant, link))
 
 
 def _named(model: EntityModel, alias: str) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word
 from adapters.postgres.entities.reading.json import Column, json_columns, json_object, quoted
-from adapters.postgres.entities.reading.row_encoder import Included, Part, Shown, Statement
+from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, Statement
 from adapters.postgres.entities.reading.rows import Reach, related_rows, rows_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Operator, Path, SortKey, View, default_sort, included, parted, searched, shown
@@ -41,7 +41,7 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> Stat
     What the rows look like is asked only of those that are on the page, however many were passed over.
     """
     text = SelectText(registry, model, shape)
-    shown = Shown(text.parts(model, "r", ()))
+    shown = RowEncoder(text.parts(model, "r", ()))
     keys = [_key(n) for n in range(len(shape.sort))]
     last = "".join(f", CASE WHEN r.{_PLACE} = {text.size} THEN r.{key} END AS {key}" for key in keys)
     total = _total(registry, model, shape, text)
@@ -73,7 +73,7 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> State
     """The parameter after the tenant is the id. Behind what is shown comes the version."""
     text = SelectText(registry, model, shape)
     rows = rows_of(model, "t", shape.reach, include_deleted=shape.view.include_deleted)
-    shown = Shown(text.parts(model, "t", ()))
+    shown = RowEncoder(text.parts(model, "t", ()))
     version = "t.version" if "version" in model.by_name else "0"
     found = f"FROM {' '.join([rows.text, *text.joins])} WHERE {rows.on} AND t.id = ${text.first}"
     return Statement(f"SELECT {shown.text}, {version} AS seen {found}", shown)

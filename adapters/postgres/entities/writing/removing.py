@@ -17,7 +17,7 @@ STILL_REFERRED_TO = "Something still refers to it."
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowsByModel:
     """Rows of a model, of one tenant where tenants own them: each id with that of the row it goes along with."""
 
     model: EntityModel
@@ -39,10 +39,10 @@ class Going:
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
-    cleared: list[tuple[Rows, EntityModel, FieldModel, bool]] = field(default_factory=list)
+    cleared: list[tuple[RowsByModel, EntityModel, FieldModel, bool]] = field(default_factory=list)
     restricting: set[tuple[EntityModel, UUID]] = field(default_factory=set)
 
-    def take(self, rows: Rows, *, is_final: bool) -> Rows:
+    def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
         """Those not taken yet; what was only to be marked can still be taken for good."""
         fresh = {
             row_id: root
@@ -52,21 +52,21 @@ class Going:
         self.is_final |= {(rows.model, row_id): is_final for row_id in fresh}
         taken = self.roots.setdefault((rows.model, rows.tenant), {})
         taken |= {one: root for one, root in fresh.items() if one not in taken}
-        return Rows(rows.model, rows.tenant, fresh)
+        return RowsByModel(rows.model, rows.tenant, fresh)
 
     def is_of_several(self) -> bool:
         """Whether rows of more than one entity go for good."""
         return len({model for (model, _), is_final in self.is_final.items() if is_final}) > 1
 
-    def of(self, *, is_final: bool) -> Iterator[Rows]:
+    def of(self, *, is_final: bool) -> Iterator[RowsByModel]:
         for (model, tenant), roots in self.roots.items():
             some = {one: root for one, root in roots.items() if self.is_final[model, one] is is_final}
             if some:
-                yield Rows(model, tenant, some)
+                yield RowsByModel(model, tenant, some)
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class PostgresRemoval:
     """One act of deleting. Rows are locked before anybody looks for references to them: whoever has just referred
     to one holds it, and is waited for; whoever comes after finds it gone."""
 
@@ -75,7 +75,7 @@ class Removal:
     registry: Registry
     act: Act
 
-    async def remove(self, rows: Rows, version: int | None, *, is_final: bool) -> list[UUID]:
+    async def remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
         await self.connection.narrow(EveryTenant())  # what is shared can be referred to by every tenant
@@ -83,19 +83,19 @@ class Removal:
         await self.connection.narrow(self.scope)
         return gone
 
-    async def _remove(self, rows: Rows, version: int | None, *, is_final: bool) -> list[UUID]:
+    async def _remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
         found = await self.connection.fetch(locking(rows.model, is_final=is_final), *rows.parameters)
         if version is not None and any(row["version"] != version for row in found):
             raise PreconditionFailed
         gone, going = [row["id"] for row in found], Going()
-        await self._gather(going, Rows(rows.model, rows.tenant, {one: one for one in gone}), is_final=is_final)
+        await self._gather(going, RowsByModel(rows.model, rows.tenant, {one: one for one in gone}), is_final=is_final)
         if going.restricting - going.is_final.keys():
             raise Conflict(STILL_REFERRED_TO)
         await self._write(going, rows.model)
         return gone
 
-    async def _gather(self, going: Going, rows: Rows, *, is_final: bool) -> None:
+    async def _gather(self, going: Going, rows: RowsByModel, *, is_final: bool) -> None:
         """``is_final``: they go for good, because what they refer to does; those marked deleted go too."""
         is_final = is_final or not is_soft(rows.model)
         fresh = going.take(rows, is_final=is_final)
@@ -103,7 +103,7 @@ class Removal:
             await self._settle(going, fresh, (referring, one), is_final=is_final)
 
     async def _settle(
-        self, going: Going, gone: Rows, reference: tuple[EntityModel, FieldModel], *, is_final: bool
+        self, going: Going, gone: RowsByModel, reference: tuple[EntityModel, FieldModel], *, is_final: bool
     ) -> None:
         referring, one = reference
         on_delete = one.reference.on_delete if one.reference is not None else "restrict"
@@ -117,7 +117,7 @@ class Removal:
             return
         for tenant, rows in groupby(found, key=lambda row: row["tenant_id"]):
             roots = {row["id"]: gone.roots[row["target"]] for row in rows}
-            await self._gather(going, Rows(referring, tenant, roots), is_final=is_final)
+            await self._gather(going, RowsByModel(referring, tenant, roots), is_final=is_final)
 
     async def _write(self, going: Going, root: EntityModel) -> None:
         """What goes for good goes last, and before what it refers to."""

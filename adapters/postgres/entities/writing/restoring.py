@@ -10,7 +10,7 @@ import asyncpg
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.row_encoder import stored
 from adapters.postgres.entities.writing import unique_violations
-from adapters.postgres.entities.writing.removing import Rows
+from adapters.postgres.entities.writing.removing import RowsByModel
 from adapters.postgres.entities.writing.removing_text import dangling, held, reviving, taken_along
 from adapters.postgres.schema.sql import is_soft
 from application.ports.entities.records import Act, Stored
@@ -25,13 +25,13 @@ DANGLING = "Something that was deleted with it refers to what is still deleted."
 
 
 @dataclass(frozen=True, slots=True)
-class Restoring:
+class PostgresRestoring:
     connection: ServiceConnection
     scope: Scope
     registry: Registry
     act: Act
 
-    async def restore(self, root: Rows) -> Stored:
+    async def restore(self, root: RowsByModel) -> Stored:
         """``root`` is one row. Its rows are locked as its deletion locked them: what it took after itself."""
         found = await self.connection.fetchrow(held(root.model), *root.parameters)
         if found is None:
@@ -45,7 +45,7 @@ class Restoring:
         await self.connection.narrow(self.scope)
         return stored
 
-    async def _restore(self, root: Rows) -> Stored:
+    async def _restore(self, root: RowsByModel) -> Stored:
         (row_id,) = root.roots
         together = [root]
         await self._gather(together, root, row_id)
@@ -54,13 +54,15 @@ class Restoring:
             await self._ensure_references(rows, is_root=rows is root)
         return stored(root.model, answers[0][0])
 
-    async def _gather(self, together: list[Rows], rows: Rows, root: UUID) -> None:
+    async def _gather(self, together: list[RowsByModel], rows: RowsByModel, root: UUID) -> None:
         for reference in self._cascading(rows.model):
             text = taken_along(rows.model, reference)
             found = await self.connection.fetch(text, *rows.parameters, root)
             for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
                 known = {one for other in together if other.model is reference[0] for one in other.roots}
-                further = Rows(reference[0], tenant, {row["id"]: root for row in theirs if row["id"] not in known})
+                further = RowsByModel(
+                    reference[0], tenant, {row["id"]: root for row in theirs if row["id"] not in known}
+                )
                 if further.roots:
                     together.append(further)
                     await self._gather(together, further, root)
@@ -70,13 +72,13 @@ class Restoring:
             if one.reference is not None and one.reference.on_delete == "cascade" and is_soft(referring):
                 yield referring, one
 
-    async def _revive(self, rows: Rows, *, is_root: bool) -> list[asyncpg.Record]:
+    async def _revive(self, rows: RowsByModel, *, is_root: bool) -> list[asyncpg.Record]:
         try:
             return await self.connection.fetch(reviving(rows.model), *rows.parameters, self.act.at, self.act.by)
         except asyncpg.UniqueViolationError as error:
             raise (unique_violations.of_one(rows.model, error) if is_root else Conflict(TAKEN_MEANWHILE)) from None
 
-    async def _ensure_references(self, rows: Rows, *, is_root: bool) -> None:
+    async def _ensure_references(self, rows: RowsByModel, *, is_root: bool) -> None:
         """Asked of rows that live again: what comes back together is there for each other."""
         for one in rows.model.declared:
             if one.reference is None:

@@ -1,0 +1,42 @@
+"""A SQLAlchemy Core statement as the text that asyncpg runs, with the order of its parameters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+from sqlalchemy.dialects.postgresql import asyncpg
+from sqlalchemy.sql.base import Executable
+
+_DIALECT = asyncpg.dialect()  # type: ignore[no-untyped-call]
+
+
+class CompiledStatement(Struct, frozen=True):
+    """``parameters`` are names: the first is that of ``$1``."""
+
+    text: str
+    parameters: tuple[str, ...]
+
+    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+        """Values in the order of the parameters; ``values`` may hold more names than the statement uses."""
+        return [values[name] for name in self.parameters]
+
+
+def compiled(statement: Executable) -> CompiledStatement:
+    """Takes 3 to 15 ms: callers remember the outcome by the shape of their statement."""
+    # render_postcompile writes constants into the text now, and not when the statement is executed
+    made = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})  # type: ignore[attr-defined]
+    return CompiledStatement(made.string, tuple(made.positiontup or ()))
+
+
+def parameter(name: str, kind: sa.types.TypeEngine[Any]) -> sa.BindParameter[Any]:
+    """A value that is given when the statement runs. A name used twice is one parameter.
+
+    ``kind`` becomes the cast in the text: ``$1::UUID``.
+    """
+    return sa.bindparam(name, type_=kind, required=False)  # a required one cannot be compiled without a value
+
+
+def constant(value: object, kind: sa.types.TypeEngine[Any] | None = None) -> sa.BindParameter[Any]:
+    """A value that is part of the text, such as a limit or a wire name. SQLAlchemy quotes it."""
+    return sa.literal(value, type_=kind, literal_execute=True)
