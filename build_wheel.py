@@ -1,9 +1,8 @@
 """Hatch build hook: the wheel holds one package, ``tenantry``, with the layers inside it.
 
 In the repository the layers stand at the top (``domain``, ``application``, ``adapters``, ``entrypoints``). Installed
-under these names they would collide with a project's own packages, so the wheel holds ``tenantry/domain`` and so on,
-Installed under these names they would collide with packages of a project, so the wheel holds ``tenantry/domain`` and so
-on, and their imports are rewritten: ``from domain.errors import X`` becomes ``from tenantry.domain.errors import X``.
+under these names they would collide with packages of a project, so the wheel holds ``tenantry/domain`` and so on, and
+their imports are rewritten: ``from domain.errors import X`` becomes ``from tenantry.domain.errors import X``.
 """
 
 import ast

@@ -24,7 +24,7 @@ import click
 from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.entities import load_registry
 from entrypoints.server.logs import configure_logs, log_configuration
-from entrypoints.server.run_in_child import aside
+from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.settings.settings import Settings, host_and_port
 
@@ -72,7 +72,7 @@ def _prepare(settings: Settings) -> str | None:
         async with explained():
             return await prepare(settings)
 
-    return aside(lambda: asyncio.run(explaining()))
+    return run_in_child(lambda: asyncio.run(explaining()))
 
 
 def ensure_port_free(settings: Settings) -> None:
