@@ -11,8 +11,10 @@ ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 EXAMPLES = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]  # whose examples change Tenantry itself
-TO_BE_WRITTEN = {"docs/endpoints.md", "docs/plugin.md", "docs/own-queries.md"}
-"""Documents that come with the code that they describe; the names go from here once they are there."""
+TO_BE_WRITTEN = {"docs/plugin.md", "docs/own-queries.md"}
+"""Links may lead here before the page is there; a page that is there is checked like all others."""
+OUTDATED = {"docs/endpoints.md"}
+"""Pages that describe what is being rewritten; a page leaves this set with its rewrite."""
 
 _FOLDER = re.compile(r"^### `(adapters[\w/]*)`$")
 _FILE = re.compile(r"^- `(\w+\.py)` - [A-Z`/].*\.$")
@@ -33,9 +35,11 @@ def test_architecture_has_one_line_for_each_file_of_the_adapters() -> None:
         if path.name != "__init__.py" and "versions" not in path.parts
     }
     listed = list(listed_files())
-    missing = [f"{path}: - `{Path(path).name}` - {text}" for path, text in there.items() if path not in listed]
-    assert sorted(missing) == [], "ARCHITECTURE.md lacks these lines"
-    assert sorted(set(listed) - there.keys()) == [], "ARCHITECTURE.md names files that are not there"
+    missing = [path for path in sorted(there) if path not in listed]
+    lines = [f"{Path(path).parent}: - `{Path(path).name}` - {there[path]}" for path in missing]
+    gone = sorted(set(listed) - there.keys())
+    assert not missing, "\n".join(["ARCHITECTURE.md lacks these lines:", *lines])
+    assert not gone, "\n".join(["ARCHITECTURE.md names files that are not there:", *gone])
     assert len(listed) == len(set(listed)), "ARCHITECTURE.md names a file twice"
 
 
@@ -64,7 +68,7 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
             continue
         target, _, anchor = link.partition("#")
         file = (document.parent / target).resolve() if target else document
-        if file.is_relative_to(ROOT) and named(file) in TO_BE_WRITTEN:
+        if file.is_relative_to(ROOT) and named(file) in TO_BE_WRITTEN and not file.exists():
             continue
         assert file.exists(), f"{named(document)}: {link}"
         assert not anchor or anchor in anchors(file), f"{named(document)}: {link}"
@@ -78,14 +82,14 @@ def anchors(document: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if path.name != "CHANGELOG.md"], ids=named)
 def test_every_file_that_a_document_names_is_there(document: Path) -> None:
-    if named(document) not in TO_BE_WRITTEN:
+    if named(document) not in OUTDATED:
         missing = [path for path in _PATH.findall(document.read_text()) if not (ROOT / path).exists()]
         assert missing == []
 
 
 @pytest.mark.parametrize("document", EXAMPLES, ids=named)
 def test_examples_import_the_public_package_alone(document: Path) -> None:
-    if named(document) not in TO_BE_WRITTEN:
+    if named(document) not in OUTDATED:
         for block in _PYTHON.findall(document.read_text()):
             assert {module.split(".")[0] for module in imported(block)}.isdisjoint(_LAYERS)
 
