@@ -11,7 +11,13 @@ ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 EXAMPLES = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]  # whose examples change Tenantry itself
-TO_BE_WRITTEN = {"docs/plugin.md", "docs/own-queries.md"}
+TO_BE_WRITTEN = {
+    "docs/plugin.md",
+    "docs/own-queries.md",
+    "docs/decisions/0101-statements-by-core.md",
+    "docs/decisions/0102-models-and-migrations.md",
+    "docs/decisions/0103-the-driver-s-pool.md",
+}
 """Links may lead here before the page is there; a page that is there is checked like all others."""
 OUTDATED = {"docs/endpoints.md"}
 """Pages that describe what is being rewritten; a page leaves this set with its rewrite."""
@@ -105,4 +111,7 @@ def imported(block: str) -> Iterator[str]:
 def test_the_table_of_decisions_lists_each_of_them_once() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"^\| \[\d{4}\]\((\S+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
-    assert listed == sorted(path.name for path in folder.glob("0*.md"))
+    there = {path.name for path in folder.glob("0*.md")}
+    awaited = {Path(name).name for name in TO_BE_WRITTEN if name.startswith("docs/decisions/")}
+    assert listed == sorted(listed)
+    assert set(listed) - awaited == there - awaited
