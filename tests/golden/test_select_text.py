@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from adapters.postgres.entities.reading.select import page_shape
-from adapters.postgres.entities.reading.select_text import Shape, count_text, get_statement, page_statement
+from adapters.postgres.entities.reading.select_rows import Shape, count_statement, get_statement, page_statement
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
 from domain.entities.query.query import Query, View
@@ -85,7 +85,10 @@ def _rows(registry: Registry) -> list[str]:
 def _totals(registry: Registry) -> list[str]:
     shape = _shape(registry, "products", "category.name=a&search=lamp", TENANT)
     return [
-        _titled("the total of products?category.name=a&search=lamp", count_text(registry, registry["products"], shape))
+        _titled(
+            "the total of products?category.name=a&search=lamp",
+            count_statement(registry, registry["products"], shape).text,
+        )
     ]
 
 

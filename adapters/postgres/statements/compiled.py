@@ -29,6 +29,11 @@ def compiled(statement: Executable) -> CompiledStatement:
     return CompiledStatement(made.string, tuple(made.positiontup or ()))
 
 
+def explained(statement: CompiledStatement) -> CompiledStatement:
+    """Answers the plan as JSON, with the estimates of the server, and reads no row."""
+    return CompiledStatement("EXPLAIN (FORMAT JSON) " + statement.text, statement.parameters)
+
+
 def parameter(name: str, kind: sa.types.TypeEngine[Any]) -> sa.BindParameter[Any]:
     """A value that is given when the statement runs. A name used twice is one parameter.
 
