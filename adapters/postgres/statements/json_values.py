@@ -19,8 +19,12 @@ PLAIN_SCALE = 6
 Column = tuple[str, Value]
 """A JSON name and the expression of its value."""
 
-_PICTURE = constant('YYYY-MM-DD"T"HH24:MI:SS.US"Z"', sa.Text())
 _UTC: Value = sa.literal_column("interval '0'")
+_PICTURE = constant('YYYY-MM-DD"T"HH24:MI:SS.US"Z"', sa.Text())
+_BLANK, _T = constant(" ", sa.Text()), constant("T", sa.Text())
+_Z, _NO_FRACTION = constant("Z", sa.Text()), constant(".000000Z", sa.Text())
+_TO_SECONDS = TIMESTAMP(timezone=True, precision=0)
+_TO_FIVE_DIGITS = TIMESTAMP(timezone=True, precision=5)
 
 
 def json_columns(
@@ -53,11 +57,11 @@ def moment(column: Value) -> Value:
     clock = column.op("AT TIME ZONE")(_UTC)
     # the server's own output is the fastest by far, but leaves zeros at the end away: rounding tells where there are
     # some, and costs less than extracting the microseconds
-    text = func.replace(sa.cast(clock, sa.Text()), constant(" "), constant("T"))
+    text = func.replace(sa.cast(clock, sa.Text()), _BLANK, _T, type_=sa.Text())
     return sa.case(
-        (sa.cast(column, TIMESTAMP(timezone=True, precision=5)) != column, text.concat(constant("Z"))),
-        (sa.cast(column, TIMESTAMP(timezone=True, precision=0)) != column, func.to_char(clock, _PICTURE)),
-        else_=text.concat(constant(".000000Z")),
+        (sa.cast(column, _TO_FIVE_DIGITS) != column, text.concat(_Z)),
+        (sa.cast(column, _TO_SECONDS) != column, func.to_char(clock, _PICTURE)),
+        else_=text.concat(_NO_FRACTION),
     )
 
 

@@ -4,7 +4,6 @@ A statement is built and compiled once for each shape of query and remembered; w
 parameters.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -14,7 +13,6 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
-from adapters.postgres.entities.reading.row_encoder import RowStatement
 from adapters.postgres.entities.reading.rows import Reach
 from adapters.postgres.entities.reading.select_rows import (
     Shape,
@@ -26,6 +24,7 @@ from adapters.postgres.entities.reading.select_rows import (
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Count, Operator, Query, View
+from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant, Scope
 
 REMEMBERED = 512
@@ -33,14 +32,15 @@ REMEMBERED = 512
 
 DEEP = 1_000
 _MOST_PASSED_OVER = 2**62
+_SOME_TENANT = OneTenant(UUID(int=0))
 
 
 class Statements:
     """The compiled statements of one entity, by the shape of the query."""
 
     def __init__(self, registry: Registry, model: EntityModel) -> None:
-        self.get: Callable[[Shape], RowStatement] = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
-        self.page: Callable[[Shape], RowStatement] = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
+        self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
+        self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_statement, registry, model))
         self.estimate = lru_cache(REMEMBERED)(partial(estimate_statement, registry, model))
 
@@ -48,6 +48,13 @@ class Statements:
 @lru_cache(maxsize=1024)
 def statements_of(registry: Registry, model: EntityModel) -> Statements:
     return Statements(registry, model)
+
+
+def compile_usual_reads(registry: Registry, model: EntityModel) -> None:
+    """Builds the statements of a row by its id and of the default page, so that no request waits for them."""
+    statements = statements_of(registry, model)
+    statements.get(get_shape(_SOME_TENANT, View()))
+    statements.page(page_shape(_SOME_TENANT, read_query(model, registry, frozenset(), ())))
 
 
 @dataclass(frozen=True, slots=True)
