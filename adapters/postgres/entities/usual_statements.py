@@ -1,12 +1,30 @@
 """The statements that nearly every service needs, compiled when it starts.
 
-A statement takes some milliseconds to be built and compiled, and nothing else runs meanwhile.
+A statement takes some milliseconds to be built and compiled, and no request is answered meanwhile.
 """
 
 from adapters.postgres.entities.reading.select import compile_usual_reads
-from domain.entities.declaration import Registry
+from adapters.postgres.entities.writing.bulk_statements import insert_rows, update_rows
+from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row
+from domain.entities.declaration import EntityModel, Registry
 
 
 def compile_usual_statements(registry: Registry) -> None:
     for model in registry:
         compile_usual_reads(registry, model)
+        if model.declaration.writable:
+            _compile_usual_writes(registry, model)
+
+
+def _compile_usual_writes(registry: Registry, model: EntityModel) -> None:
+    """Inserting and updating a whole row, with and without the references that may be null."""
+    names = tuple(field.name for field in model.declared)
+    references = [field for field in model.declared if field.reference is not None]
+    if not is_plain(model):
+        insert_rows(registry, model)
+        update_rows(registry, model, names, is_partial=False)
+        return
+    for referring in (references, [field for field in references if not field.nullable]):
+        held = tuple(field.name for field in referring)
+        insert_row(registry, model, held)
+        update_row(registry, model, names, held)

@@ -8,7 +8,6 @@ import asyncpg
 from msgspec import Raw, Struct, defstruct
 from msgspec.json import Encoder
 
-from adapters.postgres.entities.reading import json as json_text
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.json_values import Column
 from adapters.postgres.statements.rows import Value
@@ -106,21 +105,10 @@ def _width(name: "str | tuple[str, Names]") -> int:
     return 1 if isinstance(name, str) else sum(map(_width, name[1]))
 
 
-class WholeEncoder(RowEncoder):
-    """With the columns as text, for the writing statements until they are built with Core."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, model: EntityModel) -> None:
-        super().__init__(tuple(field.wire for field in model.fields))
-        columns = json_text.json_columns(model, "t")
-        self.text = ", ".join(f"{value} AS {json_text.quoted(name)}" for name, value in columns)
-
-
 @lru_cache(maxsize=1024)
-def whole(model: EntityModel) -> WholeEncoder:
+def whole(model: EntityModel) -> RowEncoder:
     """For rows with all their fields, which is what writes answer."""
-    return WholeEncoder(model)
+    return RowEncoder(tuple(field.wire for field in model.fields))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:
