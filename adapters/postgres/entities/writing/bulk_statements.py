@@ -37,7 +37,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 PLACE, WRONG = "row number", "wrong field"
 
 
-class Array(NamedTuple):
+class _Array(NamedTuple):
     """A column of the rows that are written, and the parameter with its values."""
 
     column: str
@@ -45,8 +45,8 @@ class Array(NamedTuple):
     item_type: TypeEngine[Any]
 
 
-_IDS = Array("id", "ids", sa.Uuid())
-_VERSIONS = Array("version", "versions", sa.Integer())
+_IDS = _Array("id", "ids", sa.Uuid())
+_VERSIONS = _Array("version", "versions", sa.Integer())
 
 
 def array_name(field: FieldModel) -> str:
@@ -103,10 +103,10 @@ def current_rows(registry: Registry, model: EntityModel, *, locked: bool) -> Com
     return compiled(rows.with_for_update() if locked else rows)
 
 
-def _given_rows(own: Iterable[Array], fields: Sequence[FieldModel], *, is_partial: bool = False) -> CTE:
+def _given_rows(own: Iterable[_Array], fields: Sequence[FieldModel], *, is_partial: bool = False) -> CTE:
     """The rows as they were sent, an array for each column, numbered in their order."""
-    sent_arrays = [Array(field.name, array_name(field), transfer_type(field)) for field in fields]
-    presences = [Array(_has(field), presence_name(field), sa.Boolean()) for field in fields if is_partial]
+    sent_arrays = [_Array(field.name, array_name(field), transfer_type(field)) for field in fields]
+    presences = [_Array(_has(field), presence_name(field), sa.Boolean()) for field in fields if is_partial]
     arrays = [*own, *sent_arrays, *presences]
     columns = [sa.column(array.column, array.item_type) for array in arrays]
     values = [parameter(array.parameter, ARRAY(array.item_type)) for array in arrays]

@@ -1,6 +1,6 @@
 """The statements that delete rows of an entity and bring them back. Arguments: ``tenant``, ``ids``, and those named.
 
-Of a reference, ``model`` is the entity whose rows go, and ``referring`` and ``field`` are what refers to them.
+``model`` is the entity whose rows are deleted, ``reference`` a field that refers to them.
 """
 
 from functools import lru_cache
@@ -30,8 +30,8 @@ from adapters.postgres.statements.writing import (
 )
 from domain.entities.declaration import EntityModel, Registry
 
-Reference = tuple[EntityModel, str]
-"""An entity, and its field that refers to another one."""
+ReferringField = tuple[EntityModel, str]
+"""An entity, and the name of its field that refers to another one."""
 
 
 @lru_cache(REMEMBERED)
@@ -45,7 +45,7 @@ def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> Comp
 
 @lru_cache(REMEMBERED)
 def find_referring(
-    registry: Registry, model: EntityModel, reference: Reference, *, is_final: bool, locks: bool
+    registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool, locks: bool
 ) -> CompiledStatement:
     """The rows that refer to these, by tenant: ``tenant_id``, ``id``, and ``target``, the row they refer to."""
     referring, name = reference
@@ -70,7 +70,7 @@ def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(REMEMBERED)
 def clear_references(
-    registry: Registry, model: EntityModel, reference: Reference, *, is_final: bool
+    registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
 ) -> CompiledStatement:
     """``at`` and ``by``. What refers to rows that go for good is cleared in deleted rows as well."""
     referring, name = reference
@@ -98,7 +98,7 @@ def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(REMEMBERED)
-def find_deleted_with(registry: Registry, model: EntityModel, reference: Reference) -> CompiledStatement:
+def find_deleted_with(registry: Registry, model: EntityModel, reference: ReferringField) -> CompiledStatement:
     """The rows that refer to these and were taken along by the deletion of ``root``, by tenant."""
     table = table_of(registry, reference[0])
     rows = _by_tenant(reference[0], table).where(*_refers(model, reference, table, is_final=True))
@@ -135,7 +135,7 @@ def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
     return [*owner(model, rows), is_among(rows.c.id)]
 
 
-def _refers(model: EntityModel, reference: Reference, rows: FromClause, *, is_final: bool) -> list[Truth]:
+def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
     """The rows, of every tenant where the target is shared, that refer to ``ids``."""
     referring, name = reference
     refers = [*([rows.c.tenant_id == TENANT] if model.tenant_owned else []), is_among(rows.c[name])]

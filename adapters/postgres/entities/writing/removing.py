@@ -8,7 +8,7 @@ from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.writing.removal_statements import (
-    Reference,
+    ReferringField,
     clear_references,
     find_referring,
     lock_rows,
@@ -48,7 +48,7 @@ class RemovalPlan:
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
-    cleared: list[tuple[RowsByModel, Reference, bool]] = field(default_factory=list)
+    cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
     restricting: set[tuple[EntityModel, UUID]] = field(default_factory=set)
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
@@ -115,7 +115,7 @@ class PostgresRemoval:
         for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
             await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
 
-    async def _follow(self, plan: RemovalPlan, rows: RowsByModel, reference: Reference, *, is_final: bool) -> None:
+    async def _follow(self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool) -> None:
         """Does with what refers to the rows as the reference declares."""
         referring, name = reference
         declared = referring.by_name[name].reference

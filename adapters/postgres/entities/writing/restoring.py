@@ -11,7 +11,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.row_encoder import stored
 from adapters.postgres.entities.writing import unique_violations
 from adapters.postgres.entities.writing.removal_statements import (
-    Reference,
+    ReferringField,
     find_deleted_with,
     has_dangling,
     lock_row,
@@ -75,7 +75,7 @@ class PostgresRestoring:
                     together.append(further)
                     await self._gather(together, further, root)
 
-    def _cascading(self, model: EntityModel) -> Iterator[Reference]:
+    def _cascading(self, model: EntityModel) -> Iterator[ReferringField]:
         for referring, field in self.registry.referring(model.plural):
             if field.reference is not None and field.reference.on_delete == "cascade" and is_soft(referring):
                 yield referring, field.name

@@ -44,11 +44,11 @@ async def of_many(
     error, ids, sent = failed
     unique = _broken(model, error)
     values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
-    before = await fetch(connection, _stored_values(registry, model, unique), values)
+    before = await fetch(connection, stored_values(registry, model, unique), values)
     stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
     rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
     values |= {_array_name(name): [_plain(row.get(name)) for row in rows] for name in unique.fields}
-    found = await fetch(connection, _clashing_rows(registry, model, unique), values)
+    found = await fetch(connection, clashing_rows(registry, model, unique), values)
     return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids))
 
 
@@ -66,14 +66,14 @@ def _broken(model: EntityModel, error: asyncpg.UniqueViolationError) -> Unique:
 
 
 @lru_cache(REMEMBERED)
-def _stored_values(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
+def stored_values(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
     rows = rows_of(registry, model, "t")
     columns = [rows.c.id, *(rows.c[name] for name in unique.fields)]
     return compiled(sa.select(*columns).where(*owner(model, rows), is_among(rows.c.id)))
 
 
 @lru_cache(REMEMBERED)
-def _clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
+def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
     """The places, ``n`` from 1, of the rows whose unique value is taken."""
     given = _given_values(model, unique)
     sent, other = given.alias("g"), given.alias("o")

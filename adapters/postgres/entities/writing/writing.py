@@ -63,7 +63,8 @@ class PostgresWriting:
         arrays: dict[str, Sequence[Any]] = {"versions": [change.version for change in changes]}
         for field in fields:
             arrays[array_name(field)] = _array(field, [change.values.get(field.name) for change in changes])
-            arrays[presence_name(field)] = [field.name in change.values for change in changes]
+            if is_partial:
+                arrays[presence_name(field)] = [field.name in change.values for change in changes]
         return await self._write(statement, changes, {**self._acted(act), **arrays})
 
     @property
@@ -89,7 +90,9 @@ class PostgresWriting:
         """None also where nothing was sent: then nothing changes."""
         if not change.values:
             return None
-        statement = update_row(self.registry, self.model, tuple(change.values), self._references(change.values))
+        # in the order of the declaration, so that the order in a request's body makes no further statement
+        columns = tuple(name for name in self.model.names if name in change.values)
+        statement = update_row(self.registry, self.model, columns, self._references(change.values))
         return await self._write_row(statement, change, {**self._acted(act), "version": change.version})
 
     async def _write_row(
