@@ -1,4 +1,4 @@
-"""Words that all statements over entities share: tables, the conditions that every statement needs, parameter types.
+"""Words that statements over entities share: tables, the conditions that every statement needs, parameter types.
 
 ``values["tenant"]`` is the tenant's id in the values of every statement that uses `owner`.
 """

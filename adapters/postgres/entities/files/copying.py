@@ -22,6 +22,7 @@ PLACES = 4
 """Pieces that wait for a client; when they are taken the database waits too."""
 
 ENOUGH = 128 * 1024
+"""Bytes that are gathered before they are handed on."""
 
 LONGEST = 6 * 3600.0
 """Seconds for a whole file, however slowly the client reads: longer than a client is waited for."""
@@ -47,7 +48,8 @@ class PostgresTransfers:
                 await self._break_off(copying)
 
     async def _break_off(self, copying: "asyncio.Task[None]") -> None:
-        """Tells the server to stop. In the middle of a copy a connection cannot be trusted with another statement."""
+        """Tells the server to stop, and throws the connection away."""
+        # in the middle of a copy a connection cannot be trusted with another statement
         copying.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await copying
@@ -99,7 +101,7 @@ def _planning(query: Query) -> str:
 
 
 class _Plain:
-    """The first piece goes on at once, further ones when they are worth the way."""
+    """Pieces as the server sends them: the first goes on at once, further ones are gathered to ``ENOUGH`` bytes."""
 
     def __init__(self, put: Put) -> None:
         self._put = put
@@ -131,13 +133,14 @@ class _Plain:
 
 
 class _Csv(_Plain):
-    """The server ends lines with a line feed, RFC 4180 with two signs: outside of quotes."""
+    """CSV with lines that end as RFC 4180 says: the server ends them with a line feed alone."""
 
     def __init__(self, put: Put) -> None:
         super().__init__(put)
         self._is_quoted = False
 
     def _made(self, piece: bytes) -> bytes:
+        # parts at even places are outside of quotes, unless the piece before ended within them
         parts = piece.split(b'"')
         for number in range(self._is_quoted, len(parts), 2):
             parts[number] = parts[number].replace(b"\n", b"\r\n")

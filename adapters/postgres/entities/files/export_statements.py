@@ -1,4 +1,4 @@
-"""The statements that copy rows out, built with Core: one for the cells of a file, one for JSON."""
+"""Statements that export rows by COPY, built with Core: a statement for the cells of a file, another for JSON."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, reduce
@@ -16,9 +16,12 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.sheets import BELOW, FORMULA, Column, exported_columns
 
 MOST_ARGUMENTS = 80
-"""Of one call; the server takes 100."""
+"""Most arguments of a call of concat(); the server takes 100."""
 
 REMEMBERED = 256
+"""Most shapes of exports that are kept of each kind, the last used ones."""
+
+# constants of these statements hold no $: asyncpg puts the arguments of a COPY into the text itself
 
 _NULL, _QUOTE = constant("null", sa.Text()), constant('"', sa.Text())
 
@@ -35,7 +38,8 @@ def cells_statement(registry: Registry, model: EntityModel, shape: Shape, *, is_
 
 @lru_cache(maxsize=REMEMBERED)
 def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """One column: the row as an item of a list, put together as text, which takes half the time of row_to_json."""
+    """A single column: the row as JSON, an item of a list."""
+    # put together as text, which takes half the time of row_to_json
     making = SelectRows(registry, model, shape)
     own = structs.replace(shape.view, include=())
     columns = exported_columns(registry, model, own, shows_tenant=shape.reach.is_every)
@@ -49,7 +53,7 @@ def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> Comp
 
 @lru_cache(maxsize=REMEMBERED)
 def counting_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """How many rows there are; counting ends at ``size``."""
+    """The number of rows of an export; counting ends at ``size``."""
     found = SelectRows(registry, model, shape).matching().limit(SIZE).subquery("r")
     return compiled(sa.select(func.count()).select_from(found))
 
@@ -60,7 +64,7 @@ def _ordered(making: SelectRows, columns: "sa.Select[tuple[str]]", joined: FromC
 
 
 def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], FromClause]]:
-    """A join for each included single row; where it is missing its cells are null."""
+    """Joins for the included rows, and their aliases by relation path; cells of a missing row are null."""
     found: dict[tuple[str, ...], tuple[FromClause, EntityModel]] = {(): (making.rows, making.model)}
     joined: FromClause = making.rows
     for steps in making.shape.view.include:

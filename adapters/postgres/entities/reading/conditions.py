@@ -1,4 +1,4 @@
-"""A query's conditions, the keys of its order, and the condition that continues a page behind a cursor, in Core."""
+"""Conditions of a query, keys of its order, and the condition that continues a page behind a cursor, in Core."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -63,7 +63,7 @@ def _lowered(operator: Operator, value: Value) -> Value:
 
 
 def has_word(rows: FromClause, fields: Sequence[str], name: str) -> Truth:
-    """Some search field contains the word, a LIKE pattern that comes as the parameter ``name``."""
+    """Whether a search field contains the word, a LIKE pattern that is the parameter ``name``."""
     word = without_case(parameter(name, sa.Text()))
     return sa.or_(sa.false(), *(without_case(rows.c[field]).like(word) for field in fields))
 
@@ -76,7 +76,7 @@ def driver_value(operator: Operator, value: object) -> object:
 
 
 def pattern(operator: Operator, text: str) -> str:
-    """For LIKE, its wildcards standing for themselves: ``5%`` becomes ``%5\\%%``."""
+    """The pattern for LIKE, with the wildcards of ``text`` escaped: ``5%`` becomes ``%5\\%%``."""
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     before = "" if operator is Operator.STARTS_WITH else "%"
     after = "" if operator is Operator.ENDS_WITH else "%"
@@ -103,6 +103,7 @@ def after(ordered: Sequence[Ordered], are_held: Sequence[bool]) -> Truth:
         parameter(f"after_{number}", key.kind) if is_held else None
         for number, (key, is_held) in enumerate(zip(ordered, are_held, strict=True))
     ]
+    # plain: every key runs in one direction and knows no nulls
     is_plain = len({key.descending for key in ordered}) == 1 and not any(key.is_nullable for key in ordered)
     if is_plain and all(are_held):
         # a comparison of whole rows, which an index answers
@@ -120,7 +121,7 @@ def _same(key: Ordered, value: Value | None) -> Truth:
 def _behind(key: Ordered, value: Value | None) -> Truth:
     if key.descending:
         return key.expression.is_not(None) if value is None else key.expression < value
-    if value is None:
+    if value is None:  # nulls are the largest: nothing is behind them
         return sa.false()
     larger = key.expression > value
     return sa.or_(larger, key.expression.is_(None)) if key.is_nullable else larger

@@ -1,4 +1,4 @@
-"""How the server would answer the usual queries of an entity, and which of their conditions no index serves."""
+"""Plans by which the server would answer the usual queries of an entity, and conditions that no index serves."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,8 @@ class Planned:
 
 
 async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
-    """By plural. As the service's role, which row-level security is part of, and for a tenant that has such rows."""
+    """Plans of the usual queries by the entity's plural."""
+    # as the service's role, for row-level security is part of a plan
     connection = await asyncpg.connect(url, server_settings={"role": ROLE, "jit": "off"})
     try:
         await set_codecs(connection)
@@ -88,7 +89,7 @@ def _owner(model: EntityModel) -> list[str]:
 
 
 def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], FieldModel | None]]:
-    """Parameters, and the field that an index should find."""
+    """Parameters of a query, and the field that an index should find."""
     yield {}, None
     if model.relations:
         yield {"include": ",".join(model.relations)}, None

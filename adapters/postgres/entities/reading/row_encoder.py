@@ -1,4 +1,4 @@
-"""The JSON of a row, written here from the columns that the server sends, which costs both sides the least."""
+"""JSON of rows, written here from the columns that the server sends, which costs both sides the least."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -29,11 +29,9 @@ Make = Callable[[tuple[Any, ...]], Struct]
 
 
 class RowEncoder:
-    """From the first columns of a row to JSON.
+    """Writes the first ``size`` columns of a row as a JSON object."""
 
-    The columns are told by their place, not by their name: what a statement adds behind them for itself may be called
-    as a field is.
-    """
+    # columns are told by their place: what a statement adds behind them for itself may have the name of a field
 
     __slots__ = ("_make", "size")
 
@@ -45,7 +43,7 @@ class RowEncoder:
         return Raw(_ENCODER.encode(self._make(row[: self.size])))
 
     def rows(self, rows: Sequence[asyncpg.Record]) -> Raw:
-        """One array, without an encoded row in between."""
+        """A JSON array, written at once rather than row by row."""
         make, size = self._make, self.size
         return Raw(_ENCODER.encode([make(row[:size]) for row in rows]))
 
@@ -76,7 +74,7 @@ def names_of(parts: Iterable[Part]) -> Names:
 
 @lru_cache(maxsize=1024)
 def _maker(names: Names) -> Make:
-    """From a row's values to the object that is encoded; shared by all statements with the same members."""
+    """Makes the object to encode of a row's values; statements with the same members share it."""
     # a struct, for no other object is made and written faster
     members = [name if isinstance(name, str) else name[0] for name in names]
     fields = {f"field_{number}": name for number, name in enumerate(members)}
@@ -107,11 +105,11 @@ def _width(name: "str | tuple[str, Names]") -> int:
 
 @lru_cache(maxsize=1024)
 def whole(model: EntityModel) -> RowEncoder:
-    """For rows with all their fields, which is what writes answer."""
+    """The encoder of rows with every field, which is what writes answer."""
     return RowEncoder(tuple(field.wire for field in model.fields))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:
-    """From a row with all its fields, and its id and version behind them."""
+    """Reads a row with every field, and its id and version behind them."""
     encoder = whole(model)
     return Stored(row[encoder.size], row[encoder.size + 1], encoder.row(row))

@@ -1,4 +1,4 @@
-"""The rows that a statement reads: the only place that says of which tenant, and whether deleted ones are meant."""
+"""Rows that a statement may read: the only place that says of which tenant, and whether deleted rows are meant."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from domain.scope import OneTenant, Scope
 
 
 class Reach(Struct, frozen=True):
-    """As much of a scope as a statement's text depends on."""
+    """The part of a scope that a statement's text depends on: the tenant's id itself is an argument."""
 
     is_every: bool
 
@@ -30,7 +30,7 @@ class Related(NamedTuple):
 
 
 def in_reach(model: EntityModel, rows: FromClause, reach: Reach, *, include_deleted: bool = False) -> list[Truth]:
-    """The conditions for rows of the scope's tenant, the living ones unless the deleted are meant too."""
+    """Conditions for the rows of the scope's tenant, without the deleted rows unless they are meant too."""
     tenant = [] if reach.is_every else owner(model, rows)
     return [*tenant, *([] if include_deleted else living(model, rows))]
 

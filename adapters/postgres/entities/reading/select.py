@@ -1,4 +1,4 @@
-"""Reading rows of entities: one statement for a row or a page, with all that is included and its total.
+"""Reads rows of entities: one statement for a row, or for a page with its total and everything that is included.
 
 A statement is built and compiled once for each shape of query and remembered; what callers send only ever travels as
 parameters.
@@ -31,6 +31,9 @@ REMEMBERED = 512
 """Most shapes that an entity keeps of each kind of statement, the last used ones."""
 
 DEEP = 1_000
+"""The offset from which a page's ids are found before its rows."""
+
+# the server's OFFSET is a 64-bit integer
 _MOST_PASSED_OVER = 2**62
 _SOME_TENANT = OneTenant(UUID(int=0))
 
@@ -90,7 +93,7 @@ class PostgresSelect:
         )
 
     async def _total(self, model: EntityModel, query: Query, length: int, *, has_next: bool) -> tuple[int | None, bool]:
-        """The total where the page's rows did not bring it, and whether it is an estimate."""
+        """The total that the page's rows did not bring, and whether it is an estimate."""
         seen = query.offset + length
         if query.count is Count.NONE:
             return None, False
@@ -103,7 +106,7 @@ class PostgresSelect:
         return max(await self._estimate(model, query), seen + has_next), True
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:
-        """What the planner expects, without reading a row."""
+        """The planner's expectation of how many rows match, without reading one."""
         statement = statements_of(self.registry, model).estimate(_count_shape(self.scope, query))
         arguments = statement.arguments(values_of(self.scope, query))
         plan = await self.connection.fetchval(statement.text, *arguments)
@@ -111,7 +114,8 @@ class PostgresSelect:
 
 
 def values_of(scope: Scope, query: Query) -> dict[str, Any]:
-    """The query's values by the names of parameters; a statement takes those that it has."""
+    """Values of a query by the names of parameters; a statement takes those that it has."""
+    # made for every request: plain assignments are the fastest way
     values = tenant_of(scope)
     values["size"], values["offset"] = query.page_size, min(query.offset, _MOST_PASSED_OVER)
     for number, condition in enumerate(query.where):
@@ -145,7 +149,8 @@ def page_shape(scope: Scope, query: Query) -> Shape:
 
 
 def _count_shape(scope: Scope, query: Query) -> Shape:
-    """One shape for all pages and orders of a query; what is shown does not change how many there are."""
+    """The shape of the query's total: pages, orders and views of a query share it."""
+    # but what is hidden is not searched either, and so changes which rows there are
     view = View(include_deleted=query.view.include_deleted, hidden=query.view.hidden)
     where = tuple((condition.path, condition.operator) for condition in query.where)
     return Shape(reach=Reach.of(scope), view=view, where=where, words=len(query.search))

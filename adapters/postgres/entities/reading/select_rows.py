@@ -1,7 +1,7 @@
-"""The statements that read rows of entities, built with Core from the shape of a query and nothing else of it.
+"""Statements that read rows of entities, built with Core from the shape of a query alone.
 
-The values travel by name: ``tenant``, ``where_0`` … for the conditions, ``word_0`` … for the words of a search,
-``after_0`` … for the cursor, ``size`` and ``offset`` of a page, ``id`` of a single row.
+The query's values are arguments by name: ``tenant``, ``where_0`` … for the conditions, ``word_0`` … for the words of a
+search, ``after_0`` … for the cursor, ``size`` and ``offset`` of a page, ``id`` of a single row.
 """
 
 from collections.abc import Iterator
@@ -28,15 +28,15 @@ MANY = 100
 
 SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
 
-# no field has a blank in its name
+# a name with a blank in it is never that of a field
 _PLACE = "the place"
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """What of a query its statement depends on.
+    """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
 
-    ``after`` says which values of the cursor are not null; ``is_deep`` pages find the ids first; ``counts`` adds the
-    total.
+    ``after`` says which values of the cursor are not null; ``is_deep`` finds the ids of a page first; ``counts`` adds
+    the total.
     """
 
     reach: Reach
@@ -67,7 +67,7 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
 
 
 def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
-    """One row by its id. Behind the columns of the answer comes the version."""
+    """A row by its id. Behind the columns of the answer comes the version."""
     making = SelectRows(registry, model, shape)
     parts, joined = making.answer(making.rows)
     version = making.rows.c.version if "version" in model.by_name else constant(0)
@@ -80,7 +80,7 @@ def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> Com
 
 
 def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """Its plan says how many rows the server expects."""
+    """Answers the plan of the query, which says how many rows the server expects."""
     return explained(compiled(SelectRows(registry, model, shape).matching()))
 
 
@@ -94,7 +94,7 @@ def _key(number: int) -> str:
 
 
 class SelectRows:
-    """One statement in the making. ``rows`` are those of the entity; it hands out the aliases of all others."""
+    """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here."""
 
     def __init__(self, registry: Registry, model: EntityModel, shape: Shape) -> None:
         self.registry = registry
@@ -108,10 +108,11 @@ class SelectRows:
         return sa.select(*columns).select_from(self.rows).where(*self.where)
 
     def total(self, place: Value) -> Value:
-        """Counted once, and not at all where the page tells it, because it is the last one."""
+        """The number of matching rows, null where it is not counted."""
         if not self.shape.counts:
             return sa.cast(sa.null(), sa.BigInteger())
         total = self.matching(func.count()).scalar_subquery()
+        # without a further row this page is the last, and its place tells the total: then nothing is counted
         return total if self.shape.after is not None else sa.case((place > SIZE, total))
 
     def page(self) -> FromClause:
@@ -129,7 +130,8 @@ class SelectRows:
         return self._joined_back(found) if self.shape.is_deep else found.subquery("r")
 
     def _joined_back(self, ids: Select[Any]) -> FromClause:
-        """Rows that are only passed over are never fetched whole."""
+        """The page's rows, fetched by the ids that were found."""
+        # so that rows that are only passed over are never fetched whole
         found, rows = ids.subquery("k"), rows_of(self.registry, self.model, "t")
         keys = [found.c[_key(number)] for number in range(len(self.shape.sort))]
         order = [key.desc() if sort.descending else key for key, sort in zip(keys, self.shape.sort, strict=True)]
@@ -152,12 +154,16 @@ class SelectRows:
         return [*self.reached(), *self._hold(self.model, self.rows, asked, 0), *words]
 
     def _hold(self, model: EntityModel, rows: FromClause, asked: list[Asked], depth: int) -> Iterator[Truth]:
-        """All conditions by way of one relation are about one row at its end."""
+        """Conditions on ``rows``, and on rows related to them.
+
+        ``reviews.rating.gte=4&reviews.author=Ann`` asks for a review that fulfils both.
+        """
         here, beyond = parted(asked, depth)
         yield from (condition(model, rows, each) for each in here)
         for step, further in beyond.items():
             target, far, on = self.related(model.relations[step], rows)
             conditions = [*on, *self._hold(target, far, further, depth + 1)]
+            # correlated by hand, for in a query that is itself a subquery Core might choose another row
             yield sa.select().select_from(far).where(*conditions).correlate(rows).exists()
 
     def order(self, joined: FromClause) -> tuple[FromClause, list[Ordered]]:
@@ -203,7 +209,7 @@ class SelectRows:
         return parts
 
     def members(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
-        """The same as values that the server writes into an object."""
+        """The members of an object that the server writes: a row's own fields, then what is included in it."""
         yield from self._own(model, rows, steps)
         for relation in self._included(model, steps):
             yield from self._written(relation, rows, (*steps, relation.name))
