@@ -18,13 +18,13 @@ def compile_usual_statements(registry: Registry) -> None:
 
 def _compile_usual_writes(registry: Registry, model: EntityModel) -> None:
     """Inserting and updating a whole row, with and without the references that may be null."""
-    names = tuple(field.name for field in model.declared)
     references = [field for field in model.declared if field.reference is not None]
+    # an entity with a history, or with rules on other rows, is written by the statements for many rows alone
     if not is_plain(model):
         insert_rows(registry, model)
-        update_rows(registry, model, names, is_partial=False)
+        update_rows(registry, model, model.names, is_partial=False)
         return
     for referring in (references, [field for field in references if not field.nullable]):
         held = tuple(field.name for field in referring)
         insert_row(registry, model, held)
-        update_row(registry, model, names, held)
+        update_row(registry, model, model.names, held)

@@ -10,15 +10,21 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
+from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.reading.select import get_shape, page_shape, statements_of, values_of
 from adapters.postgres.entities.usual_statements import compile_usual_statements
+from adapters.postgres.entities.writing.bulk_statements import insert_rows, update_rows
+from adapters.postgres.entities.writing.single_row_statements import insert_row, update_row
 from adapters.postgres.schema import sql
 from adapters.postgres.statements.compiled import compiled, constant, explained, parameter
 from adapters.postgres.statements.rows import bind_type, without_case
+from application.ports.entities.records import Act, Change, NewRow
 from domain.entities.declaration import FieldModel, Kind, Money, Registry
 from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
+from tests.builders import NOW, new_id
+from tests.contracts.entities.test_records_writing import category, product
 
 HERE = OneTenant(UUID(int=1))
 
@@ -109,6 +115,21 @@ def test_the_usual_statements_are_compiled_before_they_are_asked_for(registry: R
         statements.page(page_shape(HERE, read_query(model, registry, frozenset(), ())))
         statements.get(get_shape(HERE, View()))
         assert (statements.page.cache_info().misses, statements.get.cache_info().misses) == built
+
+
+async def test_the_usual_writes_are_compiled_before_they_are_asked_for(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    compile_usual_statements(registry)
+    caches = (insert_row, update_row, insert_rows, update_rows)
+    built = [cache.cache_info().misses for cache in caches]
+    act, shelf, book = Act(by=None, at=NOW), new_id(), new_id()
+    async with postgres.transaction(OneTenant(new_id())) as tx:
+        await tx.records.add(registry["categories"], [NewRow(shelf, category("Books"))], act)
+        await tx.records.add(registry["products"], [NewRow(book, product("A1", category_id=shelf))], act)
+        await tx.records.change(registry["categories"], [Change(shelf, category("Others"))], act)
+        await tx.records.change(registry["products"], [Change(book, product("A2"))], act)
+    assert [cache.cache_info().misses for cache in caches] == built
 
 
 def _query(registry: Registry, asked: str) -> Query:
