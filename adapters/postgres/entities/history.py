@@ -22,6 +22,7 @@ from application.ports.entities.history import Action, Entry, FieldChange
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.scope import OneTenant, Scope
 
+# the table does not depend on the entities that are declared
 _TABLES = sa.MetaData()
 add_row_tables(_TABLES)
 LINES = _TABLES.tables["row_history"]
@@ -33,7 +34,7 @@ DataChange = sa.Insert | sa.Update | sa.Delete
 
 
 def with_history(model: EntityModel, action: Action, change: DataChange, before: CTE | None = None) -> Executable:
-    """The change alone, or for an entity that keeps a history the change and its lines in one statement."""
+    """The change by itself, or together with its lines, in one statement, if the entity keeps a history."""
     if not model.declaration.history:
         return change
     written = change.returning(*change.table.c).cte("written rows")
@@ -41,10 +42,10 @@ def with_history(model: EntityModel, action: Action, change: DataChange, before:
 
 
 def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE | None = None) -> list[CTE]:
-    """The further part of a statement whose ``written`` holds the rows as they are now, none without a history.
+    """Part of a statement that writes the lines: empty for entities without a history.
 
-    ``before`` holds the rows of a ``changed`` as they were. A row that is created has its values instead of nulls; one
-    that is deleted or restored keeps them all.
+    ``written`` holds the rows as they are now, ``before`` the rows of an update as they were. The line of a created row
+    tells its values, those of a deleted, restored or purged row tell no changes.
     """
     if not model.declaration.history:
         return []
@@ -90,6 +91,7 @@ def _pair(field: FieldModel, written: CTE, before: CTE | None) -> tuple[Value, .
     return constant(field.wire), *as_json, was.is_distinct_from(now)
 
 
+# PostgreSQL takes no larger OFFSET than a bigint holds
 _MOST_PASSED_OVER = 2**62
 
 Owner = Literal["shared", "tenant", "every tenant"]
@@ -132,7 +134,7 @@ def page_statement(owner: Owner) -> CompiledStatement:
 
 
 def _of_row(owner: Owner) -> list[Truth]:
-    # beside row-level security, a statement names the tenant itself
+    # the first of two walls, beside row-level security: the statement names the tenant itself
     owners: dict[Owner, list[Truth]] = {
         "shared": [LINES.c.tenant_id.is_(None)],
         "tenant": [LINES.c.tenant_id == TENANT],

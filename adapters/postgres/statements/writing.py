@@ -1,4 +1,4 @@
-"""The parts that statements writing rows of entities have in common: parameters, audit columns, locks, lists."""
+"""Parts that statements writing rows of entities share: parameters, audit columns, locks, lists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -65,7 +65,7 @@ def is_among(column: Value, ids: Value = IDS) -> Truth:
 
 
 def materialized(select: Select[Any] | sa.CompoundSelect[Any], name: str) -> CTE:
-    """A part of the statement that the planner runs once and by itself, so that rows are locked in its order."""
+    """Part of a statement (a CTE) that the planner runs once and by itself, so that it locks rows in its own order."""
     return select.cte(name).prefix_with("MATERIALIZED")
 
 
@@ -74,7 +74,7 @@ def exists_in(rows: FromClause, *conditions: Truth) -> Truth:
 
 
 def held_rows(registry: Registry, field: FieldModel, ids: Select[Any], *, shares: bool = True) -> CTE:
-    """The living rows among ``ids``, which ``field`` refers to, kept from being deleted until the transaction ends."""
+    """The living rows among ``ids``, which ``field`` refers to, locked until the transaction ends."""
     assert field.reference is not None, field.name
     target = registry[field.reference.target]
     rows = rows_of(registry, target, "t")

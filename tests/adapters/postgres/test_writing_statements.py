@@ -114,7 +114,7 @@ async def test_the_server_takes_the_statements_of_histories_and_idempotency(
 
 @entity("occasions", unique=[unique("by", "at")])
 class Occasion(Struct, rename="camel", kw_only=True):
-    """Fields are called as the parameters of statements are, and as the parts of one."""
+    """Fields have the names of a statement's parameters and parts."""
 
     by: str
     at: str

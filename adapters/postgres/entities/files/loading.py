@@ -20,12 +20,12 @@ from domain.errors import FieldError
 PATIENCE = 600.0
 """Seconds for a statement about a whole file."""
 CHECKED_TOGETHER = 500
-"""Rows whose rules are checked at a time: the event loop has others to serve."""
+"""Rows whose rules are checked without a break for the event loop."""
 
 
 @dataclass
 class Load:
-    """``tenant`` is None for entities whose rows all tenants share."""
+    """Import of one file; ``tenant`` is None for entities whose rows all tenants share."""
 
     connection: ServiceConnection
     registry: Registry
@@ -76,11 +76,12 @@ class Load:
         await self._fetch(statements.drop_doubles(self.model, key.name))
         if len(self.model.unique) > 1:
             return await self._upsert_row_by_row(key.name)
+        # rows that are updated first are not inserted after: the statement looks for rows with no match
         updated = await self._count(statements.update_matching(self.registry, self.model, key.name))
         return updated + await self._count(statements.insert_incoming(self.registry, self.model, key.name))
 
     async def _upsert_row_by_row(self, key: str) -> int:
-        """For entities where an update may take a value that another row has: each row is stored or skipped alone."""
+        """Stores or skips each row by itself: an update may take a unique value that another row has."""
         rows = await self.connection.fetch(statements.ROW_NUMBERS, timeout=PATIENCE)
         imported = 0
         for row in rows:
@@ -100,7 +101,8 @@ class Load:
         return written
 
     async def _ensure_rules(self, key: str) -> None:
-        """Checks the entity's own rules for rows that are updated: new ones were checked when they were read."""
+        """Checks the entity's own rules for rows that are updated."""
+        # rows that are inserted were checked when they were read: they need nothing that is stored
         statement, last = statements.read_updates(self.registry, self.model, key), 0
         while found := await self._fetch(statement, after=last, limit=CHECKED_TOGETHER):
             await self._leave_out(list(self._broken(found)))

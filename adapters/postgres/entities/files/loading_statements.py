@@ -32,7 +32,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 REMEMBERED = 256
 
 INCOMING = "tenantry incoming"
-"""The temporary table. No entity's table has a blank in its name, nor a field in its."""
+"""Name of the temporary table. Neither an entity's table nor a field has a blank in its name."""
 _N, _ID, _GIVEN, _REFUSED = "row n", "row id", "row given", "row refused"
 
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
@@ -61,14 +61,14 @@ def _incoming(model: EntityModel) -> sa.Table:
 
 
 def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
-    """The columns in the order of the rows that a sheet gives."""
+    """Columns of the temporary table in the order of the rows that a sheet gives."""
     upserted = [_GIVEN, _REFUSED] if is_upsert else []
     return [_N, _ID, *upserted, *model.names]
 
 
 @lru_cache(maxsize=REMEMBERED)
 def find_refused(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Rows that only make sense as an update, ``n`` and why (``refused``), with no row there to update."""
+    """Selects rows that only make sense as an update and find no row to update: ``n``, and why (``refused``)."""
     incoming, table = _incoming(model), table_of(registry, model)
     there = exists_in(table, *_matches(model, key, table, incoming))
     refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
@@ -77,7 +77,7 @@ def find_refused(registry: Registry, model: EntityModel, key: str) -> CompiledSt
 
 @lru_cache(maxsize=REMEMBERED)
 def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
-    """Rows whose reference leads nowhere; what the others refer to is held until the transaction ends."""
+    """Selects rows that refer to no living row (``n``); the rows that others refer to are locked."""
     incoming = _incoming(model)
     column = incoming.c[name]
     held = held_rows(registry, model.by_name[name], sa.select(column))
@@ -89,13 +89,11 @@ def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledS
 def insert_incoming(
     registry: Registry, model: EntityModel, key: str | None = None, *, is_single: bool = False
 ) -> CompiledStatement:
-    """Answers how many rows were inserted, in the file's order: of two with one value the first is stored.
-
-    After an upsert's updates (``key``) those are inserted that found nothing to update; ``is_single``: only ``row``.
-    """
+    """Inserts the rows and counts them; with a ``key`` only rows that match none, if ``is_single`` only ``row``."""
     incoming, table = _incoming(model), table_of(registry, model)
     sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
     values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns()}
+    # in the order of the file: of two rows with one unique value the first is stored
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
     if key is not None:
         rows = rows.where(~exists_in(table, *_matches(model, key, table, incoming)))
@@ -109,7 +107,7 @@ def insert_incoming(
 
 @lru_cache(maxsize=REMEMBERED)
 def lock_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """The rows that are going to be updated, in one order whatever that of the file."""
+    """Locks the rows that are going to be updated, in the order of their ids, whatever that of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     given = sa.select(_key(model, key, incoming))
     rows = sa.select().select_from(table).where(*owned_and_living(model, table), _key(model, key, table).in_(given))
@@ -118,7 +116,7 @@ def lock_matching(registry: Registry, model: EntityModel, key: str) -> CompiledS
 
 @lru_cache(maxsize=REMEMBERED)
 def read_updates(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` of them behind row ``after``."""
+    """Selects rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` behind row ``after``."""
     incoming, table = _incoming(model), table_of(registry, model)
     old = [table.c[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
@@ -138,7 +136,7 @@ def new_name(name: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
-    """Of rows with one key the first counts."""
+    """Leaves only the first of the rows that have one key."""
     incoming, others = _incoming(model), _incoming(model).alias("o")
     double, place = _key(model, key, others), others.c[_N]
     firsts = sa.select(double.label("key"), func.min(place).label("n")).group_by(double)
@@ -148,7 +146,7 @@ def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def update_matching(registry: Registry, model: EntityModel, key: str, *, is_single: bool = False) -> CompiledStatement:
-    """Answers how many rows were updated; ``is_single``: only by ``row``."""
+    """Updates the rows that match and counts them, if ``is_single`` only by ``row`` of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
     matches = _matches(model, key, table, incoming)
@@ -161,7 +159,7 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
 
 
 def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE | None = None) -> CompiledStatement:
-    """Answers how many rows were written; each is a line of its history where the entity keeps one."""
+    """The change, its lines in an entity's history, and the number of rows that it wrote."""
     # a file can have a million rows: only a history needs them whole
     columns = change.table.c if model.declaration.history else [change.table.c.id]
     written = change.returning(*columns).cte("written rows")
@@ -170,8 +168,9 @@ def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE
 
 
 def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
-    """The file's value where the row gives one: its ``row given`` has a 1 at the place of the field."""
+    """The file's value if the row has one, else the stored value."""
     incoming = _incoming(model)
+    # such as 0110: the row has values for the second and third declared fields
     flag = func.substr(incoming.c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
     return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
 

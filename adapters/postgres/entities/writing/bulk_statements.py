@@ -1,8 +1,9 @@
 """The statements that write any number of rows of an entity, all or none.
 
-Each answers its rows as they are shown, and behind that their id and version; or, where something is in the way, nulls
-and behind those ``n`` and the field of the n-th row that is wrong. Arguments: ``tenant``, ``by``, ``at``, ``ids``, for
-updates ``versions``, and an array for each column (``array_name``).
+Their result has two kinds of rows: a row that was written is shown whole, followed by its id and version; a problem has
+nulls there, followed by the number of the row (from 1) and the name of the field that is wrong. With a problem nothing
+is written. Arguments: ``tenant``, ``by``, ``at``, ``ids``, for updates ``versions``, and an array for each column
+(``array_name``).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +55,7 @@ def array_name(field: FieldModel) -> str:
 
 
 def presence_name(field: FieldModel) -> str:
-    """The array that says which rows of a partial update change the field."""
+    """Parameter with an array that says which rows of a partial update change the field."""
     return f"has_{field.name}"
 
 
@@ -65,6 +66,7 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     problems = _problems(_missing(registry, model, model.declared, given))
     sent = {field.name: given.c[field.name] for field in model.declared}
     values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns()}
+    # rows are stored in the order in which they were sent, whatever way the planner takes
     rows = sa.select(*values.values()).where(~exists_in(problems)).order_by(given.c[PLACE])
     written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
     return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "created", written)))
@@ -74,7 +76,7 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 def update_rows(
     registry: Registry, model: EntityModel, columns: tuple[str, ...], *, is_partial: bool
 ) -> CompiledStatement:
-    """``is_partial``: not every row changes all ``columns``; a second array for each column says which do.
+    """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
 
     A row for which nothing was sent stays as it is, its version too.
     """
@@ -84,7 +86,7 @@ def update_rows(
     problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given)])
     changed = {field.name: _changed(table, field, given, is_partial=is_partial) for field in fields}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
-    acted = {name: _where(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
+    acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
     update = (
         sa.update(table)
         .values({**changed, **acted})
@@ -96,7 +98,7 @@ def update_rows(
 
 @lru_cache(maxsize=REMEMBERED)
 def current_rows(registry: Registry, model: EntityModel, *, locked: bool) -> CompiledStatement:
-    """Living rows with their versions and all declared columns, in one order."""
+    """Living rows with their versions and all declared columns, ``locked`` in the order of their ids."""
     table = table_of(registry, model)
     columns = [table.c.id, table.c.version, *(table.c[name] for name in model.names)]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
@@ -121,10 +123,12 @@ def _has(field: FieldModel) -> str:
 
 
 def _locked_rows(registry: Registry, model: EntityModel) -> CTE:
-    """The rows to update, locked in one order, so that the version that is compared is the newest there is."""
+    """The rows to update, locked, so that the version that is compared is the newest there is."""
     table = table_of(registry, model)
+    # a history compares the columns with what they become
     columns = table.c if model.declaration.history else [table.c.id, table.c.version]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
+    # two batches lock the rows that they share in one order, and cannot wait for each other
     return materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
 
 
@@ -134,18 +138,18 @@ def _changed(table: sa.Table, field: FieldModel, given: CTE, *, is_partial: bool
 
 
 def _is_touched(given: CTE, fields: Sequence[FieldModel], *, is_partial: bool) -> Truth | None:
-    """Whether anything was sent for a row, None where something was for every row."""
+    """Condition that something was sent for a row, None if something was sent for every row."""
     if fields and not is_partial:
         return None
     return sa.or_(sa.false(), *(given.c[_has(field)] for field in fields))
 
 
-def _where(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
+def _if(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
     return value if condition is None else sa.case((condition, value), else_=column)
 
 
 def _missing(registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE) -> Iterator[Select[Any]]:
-    """The rows with a reference that leads to no living row, for each field that refers to something."""
+    """Problems of rows that refer to no living row, a select for each field with a reference."""
     for field in fields:
         if field.reference is None:
             continue
@@ -156,7 +160,7 @@ def _missing(registry: Registry, model: EntityModel, fields: Iterable[FieldModel
 
 
 def _unseen(given: CTE, before: CTE) -> Select[Any]:
-    """The rows that are not there, and those that have another version than the one that was seen."""
+    """Problems of rows that do not exist, and of rows with another version than the caller saw."""
     wrong = sa.case((before.c.id.is_(None), constant("id")), else_=constant("version"))
     unseen = before.c.id.is_(None) | (given.c.version != before.c.version)
     return _problem(given, wrong).select_from(given.outerjoin(before, before.c.id == given.c.id)).where(unseen)
@@ -173,6 +177,7 @@ def _problems(parts: Iterable[Select[Any]]) -> CTE:
 
 def _answer(model: EntityModel, written: CTE, problems: CTE) -> sa.CompoundSelect[Any]:
     columns = stored_columns(model, written)
+    # the first SELECT of a union gives all its columns their types
     rows = sa.select(*columns, sa.cast(sa.null(), sa.BigInteger()).label(PLACE), sa.null().label(WRONG))
     wrong = sa.select(*(sa.null() for _ in columns), problems.c.n, problems.c.wrong)
     return sa.union_all(rows, wrong).order_by(sa.column(PLACE))

@@ -36,7 +36,7 @@ ReferringField = tuple[EntityModel, str]
 
 @lru_cache(REMEMBERED)
 def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> CompiledStatement:
-    """The rows to delete with their versions; those marked deleted already only where they go for good."""
+    """Locks the rows to delete, and selects their versions; ``is_final`` includes rows that are marked deleted."""
     table = table_of(registry, model)
     which = owner(model, table) if is_final else owned_and_living(model, table)
     rows = sa.select(table.c.id, table.c.version).where(*which, is_among(table.c.id))
@@ -47,7 +47,7 @@ def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> Comp
 def find_referring(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool, locks: bool
 ) -> CompiledStatement:
-    """The rows that refer to these, by tenant: ``tenant_id``, ``id``, and ``target``, the row they refer to."""
+    """Selects the rows that refer to these, in order of tenant: ``tenant_id``, ``id`` and ``target``."""
     referring, name = reference
     table = table_of(registry, referring)
     rows = _by_tenant(referring, table, table.c[name].label("target"))
@@ -57,8 +57,9 @@ def find_referring(
 
 @lru_cache(REMEMBERED)
 def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Soft delete. ``roots``: for each id the row whose deletion takes it along; ``at`` and ``by``."""
+    """Soft delete, by ``by`` at ``at``; ``roots`` holds for each id the row whose deletion takes it along."""
     table = table_of(registry, model)
+    # beside the ids, for a cascade takes rows along with different roots
     going = func.unnest(IDS, parameter("roots", ARRAY(sa.Uuid()))).table_valued(
         sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid())
     )
@@ -72,7 +73,7 @@ def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
 def clear_references(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
 ) -> CompiledStatement:
-    """``at`` and ``by``. What refers to rows that go for good is cleared in deleted rows as well."""
+    """Empties the references to these rows, by ``by`` at ``at``; ``is_final`` empties those of deleted rows too."""
     referring, name = reference
     table = table_of(registry, referring)
     rows = sa.select(table).where(*_refers(model, reference, table, is_final=is_final))
@@ -85,21 +86,21 @@ def clear_references(
 
 @lru_cache(REMEMBERED)
 def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """For a history also ``at`` and ``by``."""
+    """Deletes the rows themselves; an entity with a history also needs ``by`` and ``at``."""
     table = table_of(registry, model)
     return compiled(with_history(model, "purged", sa.delete(table).where(*_these(model, table))))
 
 
 @lru_cache(REMEMBERED)
 def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """The row to restore, whether it is deleted or not."""
+    """Locks the row to restore, and selects whether it is deleted."""
     table = table_of(registry, model)
     return compiled(sa.select(table.c.id, table.c.is_deleted).where(*_these(model, table)).with_for_update())
 
 
 @lru_cache(REMEMBERED)
 def find_deleted_with(registry: Registry, model: EntityModel, reference: ReferringField) -> CompiledStatement:
-    """The rows that refer to these and were taken along by the deletion of ``root``, by tenant."""
+    """Locks the rows that refer to these and went along when ``root`` was deleted, in order of tenant."""
     table = table_of(registry, reference[0])
     rows = _by_tenant(reference[0], table).where(*_refers(model, reference, table, is_final=True))
     taken_along = table.c[DELETED_WITH] == parameter("root", sa.Uuid())
@@ -108,7 +109,7 @@ def find_deleted_with(registry: Registry, model: EntityModel, reference: Referri
 
 @lru_cache(REMEMBERED)
 def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """``at`` and ``by``. Answers the rows as they are shown, and behind that their ids and versions."""
+    """Restores the rows, by ``by`` at ``at``, and answers them as they are shown, with ids and versions behind."""
     table = table_of(registry, model)
     unmark = {"is_deleted": sa.false(), "deleted_at": sa.null(), "deleted_by": sa.null(), DELETED_WITH: sa.null()}
     change = sa.update(table).values({**unmark, **update_columns(table)}).where(*_these(model, table))
@@ -118,7 +119,7 @@ def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(REMEMBERED)
 def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
-    """Whether the field refers to no living row in one of these; what they do refer to is held until the end."""
+    """Whether the field of one of these rows refers to no living row; rows that it does refer to are locked."""
     table = table_of(registry, model)
     column = table.c[name]
     held = held_rows(registry, model.by_name[name], sa.select(column).where(*_these(model, table)))
@@ -136,8 +137,8 @@ def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
 
 
 def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
-    """The rows, of every tenant where the target is shared, that refer to ``ids``."""
+    """Conditions for the rows that refer to ``ids``: rows of every tenant, where ``model`` has no owner."""
     referring, name = reference
     refers = [*([rows.c.tenant_id == TENANT] if model.tenant_owned else []), is_among(rows.c[name])]
-    # When the target goes for good, rows marked deleted count as well: their key would lead nowhere.
+    # when the target is deleted for good, rows marked deleted count as well: their foreign key would lead nowhere
     return refers if is_final else [*refers, *living(referring, rows)]

@@ -27,7 +27,10 @@ STILL_REFERRED_TO = "Something still refers to it."
 
 @dataclass(frozen=True, slots=True)
 class RowsByModel:
-    """Rows of a model, of one tenant where tenants own them; ``roots`` has for each id the row that takes it along."""
+    """Rows of one model and tenant; ``roots`` maps each id to the row whose deletion takes it along.
+
+    ``tenant`` is None for entities whose rows all tenants share.
+    """
 
     model: EntityModel
     tenant: UUID | None
@@ -40,10 +43,10 @@ class RowsByModel:
 
 @dataclass(slots=True)
 class RemovalPlan:
-    """The rows that one act deletes, by model and tenant.
+    """Rows that one act deletes, by model and tenant.
 
-    ``is_final`` tells which of them go for good; ``cleared`` are the references to empty, with the rows that they lead
-    to; ``restricting`` are rows that forbid the act unless they go too.
+    ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
+    they lead to; ``restricting`` are rows that forbid the act unless they are deleted too.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
@@ -52,7 +55,8 @@ class RemovalPlan:
     restricting: set[tuple[EntityModel, UUID]] = field(default_factory=set)
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
-        """Answers the rows not taken yet; what was only to be marked can still be taken for good."""
+        """Adds rows to the plan and returns those that are new to it."""
+        # a row that was only to be marked can still be deleted for good
         fresh = {
             row_id: root
             for row_id, root in rows.roots.items()
@@ -75,11 +79,7 @@ class RemovalPlan:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRemoval:
-    """One act of deleting.
-
-    Rows are locked before references to them are looked for: a transaction that has just referred to one holds it, and
-    is waited for; a later one finds it gone.
-    """
+    """One act of deleting."""
 
     connection: ServiceConnection
     scope: Scope
@@ -97,6 +97,8 @@ class PostgresRemoval:
 
     async def _remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
+        # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
+        # on it, and is waited for; a later one finds the row gone.
         found = await fetch(self.connection, lock_rows(self.registry, rows.model, is_final=is_final), rows.values)
         if version is not None and any(row["version"] != version for row in found):
             raise PreconditionFailed
@@ -109,14 +111,14 @@ class PostgresRemoval:
         return ids
 
     async def _gather(self, plan: RemovalPlan, rows: RowsByModel, *, is_final: bool) -> None:
-        """``is_final``: they go for good, because what they refer to does; those marked deleted go too."""
+        """Adds the rows to the plan, and what their deletion takes along."""
         is_final = is_final or not is_soft(rows.model)
         fresh = plan.take(rows, is_final=is_final)
         for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
             await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
 
     async def _follow(self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool) -> None:
-        """Does with what refers to the rows as the reference declares."""
+        """Plans what the reference declares for its rows: restrict, cascade or clear."""
         referring, name = reference
         declared = referring.by_name[name].reference
         on_delete = declared.on_delete if declared is not None else "restrict"
@@ -134,7 +136,7 @@ class PostgresRemoval:
             await self._gather(plan, RowsByModel(referring, tenant, roots), is_final=is_final)
 
     async def _write(self, plan: RemovalPlan, root: EntityModel) -> None:
-        """Marks, clears, purges: what goes for good goes last, and before what it refers to."""
+        """Marks, clears, then deletes for good."""
         acted = {"by": self.act.by, "at": self.act.at}
         for rows in plan.rows(is_final=False):
             values = {**rows.values, **acted, "roots": list(rows.roots.values())}
@@ -142,6 +144,7 @@ class PostgresRemoval:
         for rows, reference, is_final in plan.cleared:
             statement = clear_references(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values, **acted})
+        # a row goes before the row that it refers to, or the foreign key would refuse
         order = list(self._referring_first(root, set()))
         if plan.purges_several_entities():
             # entities can refer to each other in a ring: no order suits all of their keys

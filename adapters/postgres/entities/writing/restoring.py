@@ -39,7 +39,8 @@ class PostgresRestoring:
     act: Act
 
     async def restore(self, root: RowsByModel) -> Stored:
-        """``root`` is a single row. Rows are locked in the order in which its deletion locked them: it comes first."""
+        """Restores the single row of ``root`` and what its deletion took along."""
+        # locked first, as by its deletion: two acts on the same rows cannot wait for each other
         found = await fetch_row(self.connection, lock_row(self.registry, root.model), root.values)
         if found is None:
             raise NotFound

@@ -1,8 +1,8 @@
 """The plain statements that write one row of an entity, which is what most writes are.
 
-They answer the row as it is shown, its id and its version; or nothing where something is in the way, and the statement
-for many then says what. What they save is told in docs/decisions/0101-statements-by-core.md. Arguments: ``tenant``,
-``by``, ``at``, ``id``, for updates ``version`` (the one that was seen, or None), and a value for each column.
+The result is the row as it is shown, its id and its version; or nothing where something is in the way: the bulk
+statement then says what. Decision 0101 has the figures of what they save. Arguments: ``tenant``, ``by``, ``at``,
+``id``, for updates ``version`` (which the caller saw, or None), and a value for each column (``value_name``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,13 +32,13 @@ def value_name(name: str) -> str:
 
 
 def is_plain(model: EntityModel) -> bool:
-    """Whether nothing beside the row is to be written, or locked harder than a reference asks for."""
+    """Whether a write of the entity writes nothing beside the row, and locks references in the usual way."""
     return not model.declaration.history and not model.asks_other_rows
 
 
 @lru_cache(maxsize=REMEMBERED)
 def insert_row(registry: Registry, model: EntityModel, references: tuple[str, ...]) -> CompiledStatement:
-    """``references`` are the fields that refer to a row, without those whose value is null."""
+    """Inserts a row; ``references`` are the fields that refer to another row, without those whose value is null."""
     table, sent = table_of(registry, model), _sent(model.declared)
     values = {**owner_columns(model), "id": _ID, **sent, **creation_columns()}
     row = sa.select(*values.values()).where(*_references_hold(registry, model, references, sent))
@@ -50,6 +50,7 @@ def update_row(
     registry: Registry, model: EntityModel, columns: tuple[str, ...], references: tuple[str, ...]
 ) -> CompiledStatement:
     table, sent = table_of(registry, model), _sent(model.by_name[name] for name in columns)
+    # null is no version: any will do
     version = parameter("version", sa.Integer())
     update = (
         sa.update(table)
@@ -67,7 +68,7 @@ def _sent(fields: Iterable[FieldModel]) -> dict[str, Value]:
 def _references_hold(
     registry: Registry, model: EntityModel, references: Iterable[str], sent: Mapping[str, Value]
 ) -> list[Truth]:
-    """The living rows that are referred to are there; they are kept from being deleted until the transaction ends."""
+    """Conditions that the rows referred to are there, which locks them until the transaction ends."""
     conditions = []
     for name in references:
         reference = model.by_name[name].reference
@@ -79,5 +80,6 @@ def _references_hold(
             .where(*owned_and_living(target, rows), rows.c.id == sent[name])
             .with_for_update(read=True)
         )
+        # a part of its own: the lock is taken once, and before the row is looked for
         conditions.append(exists_in(materialized(found, f"held {name}")))
     return conditions

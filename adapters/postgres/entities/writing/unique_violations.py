@@ -20,8 +20,8 @@ from domain.entities.declaration import EntityModel, Kind, Registry, Unique
 from domain.errors import Conflict, FieldError
 
 PLACE = "row number"
+# does not say by which row: it may be a row that the caller must not see
 TAKEN = "is taken already"
-"""Does not say by which row: it may be a row that the caller must not see."""
 
 
 def named(wire: str, n: int, count: int) -> str:
@@ -40,12 +40,13 @@ async def of_many(
     tenant: UUID | None,
     failed: tuple[asyncpg.UniqueViolationError, Sequence[UUID], Sequence[Mapping[str, object]]],
 ) -> Conflict:
-    """Looks for the rows whose value another living row has, or another row of the batch."""
+    """Conflict that names the rows whose value another living row has, or another row of the batch."""
     error, ids, sent = failed
     unique = _broken(model, error)
     values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
     before = await fetch(connection, stored_values(registry, model, unique), values)
     stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
+    # a partial update may have sent only some of the fields that are unique together
     rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
     values |= {_array_name(name): [_plain(row.get(name)) for row in rows] for name in unique.fields}
     found = await fetch(connection, clashing_rows(registry, model, unique), values)
@@ -74,7 +75,7 @@ def stored_values(registry: Registry, model: EntityModel, unique: Unique) -> Com
 
 @lru_cache(REMEMBERED)
 def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
-    """The places, ``n`` from 1, of the rows whose unique value is taken."""
+    """Selects the numbers, from 1, of the rows whose unique value is taken."""
     given = _given_values(model, unique)
     sent, other = given.alias("g"), given.alias("o")
     stored = rows_of(registry, model, "t")

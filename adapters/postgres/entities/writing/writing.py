@@ -33,7 +33,7 @@ NO_SUCH_ROW = "refers to nothing that exists"
 
 @dataclass(frozen=True, slots=True)
 class PostgresWriting:
-    """``tenant`` is None for entities whose rows all tenants share."""
+    """Writes of one entity's rows; ``tenant`` is None for entities whose rows all tenants share."""
 
     connection: ServiceConnection
     registry: Registry
@@ -87,8 +87,8 @@ class PostgresWriting:
         return await self._write_row(statement, row, self._acted(act))
 
     async def _change_row(self, change: Change, act: Act) -> Stored | None:
-        """None also where nothing was sent: then nothing changes."""
         if not change.values:
+            # nothing changes, not even the version: the bulk statement answers the row as it is
             return None
         # in the order of the declaration, so that the order in a request's body makes no further statement
         columns = tuple(name for name in self.model.names if name in change.values)
@@ -106,18 +106,16 @@ class PostgresWriting:
         return None if answer is None else stored(self.model, answer)
 
     def _references(self, values: Values) -> tuple[str, ...]:
-        """The names of the references among the values that are not null."""
+        """Names of the fields with a reference whose value is not null."""
         referring = (field.name for field in self._declared if field.reference is not None)
         return tuple(name for name in referring if values.get(name) is not None)
 
     @asynccontextmanager
     async def _naming_conflicts(self, ids: Sequence[UUID], values: Sequence[Values]) -> AsyncIterator[None]:
-        """Raises Conflict for a unique value that is taken.
-
-        Of a row alone the constraint's name tells the field. Of several the rows are looked for too: in a transaction
-        behind a savepoint, which ends with it; a statement that stands alone has left nothing behind.
-        """
+        """Raises Conflict for a unique value that is taken, naming the rows if there are several."""
         several, within = len(ids) > 1, self.connection.is_in_transaction()
+        # Looking for the rows takes a further statement, which a failed transaction refuses: the savepoint allows it,
+        # and ends with the transaction. Outside a transaction the failed statement has left nothing behind.
         if several and within:
             await self.connection.execute("SAVEPOINT batch")
         try:
@@ -155,7 +153,7 @@ def as_declared(field: FieldModel, value: Any) -> Any:
 
 
 def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:
-    """The rows in the order of ``ids``; raises where the answer tells of something in the way."""
+    """Rows in the order of ``ids``; raises the error of the problems, if the answer has some."""
     wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
     if wrong:
         raise _refusal(model, wrong, len(ids))
@@ -164,7 +162,7 @@ def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[
 
 
 def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -> Exception:
-    """The error to raise, in the order of checks: a wrong value before an absent row before another version."""
+    """Error of the worst problem: a wrong value, then a row that is absent, then another version."""
     values = [(model.by_name[name].wire, n) for name, n in wrong if name not in ("id", "version")]
     if values:
         return ValidationError(
