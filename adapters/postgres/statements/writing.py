@@ -60,8 +60,8 @@ def owned_and_living(model: EntityModel, rows: FromClause) -> list[Truth]:
     return [*owner(model, rows), *living(model, rows)]
 
 
-def is_among(column: Value, ids: Value = IDS) -> Truth:
-    return column == sa.any_(ids)
+def is_among(column: Value) -> Truth:
+    return column == sa.any_(IDS)
 
 
 def materialized(select: Select[Any] | sa.CompoundSelect[Any], name: str) -> CTE:
