@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 
 from adapters.http.app import Application
 from adapters.http.request.framework import Litestar
+from adapters.postgres.entities.usual_statements import compile_usual_statements
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from domain.errors import ServiceUnavailable
@@ -64,6 +65,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
             _leave_ctrl_c_to_parent()
         with kept(access):
             async with adapters.life():
+                compile_usual_statements(adapters.registry)
                 await _first_keys(services.signing_keys)
                 if parent is not None:
                     _keep_what_is_made()

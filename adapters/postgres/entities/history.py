@@ -1,49 +1,100 @@
 """Histories: one line for each version of a row, written by the statement that makes the version."""
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
 from uuid import UUID
 
 import msgspec
+import sqlalchemy as sa
+from sqlalchemy import CTE, func
+from sqlalchemy.dialects.postgresql import JSON
+from sqlalchemy.sql.base import Executable
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.reading.json import json_value
-from adapters.postgres.schema.sql import sql_literal
+from adapters.postgres.schema.rows import add_row_tables
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.json_values import json_value
+from adapters.postgres.statements.rows import TENANT, Truth, Value
+from adapters.postgres.statements.running import fetch, fetch_value
+from adapters.postgres.statements.writing import AT, BY, next_version
 from application.ports.entities.history import Action, Entry, FieldChange
-from domain.entities.declaration import EntityModel
+from domain.entities.declaration import EntityModel, FieldModel
 from domain.scope import OneTenant, Scope
 
+# the table does not depend on the entities that are declared
+_TABLES = sa.MetaData()
+add_row_tables(_TABLES)
+LINES = _TABLES.tables["row_history"]
 
-def recording(model: EntityModel, action: Action, by: str, at: str) -> str:
-    """A further part of a WITH whose ``written`` holds the rows as they are now; ``changed`` also needs ``before``.
+_NONE = sa.cast(constant("[]"), JSON())
+_NULL = sa.cast(sa.null(), JSON())
 
-    A row that is created has its values instead of nulls; one that is deleted or restored keeps them all.
+DataChange = sa.Insert | sa.Update | sa.Delete
+
+
+def with_history(model: EntityModel, action: Action, change: DataChange, before: CTE | None = None) -> Executable:
+    """The change by itself, or together with its lines, in one statement, if the entity keeps a history."""
+    if not model.declaration.history:
+        return change
+    written = change.returning(*change.table.c).cte("written rows")
+    return sa.select(constant(1)).add_cte(*history_lines(model, action, written, before))
+
+
+def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE | None = None) -> list[CTE]:
+    """Part of a statement that writes the lines: empty for entities without a history.
+
+    ``written`` holds the rows as they are now, ``before`` the rows of an update as they were. The line of a created row
+    tells its values, those of a deleted, restored or purged row tell no changes.
     """
-    tenant = "w.tenant_id" if model.tenant_owned else "NULL::uuid"
-    old = "JOIN before b ON b.id = w.id AND b.version <> w.version" if action == "changed" else ""
-    if action == "changed" and model.tenant_owned:
-        old += " AND b.tenant_id = w.tenant_id"
-    version = "w.version + 1" if action == "purged" else "w.version"
-    return f"""recorded AS (
-    INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, by, changes)
-    SELECT {tenant}, {sql_literal(model.plural)}, w.id, {version}, '{action}', {at}, {by}, {_changes(model, action)}
-    FROM written w {old})"""
+    if not model.declaration.history:
+        return []
+    line = {
+        "tenant_id": written.c.tenant_id if model.tenant_owned else sa.cast(sa.null(), sa.Uuid()),
+        "entity": constant(model.plural),
+        "row_id": written.c.id,
+        # what is purged has no version of its own any more, and the line needs one
+        "version": next_version(written) if action == "purged" else written.c.version,
+        "action": constant(action),
+        "at": AT,
+        "by": BY,
+        "changes": _changes(model, action, written, before),
+    }
+    rows = written if before is None else written.join(before, _is_new_version(model, written, before))
+    lines = sa.select(*line.values()).select_from(rows)
+    return [sa.insert(LINES).from_select(list(line), lines).cte("recorded lines")]
 
 
-def _changes(model: EntityModel, action: Action) -> str:
+def _is_new_version(model: EntityModel, written: CTE, before: CTE) -> Truth:
+    same = [before.c.tenant_id == written.c.tenant_id] if model.tenant_owned else []
+    return sa.and_(before.c.id == written.c.id, before.c.version != written.c.version, *same)
+
+
+def _changes(model: EntityModel, action: Action, written: CTE, before: CTE | None) -> Value:
+    """JSON array of the fields that differ: ``[{"field": "name", "from": "a", "to": "b"}]``."""
     if action not in ("created", "changed") or not model.declared:
-        return "'[]'::json"
-    pairs = []
-    for one in model.declared:
-        now, column = f"to_json({json_value(one, 'w')})", f'"{one.name}"'
-        was = f"to_json({json_value(one, 'b')})" if action == "changed" else "NULL::json"
-        differs = f"b.{column} IS DISTINCT FROM w.{column}" if action == "changed" else f"w.{column} IS NOT NULL"
-        pairs.append(f"({sql_literal(one.wire)}, {was}, {now}, {differs})")
-    change = "json_build_object('field', c.field, 'from', c.was, 'to', c.now)"
-    return f"""(SELECT coalesce(json_agg({change}), '[]'::json)
-        FROM (VALUES {", ".join(pairs)}) c (field, was, now, differs) WHERE c.differs)"""
+        return _NONE
+    columns = [sa.column("field"), sa.column("was", JSON()), sa.column("now", JSON()), sa.column("differs")]
+    pairs = sa.values(*columns, name="c").data([_pair(field, written, before) for field in model.declared])
+    named = {"field": pairs.c.field, "from": pairs.c.was, "to": pairs.c.now}
+    change = func.json_build_object(*(part for name, value in named.items() for part in (constant(name), value)))
+    changes = sa.select(func.coalesce(func.json_agg(change), _NONE)).where(pairs.c.differs)
+    return changes.correlate(written, *([] if before is None else [before])).scalar_subquery()
 
 
+def _pair(field: FieldModel, written: CTE, before: CTE | None) -> tuple[Value, ...]:
+    now = written.c[field.name]
+    if before is None:
+        return constant(field.wire), _NULL, func.to_json(json_value(field, now)), now.is_not(None)
+    was = before.c[field.name]
+    as_json = [func.to_json(json_value(field, column)) for column in (was, now)]
+    return constant(field.wire), *as_json, was.is_distinct_from(now)
+
+
+# PostgreSQL takes no larger OFFSET than a bigint holds
 _MOST_PASSED_OVER = 2**62
+
+Owner = Literal["shared", "tenant", "every tenant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +103,45 @@ class PostgresHistory:
     scope: Scope
 
     async def page(self, model: EntityModel, row_id: UUID, offset: int, size: int) -> tuple[list[Entry], int]:
-        owner, tenant = self._owner(model)
-        lines = f"FROM row_history WHERE {owner} AND entity = $1 AND row_id = $2"
-        total = await self.connection.fetchval(f"SELECT count(*) {lines}", model.plural, row_id, *tenant)
-        window = f"ORDER BY version DESC LIMIT {size:d} OFFSET {min(offset, _MOST_PASSED_OVER):d}"
-        rows = await self.connection.fetch(
-            f"SELECT version, action, at, by, changes {lines} {window}", model.plural, row_id, *tenant
-        )
+        owner = self._owner(model)
+        values = {
+            "tenant": self.scope.id if isinstance(self.scope, OneTenant) else None,
+            "entity": model.plural,
+            "row": row_id,
+            "size": size,
+            "offset": min(offset, _MOST_PASSED_OVER),
+        }
+        total = await fetch_value(self.connection, count_statement(owner), values)
+        rows = await fetch(self.connection, page_statement(owner), values)
         return [Entry(row[0], row[1], row[2], row[3], _read(row[4])) for row in rows], int(total)
 
-    def _owner(self, model: EntityModel) -> tuple[str, list[UUID]]:
-        """The first wall: a statement names the tenant itself, and its parameter."""
+    def _owner(self, model: EntityModel) -> Owner:
         if not model.tenant_owned:
-            return "tenant_id IS NULL", []
-        return ("tenant_id = $3", [self.scope.id]) if isinstance(self.scope, OneTenant) else ("true", [])
+            return "shared"
+        return "tenant" if isinstance(self.scope, OneTenant) else "every tenant"
+
+
+@lru_cache
+def count_statement(owner: Owner) -> CompiledStatement:
+    return compiled(sa.select(func.count()).select_from(LINES).where(*_of_row(owner)))
+
+
+@lru_cache
+def page_statement(owner: Owner) -> CompiledStatement:
+    lines = sa.select(LINES.c.version, LINES.c.action, LINES.c.at, LINES.c.by, LINES.c.changes)
+    size, offset = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
+    return compiled(lines.where(*_of_row(owner)).order_by(LINES.c.version.desc()).limit(size).offset(offset))
+
+
+def _of_row(owner: Owner) -> list[Truth]:
+    # the first of two walls, beside row-level security: the statement names the tenant itself
+    owners: dict[Owner, list[Truth]] = {
+        "shared": [LINES.c.tenant_id.is_(None)],
+        "tenant": [LINES.c.tenant_id == TENANT],
+        "every tenant": [],
+    }
+    row = [LINES.c.entity == parameter("entity", sa.Text()), LINES.c.row_id == parameter("row", sa.Uuid())]
+    return [*owners[owner], *row]
 
 
 def _read(changes: msgspec.Raw) -> tuple[FieldChange, ...]:

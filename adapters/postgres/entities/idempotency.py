@@ -1,4 +1,4 @@
-"""First answers, kept in the transaction of what they tell of."""
+"""Responses stored under the idempotency keys of requests, in the transaction whose outcome they tell."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,15 +6,15 @@ from datetime import datetime
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
 
-_CLAIM = """
+CLAIM = """
 INSERT INTO kept_answers AS k (tenant_id, user_id, key, fingerprint, at) VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (tenant_id, user_id, key)
 DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL, at = excluded.at WHERE k.at <= $6
 RETURNING true"""
-"""Waits for whoever holds the key."""
+"""Waits for the transaction that holds the key, and answers nothing where a response is stored under it."""
 
-_FIND = "SELECT fingerprint, answer FROM kept_answers WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
-_KEEP = "UPDATE kept_answers SET answer = $4, at = $5 WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
+FIND = "SELECT fingerprint, answer FROM kept_answers WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
+KEEP = "UPDATE kept_answers SET answer = $4, at = $5 WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class PostgresIdempotencyStore:
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
         key = (claim.tenant_id, claim.user_id, claim.key)
-        if await self.connection.fetchval(_CLAIM, *key, claim.fingerprint, now, now - KEPT_FOR):
+        if await self.connection.fetchval(CLAIM, *key, claim.fingerprint, now, now - KEPT_FOR):
             return None
-        row = await self.connection.fetchrow(_FIND, *key)
-        assert row is not None, "what stood in the way of the claim cannot be seen"
+        row = await self.connection.fetchrow(FIND, *key)
+        assert row is not None, "the row that holds the key cannot be seen"
         return StoredResponse(row["fingerprint"], row["answer"])
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
-        await self.connection.execute(_KEEP, claim.tenant_id, claim.user_id, claim.key, answer, now)
+        await self.connection.execute(KEEP, claim.tenant_id, claim.user_id, claim.key, answer, now)

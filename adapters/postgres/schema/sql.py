@@ -1,13 +1,9 @@
-"""Words that the schema and the statements share: types, names and conditions, as text.
+"""Words that the schema and the statements share: names and conditions, as text."""
 
-The schema is made with SQLAlchemy, which answers no request: nothing here needs it.
-"""
-
-from collections.abc import Mapping
 from zlib import crc32
 
 from application.ports.identity.imported_hashes import FOREIGN
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Unique
+from domain.entities.declaration import EntityModel, Unique
 
 CODE_POINTS = "C"
 """Text sorts by code point, whatever the server's locale: the same everywhere, in memory too."""
@@ -19,28 +15,6 @@ DELETED_WITH = "deleted_with"
 """Of a deleted row: whose deletion took it along, its own id where that was its own. Restoring asks for it."""
 
 _LONGEST_NAME = 63
-
-_TYPES: Mapping[Kind, str] = {
-    Kind.TEXT: "TEXT",
-    Kind.INTEGER: "INTEGER",
-    Kind.BIG_INTEGER: "BIGINT",
-    Kind.FLOAT: "DOUBLE PRECISION",
-    Kind.BOOLEAN: "BOOLEAN",
-    Kind.TIMESTAMP: "TIMESTAMP WITH TIME ZONE",
-    Kind.DATE: "DATE",
-    Kind.UUID: "UUID",
-    Kind.CHOICE: "TEXT",
-    Kind.UUIDS: "UUID[]",
-    Kind.TEXTS: "TEXT[]",
-}
-
-
-def sql_type(one: FieldModel) -> str:
-    """The type's bare name, for casts of parameters: the one that the schema gives the column."""
-    if one.kind is Kind.DECIMAL:
-        assert one.money is not None
-        return f"NUMERIC({one.money.precision}, {one.money.scale})"
-    return _TYPES[one.kind]
 
 
 def sql_literal(value: str) -> str:

@@ -23,10 +23,15 @@ class CompiledStatement(Struct, frozen=True):
 
 
 def compiled(statement: Executable) -> CompiledStatement:
-    """Takes 3 to 15 ms: callers remember the outcome by the shape of their statement."""
+    """Compiles for asyncpg. With building takes 1 to 10 ms: callers remember the outcome by the statement's shape."""
     # render_postcompile writes constants into the text now, and not when the statement is executed
     made = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})  # type: ignore[attr-defined]
     return CompiledStatement(made.string, tuple(made.positiontup or ()))
+
+
+def explained(statement: CompiledStatement) -> CompiledStatement:
+    """Answers the plan as JSON, with the estimates of the server, and reads no row."""
+    return CompiledStatement("EXPLAIN (FORMAT JSON) " + statement.text, statement.parameters)
 
 
 def parameter(name: str, kind: sa.types.TypeEngine[Any]) -> sa.BindParameter[Any]:

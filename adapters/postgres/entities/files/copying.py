@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.files import copy_text
+from adapters.postgres.entities.files.export_statements import cells_statement, counting_statement, json_statement
 from adapters.postgres.entities.files.loading import Load
 from adapters.postgres.entities.reading.select import page_shape, values_of
+from adapters.postgres.statements.compiled import CompiledStatement
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
@@ -21,6 +22,7 @@ PLACES = 4
 """Pieces that wait for a client; when they are taken the database waits too."""
 
 ENOUGH = 128 * 1024
+"""Bytes that are gathered before they are handed on."""
 
 LONGEST = 6 * 3600.0
 """Seconds for a whole file, however slowly the client reads: longer than a client is waited for."""
@@ -46,15 +48,17 @@ class PostgresTransfers:
                 await self._break_off(copying)
 
     async def _break_off(self, copying: "asyncio.Task[None]") -> None:
-        """Tells the server to stop. In the middle of a copy a connection cannot be trusted with another statement."""
+        """Tells the server to stop, and throws the connection away."""
+        # in the middle of a copy a connection cannot be trusted with another statement
         copying.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await copying
         self.connection.terminate()
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
-        text = copy_text.counting_text(self.registry, model, page_shape(self.scope, query))
-        return int(await self.connection.fetchval(text, *values_of(self.scope, model, query), most, timeout=LONGEST))
+        statement = counting_statement(self.registry, model, page_shape(self.scope, query))
+        arguments = statement.arguments(values_of(self.scope, query) | {"size": most})
+        return int(await self.connection.fetchval(statement.text, *arguments, timeout=LONGEST))
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
         if model.tenant_owned and not isinstance(self.scope, OneTenant):
@@ -63,14 +67,14 @@ class PostgresTransfers:
         return await Load(self.connection, self.registry, model, tenant, loading).run(rows)
 
     async def _copy(self, model: EntityModel, query: Query, form: Form, waiting: "asyncio.Queue[bytes | None]") -> None:
-        """What has no end has failed: the reader of the queue awaits this task when it sees the None."""
-        text, options = _statement(self.registry, model, query, (self.scope, form))
+        """Puts None behind the last piece, and after a failure too: the reader of the queue then awaits this task."""
+        statement, options = self._statement(model, query, form)
         pieces = _FRAMES[form](waiting.put)
-        values = values_of(self.scope, model, query)
+        arguments = statement.arguments(values_of(self.scope, query))
         try:
             await self.connection.execute(_planning(query))
             await self.connection.copy_from_query(
-                text, *values, output=pieces.take, timeout=LONGEST, format="csv", **options
+                statement.text, *arguments, output=pieces.take, timeout=LONGEST, format="csv", **options
             )
             await pieces.end()
         except Exception:
@@ -78,27 +82,26 @@ class PostgresTransfers:
             raise
         await waiting.put(None)
 
+    def _statement(self, model: EntityModel, query: Query, form: Form) -> tuple[CompiledStatement, dict[str, Any]]:
+        """The statement of a form, with the options of its COPY."""
+        shape = page_shape(self.scope, query)
+        if form == "json":
+            # CSV whose signs never stand in JSON, so that the server leaves the text as it is
+            return json_statement(self.registry, model, shape), {"delimiter": "\x01", "quote": "\x02"}
+        statement = cells_statement(self.registry, model, shape, is_escaped=form == "csv")
+        return statement, {"header": form == "csv"}
+
 
 def _planning(query: Query) -> str:
-    """For the transaction: one process for one file, and its rows in the order of an index where all are asked for,
-    so that the first one leaves at once."""
-    in_order = "" if query.where or query.search else "; SET LOCAL enable_sort = off"
-    return f"SET LOCAL max_parallel_workers_per_gather = 0{in_order}"
-
-
-def _statement(
-    registry: Registry, model: EntityModel, query: Query, how: tuple[Scope, Form]
-) -> tuple[str, dict[str, Any]]:
-    """JSON travels as CSV whose signs never stand in it, so that the server leaves it as it is."""
-    scope, form = how
-    shape = page_shape(scope, query)
-    if form == "json":
-        return copy_text.json_text(registry, model, shape), {"delimiter": "\x01", "quote": "\x02"}
-    return copy_text.cells_text(registry, model, shape, is_escaped=form == "csv"), {"header": form == "csv"}
+    """The settings of the transaction: one server process for one file."""
+    if query.where or query.search:
+        return "SET LOCAL max_parallel_workers_per_gather = 0"
+    # where every row is asked for, in the order of an index, so that the first one leaves at once
+    return "SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL enable_sort = off"
 
 
 class _Plain:
-    """The first piece goes on at once, further ones when they are worth the way."""
+    """Pieces as the server sends them: the first goes on at once, further ones are gathered to ``ENOUGH`` bytes."""
 
     def __init__(self, put: Put) -> None:
         self._put = put
@@ -130,13 +133,14 @@ class _Plain:
 
 
 class _Csv(_Plain):
-    """The server ends lines with a line feed, RFC 4180 with two signs: outside of quotes."""
+    """CSV with lines that end as RFC 4180 says: the server ends them with a line feed alone."""
 
     def __init__(self, put: Put) -> None:
         super().__init__(put)
         self._is_quoted = False
 
     def _made(self, piece: bytes) -> bytes:
+        # parts at even places are outside of quotes, unless the piece before ended within them
         parts = piece.split(b'"')
         for number in range(self._is_quoted, len(parts), 2):
             parts[number] = parts[number].replace(b"\n", b"\r\n")

@@ -6,24 +6,27 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
-import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.files import loading_text as texts
+from adapters.postgres.entities.files import loading_statements as statements
+from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, as_declared
+from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.sheets import RowError, sentence
 from domain.errors import FieldError
 
 PATIENCE = 600.0
 """Seconds for a statement about a whole file."""
-NO_SUCH_ROW = "refers to nothing that exists"
-LOOKED_AT = 500
-"""Rows whose rules are asked at a time: the loop has others to serve."""
+CHECKED_TOGETHER = 500
+"""Rows whose rules are checked without a break for the event loop."""
 
 
 @dataclass
 class Load:
+    """Import of one file; ``tenant`` is None for entities whose rows all tenants share."""
+
     connection: ServiceConnection
     registry: Registry
     model: EntityModel
@@ -33,113 +36,102 @@ class Load:
 
     async def run(self, rows: AsyncIterator[bytes]) -> Loaded:
         count = await self._copy(rows)
-        if count and self.loading.key is not None:
-            await self._ensure_makable(self.loading.key)
+        key = self.loading.key
+        if count and key is not None:
+            await self._refuse_inserts(key.name)
         if count:
             await self._ensure_references()
-        imported = await (self._add() if self.loading.key is None else self._upsert(self.loading.key)) if count else 0
+        imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         return Loaded(imported, count - len(self.errors) - imported, self.errors)
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
-        is_upsert = self.loading.key is not None
-        await self._run(texts.incoming(self.model))
-        names = texts.columns(self.model, is_upsert=is_upsert)
-        said = await self.connection.copy_to_table(
-            texts.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE
+        await self._execute(statements.create_incoming(self.model))
+        names = statements.copied_columns(self.model, is_upsert=self.loading.key is not None)
+        status = await self.connection.copy_to_table(
+            statements.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE
         )
-        return int(said.split()[-1])
+        return int(status.split()[-1])
 
-    async def _ensure_makable(self, key: FieldModel) -> None:
-        """Rows that only make sense as a change of one that is there."""
-        found = await self._all(texts.unmakable(self.model, key))
+    async def _refuse_inserts(self, key: str) -> None:
+        """Leaves out rows that only make sense as an update of one that is there."""
+        found = await self._fetch(statements.find_refused(self.registry, self.model, key))
         await self._leave_out([RowError(row["n"], row["refused"]) for row in found])
 
     async def _ensure_references(self) -> None:
-        referring = [one for one in self.model.declared if one.reference is not None]
-        if not referring:
-            return
         wrong: dict[int, list[FieldError]] = {}
-        for one in referring:
-            assert one.reference is not None
-            target = self.registry[one.reference.target]
-            for row in await self._all_of(texts.missing(target, one), target):
-                wrong.setdefault(row["n"], []).append(FieldError(one.wire, NO_SUCH_ROW))
+        for declared in self.model.declared:
+            if declared.reference is None:
+                continue
+            for row in await self._fetch(statements.find_missing(self.registry, self.model, declared.name)):
+                wrong.setdefault(row["n"], []).append(FieldError(declared.wire, NO_SUCH_ROW))
         await self._leave_out([RowError(n, sentence(fields)) for n, fields in wrong.items()])
 
-    async def _add(self) -> int:
-        return await self._counted(texts.adding(self.model), *self._act())
+    async def _insert(self) -> int:
+        return await self._count(statements.insert_incoming(self.registry, self.model))
 
     async def _upsert(self, key: FieldModel) -> int:
-        await self._run(texts.locking(self.model, key), *self._tenant())
+        await self._fetch(statements.lock_matching(self.registry, self.model, key.name))
         if self.model.has_rule:
-            await self._ensure_rules(key)
-        await self._run(texts.doubles(self.model, key))
+            await self._ensure_rules(key.name)
+        await self._fetch(statements.drop_doubles(self.model, key.name))
         if len(self.model.unique) > 1:
-            return await self._one_by_one(key)
-        changed = await self._counted(texts.changing(self.model, key), *self._act())
-        return changed + await self._counted(texts.adding(self.model, key), *self._act())
+            return await self._upsert_row_by_row(key.name)
+        # rows that are updated first are not inserted after: the statement looks for rows with no match
+        updated = await self._count(statements.update_matching(self.registry, self.model, key.name))
+        return updated + await self._count(statements.insert_incoming(self.registry, self.model, key.name))
 
-    async def _one_by_one(self, key: FieldModel) -> int:
-        """Where a change may take a value that another row has: each row stands or is skipped on its own."""
+    async def _upsert_row_by_row(self, key: str) -> int:
+        """Stores or skips each row by itself: an update may take a unique value that another row has."""
+        rows = await self.connection.fetch(statements.ROW_NUMBERS, timeout=PATIENCE)
         imported = 0
-        for row in await self._all('SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'):
-            imported += await self._one(key, row["n"])
+        for row in rows:
+            imported += await self._upsert_row(key, row["n"])
         return imported
 
-    async def _one(self, key: FieldModel, n: int) -> int:
-        await self._run("SAVEPOINT row")
+    async def _upsert_row(self, key: str, n: int) -> int:
+        update = statements.update_matching(self.registry, self.model, key, is_single=True)
+        insert = statements.insert_incoming(self.registry, self.model, key, is_single=True)
+        await self._execute("SAVEPOINT row")
         try:
-            found = await self._counted(texts.changing(self.model, key, is_one=True), *self._act(), n)
-            made = 0 if found else await self._counted(texts.adding(self.model, key, is_one=True), *self._act(), n)
+            written = await self._count(update, row=n) or await self._count(insert, row=n)
         except asyncpg.UniqueViolationError:
-            await self._run("ROLLBACK TO SAVEPOINT row")
+            await self._execute("ROLLBACK TO SAVEPOINT row")
             return 0
-        await self._run("RELEASE SAVEPOINT row")
-        return found + made
+        await self._execute("RELEASE SAVEPOINT row")
+        return written
 
-    async def _ensure_rules(self, key: FieldModel) -> None:
-        """What the entity itself says of rows that change: the new ones were asked when they were read."""
-        last = 0
-        while found := await self._all(texts.changes(self.model, key), last, LOOKED_AT):
+    async def _ensure_rules(self, key: str) -> None:
+        """Checks the entity's own rules for rows that are updated."""
+        # rows that are inserted were checked when they were read: they need nothing that is stored
+        statement, last = statements.read_updates(self.registry, self.model, key), 0
+        while found := await self._fetch(statement, after=last, limit=CHECKED_TOGETHER):
             await self._leave_out(list(self._broken(found)))
             last = found[-1]["n"]
 
-    def _broken(self, found: Sequence[Any]) -> Iterator[RowError]:
+    def _broken(self, found: Sequence[asyncpg.Record]) -> Iterator[RowError]:
         for row in found:
-            before, after = (self._values(row, which) for which in ("old", "new"))
-            if broken := self.model.broken_rules(after, before):
+            before = {name: row[statements.old_name(name)] for name in self.model.names}
+            after = {name: row[statements.new_name(name)] for name in self.model.names}
+            if broken := self.model.broken_rules(self._declared(after), self._declared(before)):
                 yield RowError(row["n"], sentence(broken))
 
-    def _values(self, row: Any, which: str) -> Mapping[str, object]:
-        return {one.name: _held(one, row[f"{which} {one.name}"]) for one in self.model.declared}
+    def _declared(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        return {name: as_declared(self.model.by_name[name], value) for name, value in values.items()}
 
     async def _leave_out(self, errors: Sequence[RowError]) -> None:
         if errors:
             self.errors += errors
-            await self._run(texts.LEAVING_OUT, [error.row for error in errors])
+            await self._execute(statements.LEAVE_OUT, [error.row for error in errors])
 
-    async def _run(self, text: str, *values: object) -> str:
-        return await self.connection.execute(text, *values, timeout=PATIENCE)
+    async def _execute(self, text: str, *arguments: object) -> None:
+        await self.connection.execute(text, *arguments, timeout=PATIENCE)
 
-    async def _counted(self, text: str, *values: object) -> int:
-        return int(await self.connection.fetchval(text, *values, timeout=PATIENCE))
+    async def _fetch(self, statement: CompiledStatement, **values: object) -> Sequence[asyncpg.Record]:
+        return await fetch(self.connection, statement, {**self._values(), **values}, PATIENCE)
 
-    async def _all(self, text: str, *values: object) -> Sequence[Any]:
-        return await self.connection.fetch(text, *self._tenant(), *values, timeout=PATIENCE)
+    async def _count(self, statement: CompiledStatement, **values: object) -> int:
+        return int(await fetch_value(self.connection, statement, {**self._values(), **values}, PATIENCE))
 
-    async def _all_of(self, text: str, target: EntityModel) -> Sequence[Any]:
-        return await self.connection.fetch(text, *self._tenant_of(target), timeout=PATIENCE)
-
-    def _tenant(self) -> list[UUID]:
-        return self._tenant_of(self.model)
-
-    def _tenant_of(self, model: EntityModel) -> list[UUID]:
-        return [self.tenant] if model.tenant_owned and self.tenant is not None else []
-
-    def _act(self) -> list[object]:
-        return [*self._tenant(), self.loading.act.by, self.loading.act.at]
-
-
-def _held(one: FieldModel, value: Any) -> Any:
-    """The value as the entity's own struct holds it."""
-    return msgspec.convert(value, one.type) if one.kind is Kind.CHOICE else value
+    def _values(self) -> dict[str, Any]:
+        act = self.loading.act
+        return {"tenant": self.tenant, "by": act.by, "at": act.at}

@@ -1,71 +1,82 @@
-"""A query's conditions as SQL: one expression per operator, with the number of the parameter that it compares to."""
+"""Conditions of a query, keys of its order, and the condition that continues a page behind a cursor, in Core."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import sqlalchemy as sa
 from msgspec import Struct
+from sqlalchemy import FromClause, func
+from sqlalchemy.dialects.postgresql import ARRAY
 
-from adapters.postgres.entities.reading.json import quoted
-from adapters.postgres.schema.sql import without_case
-from domain.entities.declaration import EntityModel
+from adapters.postgres.statements.compiled import parameter
+from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
+from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.operators import PARTS, ignores_case
-from domain.entities.query.query import Operator, Path, SortKey
+from domain.entities.query.query import Operator, Path
 
 
 class Asked(Struct, frozen=True):
-    """A condition without its value, which is the parameter of this number."""
+    """A condition without its value, which is the parameter of this name."""
 
     path: Path
     operator: Operator
-    number: int
+    parameter: str
 
 
-_EXPRESSIONS: Mapping[Operator, Callable[[str, str], str]] = {
-    Operator.EQ: lambda column, value: f"{column} = {value}",
-    Operator.NE: lambda column, value: f"{column} <> {value}",
-    Operator.GT: lambda column, value: f"{column} > {value}",
-    Operator.GTE: lambda column, value: f"{column} >= {value}",
-    Operator.LT: lambda column, value: f"{column} < {value}",
-    Operator.LTE: lambda column, value: f"{column} <= {value}",
-    Operator.IN: lambda column, value: f"{column} = ANY ({value})",
-    Operator.CONTAINS: lambda column, value: f"{column} LIKE {value}",
-    Operator.STARTS_WITH: lambda column, value: f"{column} LIKE {value}",
-    Operator.ENDS_WITH: lambda column, value: f"{column} LIKE {value}",
-    Operator.IS_NULL: lambda column, value: f"({column} IS NULL) = {value}",
+_EXPRESSIONS: Mapping[Operator, Callable[[Value, Value], Truth]] = {
+    Operator.EQ: lambda column, value: column == value,
+    Operator.NE: lambda column, value: column != value,
+    Operator.GT: lambda column, value: column > value,
+    Operator.GTE: lambda column, value: column >= value,
+    Operator.LT: lambda column, value: column < value,
+    Operator.LTE: lambda column, value: column <= value,
+    # not in_(): its text depends on the number of values, and with a parameter it is never true
+    Operator.IN: lambda column, values: column == sa.any_(values),
+    Operator.CONTAINS: lambda column, pattern: column.like(pattern),
+    Operator.STARTS_WITH: lambda column, pattern: column.like(pattern),
+    Operator.ENDS_WITH: lambda column, pattern: column.like(pattern),
+    Operator.IS_NULL: lambda column, value: column.is_(None) == value,
 }
 _WITHOUT_CASE = PARTS | {Operator.EQ, Operator.NE, Operator.IN}
 
 
-def condition(model: EntityModel, alias: str, asked: Asked) -> str:
-    one = model.by_name[asked.path.field]
-    column, value = f"{alias}.{quoted(one.name)}", f"${asked.number}"
-    folds = asked.operator in PARTS or (asked.operator in _WITHOUT_CASE and ignores_case(model, one))
-    if folds:
-        column, value = without_case(column), _lowered(asked.operator, value)
+def condition(model: EntityModel, rows: FromClause, asked: Asked) -> Truth:
+    """The condition on ``rows`` themselves: the relations of its path lead to them."""
+    field = model.by_name[asked.path.field]
+    column, value = rows.c[field.name], parameter(asked.parameter, _value_type(asked.operator, field))
+    if asked.operator in PARTS or (asked.operator in _WITHOUT_CASE and ignores_case(model, field)):
+        return _EXPRESSIONS[asked.operator](without_case(column), _lowered(asked.operator, value))
     return _EXPRESSIONS[asked.operator](column, value)
 
 
-def _lowered(operator: Operator, value: str) -> str:
-    if operator is Operator.IN:
-        return f"ARRAY(SELECT {without_case('one')} FROM unnest({value}::text[]) one)"
-    return without_case(f"{value}::text")
+def _value_type(operator: Operator, field: FieldModel) -> sa.types.TypeEngine[Any]:
+    if operator is Operator.IS_NULL:
+        return sa.Boolean()
+    return ARRAY(bind_type(field)) if operator is Operator.IN else bind_type(field)
 
 
-def has_word(fields: Sequence[str], alias: str, number: int) -> str:
-    """Some search field contains the word, which comes as a LIKE pattern."""
-    word = without_case(f"${number}::text")
-    found = [f"{without_case(f'{alias}.{quoted(name)}')} LIKE {word}" for name in fields]
-    return f"({' OR '.join(found) or 'false'})"
+def _lowered(operator: Operator, value: Value) -> Value:
+    if operator is not Operator.IN:
+        return without_case(value)
+    text = func.unnest(value).column_valued("text")
+    return func.array(sa.select(without_case(text)).scalar_subquery(), type_=ARRAY(sa.Text()))
 
 
-def parameter(operator: Operator, value: object) -> object:
-    """What the driver is given for a condition's value."""
+def has_word(rows: FromClause, fields: Sequence[str], name: str) -> Truth:
+    """Whether a search field contains the word, a LIKE pattern that is the parameter ``name``."""
+    word = without_case(parameter(name, sa.Text()))
+    return sa.or_(sa.false(), *(without_case(rows.c[field]).like(word) for field in fields))
+
+
+def driver_value(operator: Operator, value: object) -> object:
+    """A condition's value as the driver is given it."""
     if operator in PARTS:
         return pattern(operator, str(value))
     return list(value) if isinstance(value, tuple) else value
 
 
 def pattern(operator: Operator, text: str) -> str:
-    """For LIKE; its wildcards mean themselves."""
+    """The pattern for LIKE, with the wildcards of ``text`` escaped: ``5%`` becomes ``%5\\%%``."""
     literal = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     before = "" if operator is Operator.STARTS_WITH else "%"
     after = "" if operator is Operator.ENDS_WITH else "%"
@@ -73,39 +84,44 @@ def pattern(operator: Operator, text: str) -> str:
 
 
 class Ordered(Struct, frozen=True):
-    """A sort key as SQL: nulls are the largest, which is the server's own default."""
+    """A sort key as an expression: nulls are the largest, which is the server's own default."""
 
-    expression: str
-    key: SortKey
+    expression: Value
+    descending: bool
     is_nullable: bool
+    kind: Any
+    """The type of a parameter that is compared with it."""
 
     @property
-    def order(self) -> str:
-        return f"{self.expression} DESC" if self.key.descending else self.expression
+    def order(self) -> Value:
+        return self.expression.desc() if self.descending else self.expression
 
 
-def after(ordered: Sequence[Ordered], numbers: Sequence[int | None]) -> str:
-    """The rows behind the one whose sort values the parameters are; None stands for a null.
-
-    A comparison of whole rows, which an index answers, where all keys run one way and know no nulls.
-    """
-    is_plain = len({one.key.descending for one in ordered}) == 1 and not any(one.is_nullable for one in ordered)
-    if is_plain and None not in numbers:
-        sign = "<" if ordered[0].key.descending else ">"
-        return f"({', '.join(one.expression for one in ordered)}) {sign} ({', '.join(f'${n}' for n in numbers)})"
-    pairs = list(zip(ordered, numbers, strict=True))
+def after(ordered: Sequence[Ordered], are_held: Sequence[bool]) -> Truth:
+    """The rows behind the row with the sort values ``after_0``, ``after_1``, …; ``are_held`` is false for a null."""
+    values = [
+        parameter(f"after_{number}", key.kind) if is_held else None
+        for number, (key, is_held) in enumerate(zip(ordered, are_held, strict=True))
+    ]
+    # plain: every key runs in one direction and knows no nulls
+    is_plain = len({key.descending for key in ordered}) == 1 and not any(key.is_nullable for key in ordered)
+    if is_plain and all(are_held):
+        # a comparison of whole rows, which an index answers
+        keys, ends = sa.tuple_(*(key.expression for key in ordered)), sa.tuple_(*values)
+        return keys < ends if ordered[0].descending else keys > ends
+    pairs = list(zip(ordered, values, strict=True))
     ways = [[*(_same(*pair) for pair in pairs[:last]), _behind(*pairs[last])] for last in range(len(pairs))]
-    return f"({' OR '.join(' AND '.join(way) for way in ways)})"
+    return sa.or_(*(sa.and_(*way) for way in ways))
 
 
-def _same(one: Ordered, number: int | None) -> str:
-    return f"{one.expression} IS NULL" if number is None else f"{one.expression} = ${number}"
+def _same(key: Ordered, value: Value | None) -> Truth:
+    return key.expression.is_(None) if value is None else key.expression == value
 
 
-def _behind(one: Ordered, number: int | None) -> str:
-    if one.key.descending:
-        return f"{one.expression} IS NOT NULL" if number is None else f"{one.expression} < ${number}"
-    if number is None:
-        return "false"
-    larger = f"{one.expression} > ${number}"
-    return f"({larger} OR {one.expression} IS NULL)" if one.is_nullable else larger
+def _behind(key: Ordered, value: Value | None) -> Truth:
+    if key.descending:
+        return key.expression.is_not(None) if value is None else key.expression < value
+    if value is None:  # nulls are the largest: nothing is behind them
+        return sa.false()
+    larger = key.expression > value
+    return sa.or_(larger, key.expression.is_(None)) if key.is_nullable else larger

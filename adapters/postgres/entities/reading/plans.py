@@ -1,4 +1,4 @@
-"""How the server would answer the usual queries of an entity, and which of their conditions no index serves."""
+"""Plans by which the server would answer the usual queries of an entity, and conditions that no index serves."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,13 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+import sqlalchemy as sa
 
 from adapters.postgres.connection.codecs import set_codecs
-from adapters.postgres.entities.reading.json import quoted
-from adapters.postgres.entities.reading.select import page_shape, texts_of, values_of, window_of
-from adapters.postgres.schema.row_security import ROLE
+from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
+from adapters.postgres.schema.row_security import EVERY, ROLE
+from adapters.postgres.statements.compiled import compiled, constant, explained
+from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
-SOMEBODY = OneTenant(UUID(int=0))
+NOBODY = OneTenant(UUID(int=0))
+"""A tenant without rows."""
+
 SCANS = "rows in their order until the page is full: no index finds them"
 _ANY_VALUE = str(UUID(int=0))
 
@@ -29,6 +33,9 @@ _KEYS = """
 SELECT ARRAY(SELECT pg_get_indexdef(indexrelid, n, true) FROM generate_series(1, indnkeyatts) n) AS keys
 FROM pg_index WHERE indrelid = to_regclass(quote_ident($1))
 """
+
+
+_SET_SCOPE = "SELECT set_config('tenantry.scope', $1, false)"
 
 
 @dataclass(frozen=True)
@@ -41,38 +48,39 @@ class Planned:
 
 
 async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
-    """By plural. As the service's role, which row-level security is part of, and for a tenant that has such rows."""
+    """Plans of the usual queries by the entity's plural."""
+    # as the service's role, for row-level security is part of a plan
     connection = await asyncpg.connect(url, server_settings={"role": ROLE, "jit": "off"})
     try:
         await set_codecs(connection)
-        return {model.plural: [one async for one in _plans(connection, registry, model)] for model in registry}
+        return {model.plural: [plan async for plan in _plans(connection, registry, model)] for model in registry}
     finally:
         await connection.close()
 
 
 async def _plans(connection: Connection, registry: Registry, model: EntityModel) -> AsyncIterator[Planned]:
-    scope, keys = await _somebody(connection, model), await connection.fetch(_KEYS, model.table)
-    await connection.execute(f"SET tenantry.scope = '{scope.id}'")
+    scope, keys = await _tenant_with_rows(connection, registry, model), await connection.fetch(_KEYS, model.table)
+    await connection.execute(_SET_SCOPE, str(scope.id))
     for asked, needed in _usual(model):
         query = read_query(model, registry, frozenset(), (*asked.items(), ("count", "none")))
-        text = texts_of(registry, model).page(page_shape(scope, query)).text
-        values = [*values_of(scope, model, query), *window_of(query)]
-        plan = await connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *values)
+        statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
+        plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
         indexed = needed is None or any(_begins(row["keys"], [*_owner(model), needed.name]) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
 
 
-async def _somebody(connection: Connection, model: EntityModel) -> OneTenant:
-    await connection.execute("SET tenantry.scope = 'every'")
+async def _tenant_with_rows(connection: Connection, registry: Registry, model: EntityModel) -> OneTenant:
     if not model.tenant_owned:
-        return SOMEBODY
-    found = await connection.fetchval(f"SELECT tenant_id FROM {quoted(model.table)} LIMIT 1")
-    return SOMEBODY if found is None else OneTenant(found)
+        return NOBODY
+    await connection.execute(_SET_SCOPE, EVERY)
+    tenant = sa.select(table_of(registry, model).c.tenant_id).limit(constant(1))
+    found = await connection.fetchval(compiled(tenant).text)
+    return NOBODY if found is None else OneTenant(found)
 
 
 def _begins(keys: Sequence[str], wanted: Sequence[str]) -> bool:
-    """An expression, such as of a unique without case, is no column: row-level security keeps the index from it."""
+    # an expression, such as of a unique without case, is no column: row-level security keeps the index from it
     return list(keys[: len(wanted)]) == list(wanted)
 
 
@@ -81,13 +89,13 @@ def _owner(model: EntityModel) -> list[str]:
 
 
 def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], FieldModel | None]]:
-    """Parameters, and the field that an index should find."""
+    """Parameters of a query, and the field that an index should find."""
     yield {}, None
     if model.relations:
         yield {"include": ",".join(model.relations)}, None
-    for one in model.fields:
-        if one.reference is not None:
-            yield {one.wire: _ANY_VALUE}, one
+    for field in model.fields:
+        if field.reference is not None:
+            yield {field.wire: _ANY_VALUE}, field
     for unique in model.unique:
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:

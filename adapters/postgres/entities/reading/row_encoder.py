@@ -1,4 +1,4 @@
-"""A row as its answer's JSON, written here: the server sends the values as columns, which costs both the least."""
+"""JSON of rows, written here from the columns that the server sends, which costs both sides the least."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -8,7 +8,9 @@ import asyncpg
 from msgspec import Raw, Struct, defstruct
 from msgspec.json import Encoder
 
-from adapters.postgres.entities.reading.json import Column, json_columns, quoted
+from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.json_values import Column
+from adapters.postgres.statements.rows import Value
 from application.ports.entities.records import Stored
 from domain.entities.declaration import EntityModel
 
@@ -27,48 +29,53 @@ Make = Callable[[tuple[Any, ...]], Struct]
 
 
 class RowEncoder:
-    """``text`` goes into SELECT or RETURNING, first of all; what comes behind it is not shown, and told by its place,
-    for its name may be a field's."""
+    """Writes the first ``size`` columns of a row as a JSON object."""
 
-    __slots__ = ("_make", "size", "text")
+    # columns are told by their place: what a statement adds behind them for itself may have the name of a field
 
-    def __init__(self, parts: Sequence[Part]) -> None:
-        columns = list(_columns(parts))
-        self.text = ", ".join(f"{value} AS {quoted(name)}" for name, value in columns)
-        self.size = len(columns)
-        self._make = _maker(_names(parts))
+    __slots__ = ("_make", "size")
 
-    def one(self, row: asyncpg.Record) -> Raw:
+    def __init__(self, names: "Names") -> None:
+        self.size = sum(map(_width, names))
+        self._make = _maker(names)
+
+    def row(self, row: asyncpg.Record) -> Raw:
         return Raw(_ENCODER.encode(self._make(row[: self.size])))
 
-    def many(self, rows: Sequence[asyncpg.Record]) -> Raw:
-        """One array, without an encoded row in between."""
+    def rows(self, rows: Sequence[asyncpg.Record]) -> Raw:
+        """A JSON array, written at once rather than row by row."""
         make, size = self._make, self.size
         return Raw(_ENCODER.encode([make(row[:size]) for row in rows]))
 
 
-def _columns(parts: Iterable[Part], prefix: str = "") -> Iterator[Column]:
+class RowStatement(CompiledStatement, frozen=True):
+    """A statement whose rows begin with the columns that ``encoder`` takes."""
+
+    encoder: RowEncoder
+
+
+def labelled(parts: Iterable[Part], prefix: str = "") -> Iterator[Value]:
+    """The columns to select: those of included objects are called ``relation.name``."""
     for part in parts:
         if isinstance(part, Included):
-            yield from _columns(part.parts, f"{prefix}{part.name}.")
+            yield from labelled(part.parts, f"{prefix}{part.name}.")
         else:
-            yield f"{prefix}{part[0]}", part[1]
+            name, value = part
+            yield value.label(f"{prefix}{name}")
 
 
 Names = tuple["str | tuple[str, Names]", ...]
-"""Of an object's members, in order; an included one with those of its own."""
+"""Names of an object's members, in order; an included object with the names of its own."""
 
 
-def _names(parts: Iterable[Part]) -> Names:
-    return tuple((part.name, _names(part.parts)) if isinstance(part, Included) else part[0] for part in parts)
+def names_of(parts: Iterable[Part]) -> Names:
+    return tuple((part.name, names_of(part.parts)) if isinstance(part, Included) else part[0] for part in parts)
 
 
 @lru_cache(maxsize=1024)
 def _maker(names: Names) -> Make:
-    """From a row's values to what is encoded: a struct, for no other object is made and written faster.
-
-    Shared by all statements that show the same, whatever else they ask.
-    """
+    """Makes the object to encode of a row's values; statements with the same members share it."""
+    # a struct, for no other object is made and written faster
     members = [name if isinstance(name, str) else name[0] for name in names]
     fields = {f"field_{number}": name for number, name in enumerate(members)}
     row = defstruct("Row", [(name, Any) for name in fields], rename=fields, gc=False)
@@ -96,20 +103,13 @@ def _width(name: "str | tuple[str, Names]") -> int:
     return 1 if isinstance(name, str) else sum(map(_width, name[1]))
 
 
-class Statement(Struct, frozen=True):
-    """What is asked, and how the rows that come are shown."""
-
-    text: str
-    shown: RowEncoder
-
-
 @lru_cache(maxsize=1024)
 def whole(model: EntityModel) -> RowEncoder:
-    """All fields of a row, called ``t``, which is what writes answer."""
-    return RowEncoder(json_columns(model, "t"))
+    """The encoder of rows with every field, which is what writes answer."""
+    return RowEncoder(tuple(field.wire for field in model.fields))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:
-    """Of a row shown whole, with its id and version behind."""
-    shown = whole(model)
-    return Stored(row[shown.size], row[shown.size + 1], shown.one(row))
+    """Reads a row with every field, and its id and version behind them."""
+    encoder = whole(model)
+    return Stored(row[encoder.size], row[encoder.size + 1], encoder.row(row))

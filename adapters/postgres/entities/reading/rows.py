@@ -1,15 +1,18 @@
-"""From an entity to something to select from: the only place that says whose rows are read, and which."""
+"""Rows that a statement may read: the only place that says of which tenant, and whether deleted rows are meant."""
+
+from typing import NamedTuple
 
 from msgspec import Struct
+from sqlalchemy import FromClause
+from sqlalchemy.sql.selectable import NamedFromClause
 
-from adapters.postgres.entities.reading.json import quoted
-from adapters.postgres.schema.sql import is_soft
-from domain.entities.declaration import EntityModel, Relation
+from adapters.postgres.statements.rows import Truth, living, owner, rows_of
+from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.scope import OneTenant, Scope
 
 
 class Reach(Struct, frozen=True):
-    """As much of a scope as a statement's text depends on."""
+    """The part of a scope that a statement's text depends on: the tenant's id itself is an argument."""
 
     is_every: bool
 
@@ -17,42 +20,26 @@ class Reach(Struct, frozen=True):
     def of(cls, scope: Scope) -> "Reach":
         return cls(not isinstance(scope, OneTenant))
 
-    def takes_tenant(self, model: EntityModel) -> bool:
-        """Whether a statement on its rows has the tenant as the first parameter."""
-        return model.tenant_owned and not self.is_every
+
+class Related(NamedTuple):
+    """``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``."""
+
+    model: EntityModel
+    rows: NamedFromClause
+    conditions: list[Truth]
 
 
-class RowSource(Struct, frozen=True):
-    """Goes into FROM as ``text``, and needs all of ``conditions``."""
-
-    text: str
-    conditions: tuple[str, ...]
-
-    @property
-    def on(self) -> str:
-        return " AND ".join(self.conditions) or "true"
+def in_reach(model: EntityModel, rows: FromClause, reach: Reach, *, include_deleted: bool = False) -> list[Truth]:
+    """Conditions for the rows of the scope's tenant, without the deleted rows unless they are meant too."""
+    tenant = [] if reach.is_every else owner(model, rows)
+    return [*tenant, *([] if include_deleted else living(model, rows))]
 
 
-def rows_of(model: EntityModel, alias: str, reach: Reach, *, include_deleted: bool = False) -> RowSource:
-    """Those of the scope's tenant, which is the first parameter; the living ones unless the deleted are meant too."""
-    tenant = [f"{alias}.tenant_id = $1"] if reach.takes_tenant(model) else []
-    return RowSource(_named(model, alias), (*tenant, *(() if include_deleted else _living(model, alias))))
-
-
-def related_rows(relation: Relation, target: EntityModel, aliases: tuple[str, str], reach: Reach) -> RowSource:
-    """The living rows that a row is related to, of its own tenant; ``aliases`` are that row's and theirs."""
-    near, far = aliases
-    link = (
-        f"{far}.{quoted(relation.by)} = {near}.id" if relation.is_many else f"{far}.id = {near}.{quoted(relation.by)}"
-    )
-    rows = rows_of(target, far, reach)
-    tenant = (f"{far}.tenant_id = {near}.tenant_id",) if reach.is_every and target.tenant_owned else ()
-    return RowSource(rows.text, (*rows.conditions, *tenant, link))
-
-
-def _named(model: EntityModel, alias: str) -> str:
-    return f"{quoted(model.table)} {alias}"
-
-
-def _living(model: EntityModel, alias: str) -> tuple[str, ...]:
-    return (f"NOT {alias}.is_deleted",) if is_soft(model) else ()
+def related_rows(registry: Registry, relation: Relation, near: FromClause, alias: str, reach: Reach) -> Related:
+    """The living rows that the row ``near`` is related to, of its own tenant."""
+    target = registry.target(relation)
+    far = rows_of(registry, target, alias)
+    link = far.c[relation.by] == near.c.id if relation.is_many else far.c.id == near.c[relation.by]
+    # a statement over every tenant has no tenant as parameter: the row at hand says it
+    tenant = [far.c.tenant_id == near.c.tenant_id] if reach.is_every and target.tenant_owned else []
+    return Related(target, far, [*in_reach(target, far, reach), *tenant, link])

@@ -1,9 +1,9 @@
-"""Reading rows of entities: one statement for a row or a page, with all that is included and its total.
+"""Reads rows of entities: one statement for a row, or for a page with its total and everything that is included.
 
-Its text is made once for each shape of query and remembered; what callers send only ever travels as parameters.
+A statement is built and compiled once for each shape of query and remembered; what callers send only ever travels as
+parameters.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -12,34 +12,52 @@ from uuid import UUID
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.reading.conditions import parameter, pattern
-from adapters.postgres.entities.reading.row_encoder import Statement
+from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.rows import Reach
-from adapters.postgres.entities.reading.select_text import Shape, count_text, get_statement, page_statement
+from adapters.postgres.entities.reading.select_rows import (
+    Shape,
+    count_statement,
+    estimate_statement,
+    get_statement,
+    page_statement,
+)
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Count, Operator, Query, View
+from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant, Scope
 
 REMEMBERED = 512
-"""How many texts an entity keeps of each kind of statement, the ones used last."""
+"""Most shapes that an entity keeps of each kind of statement, the last used ones."""
 
 DEEP = 1_000
+"""The offset from which a page's ids are found before its rows."""
+
+# the server's OFFSET is a 64-bit integer
 _MOST_PASSED_OVER = 2**62
+_SOME_TENANT = OneTenant(UUID(int=0))
 
 
-class Texts:
-    """The statements of one entity."""
+class Statements:
+    """The compiled statements of one entity, by the shape of the query."""
 
     def __init__(self, registry: Registry, model: EntityModel) -> None:
-        self.get: Callable[[Shape], Statement] = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
-        self.page: Callable[[Shape], Statement] = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
-        self.count = lru_cache(REMEMBERED)(partial(count_text, registry, model))
+        self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
+        self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
+        self.count = lru_cache(REMEMBERED)(partial(count_statement, registry, model))
+        self.estimate = lru_cache(REMEMBERED)(partial(estimate_statement, registry, model))
 
 
 @lru_cache(maxsize=1024)
-def texts_of(registry: Registry, model: EntityModel) -> Texts:
-    return Texts(registry, model)
+def statements_of(registry: Registry, model: EntityModel) -> Statements:
+    return Statements(registry, model)
+
+
+def compile_usual_reads(registry: Registry, model: EntityModel) -> None:
+    """Builds the statements of a row by its id and of the default page, so that no request waits for them."""
+    statements = statements_of(registry, model)
+    statements.get(get_shape(_SOME_TENANT, View()))
+    statements.page(page_shape(_SOME_TENANT, read_query(model, registry, frozenset(), ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +67,16 @@ class PostgresSelect:
     scope: Scope
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
-        read = texts_of(self.registry, model).get(Shape(reach=Reach.of(self.scope), view=view, where=(), words=0))
-        row = await self.connection.fetchrow(read.text, *self._tenant(model), row_id)
-        return None if row is None else Stored(row_id, row[-1], read.shown.one(row))
+        statement = statements_of(self.registry, model).get(get_shape(self.scope, view))
+        values = tenant_of(self.scope)
+        values["id"] = row_id
+        row = await self.connection.fetchrow(statement.text, *statement.arguments(values))
+        return None if row is None else Stored(row_id, row[-1], statement.encoder.row(row))
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        read = texts_of(self.registry, model).page(page_shape(self.scope, query))
-        rows = await self.connection.fetch(read.text, *self._values(model, query), *window_of(query))
+        statement = statements_of(self.registry, model).page(page_shape(self.scope, query))
+        values, encoder = values_of(self.scope, query), statement.encoder
+        rows = await self.connection.fetch(statement.text, *statement.arguments(values))
         size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False
         if rows:
             total = rows[-1][-1]
@@ -63,55 +84,62 @@ class PostgresSelect:
         if total is None:
             total, is_estimate = await self._total(model, query, len(page), has_next=has_next)
         return RowPage(
-            items=read.shown.many(page),
+            items=encoder.rows(page),
             length=len(page),
             total=total,
             has_next=has_next,
             total_is_estimate=is_estimate,
-            last=page[-1][read.shown.size : -1] if has_next else None,
+            last=page[-1][encoder.size : -1] if has_next else None,
         )
 
     async def _total(self, model: EntityModel, query: Query, length: int, *, has_next: bool) -> tuple[int | None, bool]:
-        """Where the page's rows did not bring it: the page tells it, there are none, or nobody asked for it exactly."""
+        """The total that the page's rows did not bring, and whether it is an estimate."""
         seen = query.offset + length
         if query.count is Count.NONE:
             return None, False
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
         if query.count is Count.EXACT:
-            text = texts_of(self.registry, model).count(_count_shape(self.scope, query))
-            return await self.connection.fetchval(text, *self._values(model, query)), False
+            statement = statements_of(self.registry, model).count(_count_shape(self.scope, query))
+            arguments = statement.arguments(values_of(self.scope, query))
+            return await self.connection.fetchval(statement.text, *arguments), False
         return max(await self._estimate(model, query), seen + has_next), True
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:
-        """What the planner expects, without reading a row."""
-        text = texts_of(self.registry, model).count(_count_shape(self.scope, query), "")
-        plan = await self.connection.fetchval(f"EXPLAIN (FORMAT JSON) {text}", *self._values(model, query))
+        """The planner's expectation of how many rows match, without reading one."""
+        statement = statements_of(self.registry, model).estimate(_count_shape(self.scope, query))
+        arguments = statement.arguments(values_of(self.scope, query))
+        plan = await self.connection.fetchval(statement.text, *arguments)
         return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])
 
-    def _values(self, model: EntityModel, query: Query) -> list[Any]:
-        return values_of(self.scope, model, query)
 
-    def _tenant(self, model: EntityModel) -> list[UUID]:
-        return _tenant_of(self.scope, model)
+def values_of(scope: Scope, query: Query) -> dict[str, Any]:
+    """Values of a query by the names of parameters; a statement takes those that it has."""
+    # made for every request: plain assignments are the fastest way
+    values = tenant_of(scope)
+    values["size"], values["offset"] = query.page_size, min(query.offset, _MOST_PASSED_OVER)
+    for number, condition in enumerate(query.where):
+        values[f"where_{number}"] = driver_value(condition.operator, condition.value)
+    for number, word in enumerate(query.search):
+        values[f"word_{number}"] = pattern(Operator.CONTAINS, word)
+    for number, value in enumerate(query.cursor or ()):
+        values[f"after_{number}"] = value
+    return values
 
 
-def values_of(scope: Scope, model: EntityModel, query: Query) -> list[Any]:
-    """The parameters up to where a page begins."""
-    conditions = [parameter(one.operator, one.value) for one in query.where]
-    words = [pattern(Operator.CONTAINS, word) for word in query.search]
-    return [*_tenant_of(scope, model), *conditions, *words]
+def tenant_of(scope: Scope) -> dict[str, Any]:
+    return {"tenant": scope.id} if isinstance(scope, OneTenant) else {}
 
 
-def _tenant_of(scope: Scope, model: EntityModel) -> list[UUID]:
-    return [scope.id] if isinstance(scope, OneTenant) and model.tenant_owned else []
+def get_shape(scope: Scope, view: View) -> Shape:
+    return Shape(reach=Reach.of(scope), view=view, where=(), words=0)
 
 
 def page_shape(scope: Scope, query: Query) -> Shape:
     return Shape(
         reach=Reach.of(scope),
         view=query.view,
-        where=tuple((one.path, one.operator) for one in query.where),
+        where=tuple((condition.path, condition.operator) for condition in query.where),
         words=len(query.search),
         sort=query.sort,
         after=None if query.cursor is None else tuple(value is not None for value in query.cursor),
@@ -121,14 +149,8 @@ def page_shape(scope: Scope, query: Query) -> Shape:
 
 
 def _count_shape(scope: Scope, query: Query) -> Shape:
-    """One shape for all pages and orders of a query; what is shown does not change how many there are."""
+    """The shape of the query's total: pages, orders and views of a query share it."""
+    # but what is hidden is not searched either, and so changes which rows there are
     view = View(include_deleted=query.view.include_deleted, hidden=query.view.hidden)
-    where = tuple((one.path, one.operator) for one in query.where)
+    where = tuple((condition.path, condition.operator) for condition in query.where)
     return Shape(reach=Reach.of(scope), view=view, where=where, words=len(query.search))
-
-
-def window_of(query: Query) -> list[Any]:
-    """The parameters after the conditions': where the page begins, and how long it is."""
-    if query.cursor is not None:
-        return [*(value for value in query.cursor if value is not None), query.page_size]
-    return [query.page_size, min(query.offset, _MOST_PASSED_OVER)]

@@ -1,1 +1,4 @@
-"""INSERT, UPDATE and DELETE statements over entities, and what they do to rows that refer to each other."""
+"""Writing rows of entities: the statements, the order in which they run, and what their errors mean.
+
+Statements stand in modules called ``…_statements``, built by Core and without a connection; the others run them.
+"""

@@ -3,13 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.writing.removing_text import clearing, finding, locking, marking, purging
+from adapters.postgres.entities.writing.removal_statements import (
+    ReferringField,
+    clear_references,
+    find_referring,
+    lock_rows,
+    mark_deleted,
+    purge_rows,
+)
 from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act
-from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.declaration import EntityModel, Registry
 from domain.errors import Conflict, PreconditionFailed
 from domain.scope import EveryTenant, Scope
 
@@ -18,32 +27,36 @@ STILL_REFERRED_TO = "Something still refers to it."
 
 @dataclass(frozen=True, slots=True)
 class RowsByModel:
-    """Rows of a model, of one tenant where tenants own them: each id with that of the row it goes along with."""
+    """Rows of one model and tenant; ``roots`` maps each id to the row whose deletion takes it along.
+
+    ``tenant`` is None for entities whose rows all tenants share.
+    """
 
     model: EntityModel
     tenant: UUID | None
     roots: Mapping[UUID, UUID]
 
     @property
-    def owner(self) -> list[UUID]:
-        return [self.tenant] if self.model.tenant_owned and self.tenant is not None else []
-
-    @property
-    def parameters(self) -> list[object]:
-        return [*self.owner, list(self.roots)]
+    def values(self) -> dict[str, Any]:
+        return {"tenant": self.tenant, "ids": list(self.roots)}
 
 
 @dataclass(slots=True)
-class Going:
-    """What one act takes, by model and tenant; what it empties; and what is in its way unless it goes too."""
+class RemovalPlan:
+    """Rows that one act deletes, by model and tenant.
+
+    ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
+    they lead to; ``restricting`` are rows that forbid the act unless they are deleted too.
+    """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
-    cleared: list[tuple[RowsByModel, EntityModel, FieldModel, bool]] = field(default_factory=list)
+    cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
     restricting: set[tuple[EntityModel, UUID]] = field(default_factory=set)
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
-        """Those not taken yet; what was only to be marked can still be taken for good."""
+        """Adds rows to the plan and returns those that are new to it."""
+        # a row that was only to be marked can still be deleted for good
         fresh = {
             row_id: root
             for row_id, root in rows.roots.items()
@@ -51,24 +64,22 @@ class Going:
         }
         self.is_final |= {(rows.model, row_id): is_final for row_id in fresh}
         taken = self.roots.setdefault((rows.model, rows.tenant), {})
-        taken |= {one: root for one, root in fresh.items() if one not in taken}
+        taken |= {row_id: root for row_id, root in fresh.items() if row_id not in taken}
         return RowsByModel(rows.model, rows.tenant, fresh)
 
-    def is_of_several(self) -> bool:
-        """Whether rows of more than one entity go for good."""
+    def purges_several_entities(self) -> bool:
         return len({model for (model, _), is_final in self.is_final.items() if is_final}) > 1
 
-    def of(self, *, is_final: bool) -> Iterator[RowsByModel]:
+    def rows(self, *, is_final: bool) -> Iterator[RowsByModel]:
         for (model, tenant), roots in self.roots.items():
-            some = {one: root for one, root in roots.items() if self.is_final[model, one] is is_final}
-            if some:
-                yield RowsByModel(model, tenant, some)
+            chosen = {row_id: root for row_id, root in roots.items() if self.is_final[model, row_id] is is_final}
+            if chosen:
+                yield RowsByModel(model, tenant, chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresRemoval:
-    """One act of deleting. Rows are locked before anybody looks for references to them: whoever has just referred
-    to one holds it, and is waited for; whoever comes after finds it gone."""
+    """One act of deleting."""
 
     connection: ServiceConnection
     scope: Scope
@@ -78,61 +89,68 @@ class PostgresRemoval:
     async def remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
-        await self.connection.narrow(EveryTenant())  # what is shared can be referred to by every tenant
-        gone = await self._remove(rows, version, is_final=is_final)
+        # what is shared can be referred to by every tenant
+        await self.connection.narrow(EveryTenant())
+        removed = await self._remove(rows, version, is_final=is_final)
         await self.connection.narrow(self.scope)
-        return gone
+        return removed
 
     async def _remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
-        found = await self.connection.fetch(locking(rows.model, is_final=is_final), *rows.parameters)
+        # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
+        # on it, and is waited for; a later one finds the row gone.
+        found = await fetch(self.connection, lock_rows(self.registry, rows.model, is_final=is_final), rows.values)
         if version is not None and any(row["version"] != version for row in found):
             raise PreconditionFailed
-        gone, going = [row["id"] for row in found], Going()
-        await self._gather(going, RowsByModel(rows.model, rows.tenant, {one: one for one in gone}), is_final=is_final)
-        if going.restricting - going.is_final.keys():
+        ids, plan = [row["id"] for row in found], RemovalPlan()
+        roots = {row_id: row_id for row_id in ids}
+        await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
+        if plan.restricting - plan.is_final.keys():
             raise Conflict(STILL_REFERRED_TO)
-        await self._write(going, rows.model)
-        return gone
+        await self._write(plan, rows.model)
+        return ids
 
-    async def _gather(self, going: Going, rows: RowsByModel, *, is_final: bool) -> None:
-        """``is_final``: they go for good, because what they refer to does; those marked deleted go too."""
+    async def _gather(self, plan: RemovalPlan, rows: RowsByModel, *, is_final: bool) -> None:
+        """Adds the rows to the plan, and what their deletion takes along."""
         is_final = is_final or not is_soft(rows.model)
-        fresh = going.take(rows, is_final=is_final)
-        for referring, one in self.registry.referring(rows.model.plural) if fresh.roots else ():
-            await self._settle(going, fresh, (referring, one), is_final=is_final)
+        fresh = plan.take(rows, is_final=is_final)
+        for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
+            await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
 
-    async def _settle(
-        self, going: Going, gone: RowsByModel, reference: tuple[EntityModel, FieldModel], *, is_final: bool
-    ) -> None:
-        referring, one = reference
-        on_delete = one.reference.on_delete if one.reference is not None else "restrict"
+    async def _follow(self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool) -> None:
+        """Plans what the reference declares for its rows: restrict, cascade or clear."""
+        referring, name = reference
+        declared = referring.by_name[name].reference
+        on_delete = declared.on_delete if declared is not None else "restrict"
         if on_delete == "clear":
-            going.cleared.append((gone, referring, one, is_final))
+            plan.cleared.append((rows, reference, is_final))
             return
-        text = finding(gone.model, reference, is_final=is_final, locks=on_delete == "cascade")
-        found = await self.connection.fetch(text, *gone.parameters)
+        locks = on_delete == "cascade"
+        statement = find_referring(self.registry, rows.model, reference, is_final=is_final, locks=locks)
+        found = await fetch(self.connection, statement, rows.values)
         if on_delete == "restrict":
-            going.restricting |= {(referring, row["id"]) for row in found}
+            plan.restricting |= {(referring, row["id"]) for row in found}
             return
-        for tenant, rows in groupby(found, key=lambda row: row["tenant_id"]):
-            roots = {row["id"]: gone.roots[row["target"]] for row in rows}
-            await self._gather(going, RowsByModel(referring, tenant, roots), is_final=is_final)
+        for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
+            roots = {row["id"]: rows.roots[row["target"]] for row in theirs}
+            await self._gather(plan, RowsByModel(referring, tenant, roots), is_final=is_final)
 
-    async def _write(self, going: Going, root: EntityModel) -> None:
-        """What goes for good goes last, and before what it refers to."""
-        by, at = self.act.by, self.act.at
-        for rows in going.of(is_final=False):
-            await self.connection.execute(marking(rows.model), *rows.parameters, list(rows.roots.values()), at, by)
-        for rows, referring, one, is_final in going.cleared:
-            text = clearing(rows.model, (referring, one), is_final=is_final)
-            await self.connection.execute(text, *rows.parameters, at, by)
+    async def _write(self, plan: RemovalPlan, root: EntityModel) -> None:
+        """Marks, clears, then deletes for good."""
+        acted = {"by": self.act.by, "at": self.act.at}
+        for rows in plan.rows(is_final=False):
+            values = {**rows.values, **acted, "roots": list(rows.roots.values())}
+            await fetch(self.connection, mark_deleted(self.registry, rows.model), values)
+        for rows, reference, is_final in plan.cleared:
+            statement = clear_references(self.registry, rows.model, reference, is_final=is_final)
+            await fetch(self.connection, statement, {**rows.values, **acted})
+        # a row goes before the row that it refers to, or the foreign key would refuse
         order = list(self._referring_first(root, set()))
-        if going.is_of_several():
-            await self.connection.execute("SET CONSTRAINTS ALL DEFERRED")  # entities can refer to each other in a ring
-        for rows in sorted(going.of(is_final=True), key=lambda rows: order.index(rows.model)):
-            acted = [at, by] if rows.model.declaration.history else []
-            await self.connection.execute(purging(rows.model), *rows.parameters, *acted)
+        if plan.purges_several_entities():
+            # entities can refer to each other in a ring: no order suits all of their keys
+            await self.connection.execute("SET CONSTRAINTS ALL DEFERRED")
+        for rows in sorted(plan.rows(is_final=True), key=lambda rows: order.index(rows.model)):
+            await fetch(self.connection, purge_rows(self.registry, rows.model), {**rows.values, **acted})
 
     def _referring_first(self, model: EntityModel, seen: set[EntityModel]) -> Iterator[EntityModel]:
         seen.add(model)

@@ -1,45 +1,55 @@
-"""Which field, and in a batch of which rows, a unique value was taken for."""
+"""The field, and in a batch the rows, whose unique value is taken."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+import sqlalchemy as sa
+from sqlalchemy import FromClause, func
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.reading.json import quoted
-from adapters.postgres.schema.sql import is_soft, sql_type, unique_name, without_case
-from domain.entities.declaration import EntityModel, Kind, Unique
+from adapters.postgres.schema.sql import unique_name
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
+from adapters.postgres.statements.rows import Truth, Value, bind_type, owner, rows_of, without_case
+from adapters.postgres.statements.running import fetch
+from adapters.postgres.statements.writing import IDS, REMEMBERED, exists_in, is_among, owned_and_living
+from domain.entities.declaration import EntityModel, Kind, Registry, Unique
 from domain.errors import Conflict, FieldError
 
-_PLACE = '"row number"'
+PLACE = "row number"
+# does not say by which row: it may be a row that the caller must not see
 TAKEN = "is taken already"
-"""Never by which row: it may be one that the caller must not see."""
 
 
 def named(wire: str, n: int, count: int) -> str:
-    """A field of the n-th of so many rows; of one alone the field itself."""
+    """``items[3].sku`` for a field of the fourth of several rows, ``sku`` for that of a row alone."""
     return wire if count == 1 else f"items[{n}].{wire}"
 
 
-def of_one(model: EntityModel, error: asyncpg.UniqueViolationError) -> Conflict:
+def of_single_row(model: EntityModel, error: asyncpg.UniqueViolationError) -> Conflict:
     return _conflict(model, _broken(model, error), [0], 1)
 
 
 async def of_many(
     connection: ServiceConnection,
+    registry: Registry,
     model: EntityModel,
-    tenant: list[UUID],
+    tenant: UUID | None,
     failed: tuple[asyncpg.UniqueViolationError, Sequence[UUID], Sequence[Mapping[str, object]]],
 ) -> Conflict:
-    """Looks for the rows whose value another living row has, or another of the batch."""
-    error, ids, values = failed
+    """Conflict that names the rows whose value another living row has, or another row of the batch."""
+    error, ids, sent = failed
     unique = _broken(model, error)
-    before = await connection.fetch(_before(model, unique), *tenant, list(ids))
+    values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
+    before = await fetch(connection, stored_values(registry, model, unique), values)
     stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
-    whole = [{**stored.get(one, {}), **sent} for one, sent in zip(ids, values, strict=True)]
-    keys = [[_plain(row.get(name)) for row in whole] for name in unique.fields]
-    found = await connection.fetch(_clashing(model, unique), *tenant, list(ids), *keys)
+    # a partial update may have sent only some of the fields that are unique together
+    rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
+    values |= {_array_name(name): [_plain(row.get(name)) for row in rows] for name in unique.fields}
+    found = await fetch(connection, clashing_rows(registry, model, unique), values)
     return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids))
 
 
@@ -56,43 +66,46 @@ def _broken(model: EntityModel, error: asyncpg.UniqueViolationError) -> Unique:
     raise error
 
 
-def _before(model: EntityModel, unique: Unique) -> str:
-    columns = ", ".join(quoted(name) for name in unique.fields)
-    return f"SELECT id, {columns} FROM {quoted(model.table)} t WHERE {_own(model, 't')}t.id = ANY ({_ids(model)})"
+@lru_cache(REMEMBERED)
+def stored_values(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
+    rows = rows_of(registry, model, "t")
+    columns = [rows.c.id, *(rows.c[name] for name in unique.fields)]
+    return compiled(sa.select(*columns).where(*owner(model, rows), is_among(rows.c.id)))
 
 
-def _clashing(model: EntityModel, unique: Unique) -> str:
-    first = 3 if model.tenant_owned else 2
-    arrays = [f"${first + n}::{sql_type(model.by_name[name])}[]" for n, name in enumerate(unique.fields)]
-    names = ", ".join(quoted(name) for name in unique.fields)
-    rows = f"unnest({', '.join([_ids(model), *arrays])}) WITH ORDINALITY g (id, {names}, {_PLACE})"
-    living = "NOT t.is_deleted AND " if is_soft(model) else ""
-    return f"""
-    WITH given AS (SELECT * FROM {rows}) SELECT g.{_PLACE} AS n FROM given g
-    WHERE EXISTS (SELECT FROM {quoted(model.table)} t
-                  WHERE {_own(model, "t")}{living}t.id <> g.id AND {_same(model, unique, "t")})
-       OR EXISTS (SELECT FROM given t WHERE t.{_PLACE} <> g.{_PLACE} AND {_same(model, unique, "t")})
-    ORDER BY n"""
-
-
-def _same(model: EntityModel, unique: Unique, alias: str) -> str:
-    return " AND ".join(
-        f"{_key(model, unique, f'{alias}.{quoted(name)}', name)} = {_key(model, unique, f'g.{quoted(name)}', name)}"
-        for name in unique.fields
+@lru_cache(REMEMBERED)
+def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
+    """Selects the numbers, from 1, of the rows whose unique value is taken."""
+    given = _given_values(model, unique)
+    sent, other = given.alias("g"), given.alias("o")
+    stored = rows_of(registry, model, "t")
+    is_stored = exists_in(
+        stored, *owned_and_living(model, stored), stored.c.id != sent.c.id, *_same(model, unique, stored, sent)
     )
+    is_sent_twice = exists_in(other, other.c[PLACE] != sent.c[PLACE], *_same(model, unique, other, sent))
+    place = sent.c[PLACE].label("n")
+    return compiled(sa.select(place).where(is_stored | is_sent_twice).order_by(place))
 
 
-def _key(model: EntityModel, unique: Unique, column: str, name: str) -> str:
+def _given_values(model: EntityModel, unique: Unique) -> sa.CTE:
+    kinds = {name: bind_type(model.by_name[name]) for name in unique.fields}
+    arrays = [parameter(_array_name(name), ARRAY(kind)) for name, kind in kinds.items()]
+    columns = [sa.column("id", sa.Uuid()), *(sa.column(name, kind) for name, kind in kinds.items())]
+    rows = func.unnest(IDS, *arrays).table_valued(*columns, with_ordinality=PLACE).render_derived(name="g")
+    return sa.select(*rows.c).cte("given rows")
+
+
+def _array_name(name: str) -> str:
+    return f"each_{name}"
+
+
+def _same(model: EntityModel, unique: Unique, rows: FromClause, others: FromClause) -> list[Truth]:
+    return [_key(model, unique, rows, name) == _key(model, unique, others, name) for name in unique.fields]
+
+
+def _key(model: EntityModel, unique: Unique, rows: FromClause, name: str) -> Value:
     is_folded = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
-    return without_case(column) if is_folded else column
-
-
-def _own(model: EntityModel, alias: str) -> str:
-    return f"{alias}.tenant_id = $1 AND " if model.tenant_owned else ""
-
-
-def _ids(model: EntityModel) -> str:
-    return "$2::uuid[]" if model.tenant_owned else "$1::uuid[]"
+    return without_case(rows.c[name]) if is_folded else rows.c[name]
 
 
 def _plain(value: Any) -> Any:

@@ -1,180 +1,176 @@
-"""The statements that write rows of entities: SQL by model and columns, made once and remembered.
+"""Inserting and updating rows, all or none, and what an answer or an error of the server means for them."""
 
-Each writes any number of rows, all or none, and takes: the tenant (of entities that tenants own), who, when, the ids,
-for changes the versions that were seen, and an array per column. It answers rows that are shown whole, and
-behind that their id and version; or null, and behind those ``n`` and the field of the n-th row that is in the way.
-"""
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+from uuid import UUID
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+import asyncpg
+import msgspec
 
-from adapters.postgres.entities.history import recording
-from adapters.postgres.entities.reading.json import quoted
-from adapters.postgres.entities.reading.row_encoder import whole
-from adapters.postgres.schema.sql import is_soft, sql_type
-from application.ports.entities.history import Action
-from domain.entities.declaration import EntityModel, FieldModel, Kind
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.reading.row_encoder import stored
+from adapters.postgres.entities.writing import unique_violations
+from adapters.postgres.entities.writing.bulk_statements import (
+    array_name,
+    current_rows,
+    insert_rows,
+    presence_name,
+    update_rows,
+)
+from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row, value_name
+from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.running import fetch, fetch_row
+from adapters.postgres.statements.writing import is_list
+from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.errors import FieldError, NotFound, PreconditionFailed, ValidationError
 
-REMEMBERED = 1024
-"""How many statements are kept; an entity has as many as its callers send different columns."""
-
-_PLACE = '"row number"'
-"""No field has a blank in its name."""
-
-LISTS = {Kind.UUIDS: "uuid", Kind.TEXTS: "text"}
-"""They travel as JSON, for an array of arrays cannot be ragged."""
-
-Targets = tuple[EntityModel, ...]
-"""What the references among the columns lead to, in the columns' order."""
-
-
-def owner(model: EntityModel, alias: str) -> str:
-    """The first wall: a statement names the tenant itself."""
-    return f"{alias}.tenant_id = $1" if model.tenant_owned else "true"
+NO_SUCH_ROW = "refers to nothing that exists"
 
 
-def living(model: EntityModel, alias: str) -> str:
-    return f"NOT {alias}.is_deleted" if is_soft(model) else "true"
+@dataclass(frozen=True, slots=True)
+class PostgresWriting:
+    """Writes of one entity's rows; ``tenant`` is None for entities whose rows all tenants share."""
+
+    connection: ServiceConnection
+    registry: Registry
+    model: EntityModel
+    tenant: UUID | None
+
+    async def current(self, ids: Sequence[UUID], *, locked: bool) -> dict[UUID, Current]:
+        statement = current_rows(self.registry, self.model, locked=locked)
+        rows = await fetch(self.connection, statement, {"tenant": self.tenant, "ids": list(ids)})
+        return {row["id"]: _current(self.model, row) for row in rows}
+
+    async def add(self, rows: Sequence[NewRow], act: Act) -> list[Stored]:
+        if len(rows) == 1 and is_plain(self.model) and (added := await self._add_row(rows[0], act)) is not None:
+            return [added]
+        arrays = {
+            array_name(field): _array(field, [row.values[field.name] for row in rows]) for field in self._declared
+        }
+        return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
+
+    async def change(self, changes: Sequence[Change], act: Act) -> list[Stored]:
+        if len(changes) == 1 and is_plain(self.model) and (changed := await self._change_row(changes[0], act)):
+            return [changed]
+        fields = [field for field in self._declared if any(field.name in change.values for change in changes)]
+        is_partial = any(len(change.values) < len(fields) for change in changes)
+        names = tuple(field.name for field in fields)
+        statement = update_rows(self.registry, self.model, names, is_partial=is_partial)
+        arrays: dict[str, Sequence[Any]] = {"versions": [change.version for change in changes]}
+        for field in fields:
+            arrays[array_name(field)] = _array(field, [change.values.get(field.name) for change in changes])
+            if is_partial:
+                arrays[presence_name(field)] = [field.name in change.values for change in changes]
+        return await self._write(statement, changes, {**self._acted(act), **arrays})
+
+    @property
+    def _declared(self) -> Sequence[FieldModel]:
+        return self.model.declared
+
+    def _acted(self, act: Act) -> dict[str, Any]:
+        return {"tenant": self.tenant, "by": act.by, "at": act.at}
+
+    async def _write(
+        self, statement: CompiledStatement, rows: Sequence[NewRow | Change], values: Mapping[str, Any]
+    ) -> list[Stored]:
+        ids = [row.id for row in rows]
+        async with self._naming_conflicts(ids, [row.values for row in rows]):
+            answer = await fetch(self.connection, statement, {**values, "ids": ids})
+        return _stored(self.model, answer, ids)
+
+    async def _add_row(self, row: NewRow, act: Act) -> Stored | None:
+        statement = insert_row(self.registry, self.model, self._references(row.values))
+        return await self._write_row(statement, row, self._acted(act))
+
+    async def _change_row(self, change: Change, act: Act) -> Stored | None:
+        if not change.values:
+            # nothing changes, not even the version: the bulk statement answers the row as it is
+            return None
+        # in the order of the declaration, so that the order in a request's body makes no further statement
+        columns = tuple(name for name in self.model.names if name in change.values)
+        statement = update_row(self.registry, self.model, columns, self._references(change.values))
+        return await self._write_row(statement, change, {**self._acted(act), "version": change.version})
+
+    async def _write_row(
+        self, statement: CompiledStatement, row: NewRow | Change, values: Mapping[str, Any]
+    ) -> Stored | None:
+        sent = {value_name(name): _plain(value) for name, value in row.values.items()}
+        try:
+            answer = await fetch_row(self.connection, statement, {**values, "id": row.id, **sent})
+        except asyncpg.UniqueViolationError as error:
+            raise unique_violations.of_single_row(self.model, error) from None
+        return None if answer is None else stored(self.model, answer)
+
+    def _references(self, values: Values) -> tuple[str, ...]:
+        """Names of the fields with a reference whose value is not null."""
+        referring = (field.name for field in self._declared if field.reference is not None)
+        return tuple(name for name in referring if values.get(name) is not None)
+
+    @asynccontextmanager
+    async def _naming_conflicts(self, ids: Sequence[UUID], values: Sequence[Values]) -> AsyncIterator[None]:
+        """Raises Conflict for a unique value that is taken, naming the rows if there are several."""
+        several, within = len(ids) > 1, self.connection.is_in_transaction()
+        # Looking for the rows takes a further statement, which a failed transaction refuses: the savepoint allows it,
+        # and ends with the transaction. Outside a transaction the failed statement has left nothing behind.
+        if several and within:
+            await self.connection.execute("SAVEPOINT batch")
+        try:
+            yield
+        except asyncpg.UniqueViolationError as error:
+            if not several:
+                raise unique_violations.of_single_row(self.model, error) from None
+            if within:
+                await self.connection.execute("ROLLBACK TO SAVEPOINT batch")
+            failed = (error, ids, values)
+            raise await unique_violations.of_many(
+                self.connection, self.registry, self.model, self.tenant, failed
+            ) from None
 
 
-def from_second(model: EntityModel) -> int:
-    """The number of the first parameter after the tenant, if there is one."""
-    return 2 if model.tenant_owned else 1
+def _array(field: FieldModel, values: Iterable[Any]) -> list[Any]:
+    if is_list(field):
+        return [None if value is None else msgspec.json.encode(value).decode() for value in values]
+    if field.kind is Kind.CHOICE:
+        return [_plain(value) for value in values]
+    return list(values)
 
 
-class _Given:
-    """The rows as they were sent: parameters, arrays and the names of what they hold."""
-
-    def __init__(self, model: EntityModel) -> None:
-        first = from_second(model)
-        self.by, self.at, self.ids = f"${first}::uuid", f"${first + 1}::timestamptz", f"${first + 2}::uuid[]"
-        self._next = first + 3
-        self._arrays, self._names, self._shown = [self.ids], ["id"], ["id"]
-
-    def take(self, name: str, kind: str, shown: str | None = None) -> None:
-        self._arrays.append(f"${self._next}::{kind}[]")
-        self._names.append(quoted(name))
-        self._shown.append(f"{shown or quoted(name)} AS {quoted(name)}")
-        self._next += 1
-
-    def take_field(self, one: FieldModel) -> None:
-        if one.kind not in LISTS:
-            return self.take(one.name, sql_type(one))
-        items = f"ARRAY(SELECT json_array_elements_text({quoted(one.name)}::json))::{LISTS[one.kind]}[]"
-        return self.take(one.name, "text", f"CASE WHEN {quoted(one.name)} IS NOT NULL THEN {items} END")
-
-    def __str__(self) -> str:
-        rows = f"unnest({', '.join(self._arrays)}) WITH ORDINALITY AS g ({', '.join(self._names)}, {_PLACE})"
-        return f"given AS MATERIALIZED (SELECT {_PLACE}, {', '.join(self._shown)} FROM {rows})"
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Enum) else value
 
 
-@lru_cache(maxsize=REMEMBERED)
-def adding(model: EntityModel, targets: Targets) -> str:
-    given = _Given(model)
-    for one in model.declared:
-        given.take_field(one)
-    own = {"tenant_id": "$1"} if model.tenant_owned else {}
-    sent = {quoted(one.name): f"given.{quoted(one.name)}" for one in model.declared}
-    acted = {"created_at": given.at, "updated_at": given.at, "created_by": given.by, "updated_by": given.by}
-    values = {**own, "id": "given.id", **sent, **acted, "version": "1"}
-    referring = [one for one in model.declared if one.reference is not None]
-    return f"""
-WITH {", ".join([str(given), *_held(model, referring, targets), _problems(_missing(referring))])},
-written AS (
-    INSERT INTO {quoted(model.table)} AS t ({", ".join(values)})
-    SELECT {", ".join(values.values())} FROM given WHERE NOT EXISTS (SELECT FROM problems) ORDER BY given.{_PLACE}
-    RETURNING t.*){_told(model, "created", given)}
-{_answer(model)}"""
+def _current(model: EntityModel, row: asyncpg.Record) -> Current:
+    return Current(row["version"], {field.name: as_declared(field, row[field.name]) for field in model.declared})
 
 
-@lru_cache(maxsize=REMEMBERED)
-def changing(model: EntityModel, columns: tuple[str, ...], targets: Targets, is_partial: bool) -> str:
-    """``is_partial``: not every row changes all ``columns``; after each array comes one that says which do.
-
-    The rows are locked first, in one order, so the version that is compared is the newest there is. A row for which
-    nothing was sent stays as it is, its version too.
-    """
-    given = _Given(model)
-    given.take("version", "int")
-    fields = [model.by_name[name] for name in columns]
-    for one in fields:
-        given.take_field(one)
-        if is_partial:
-            given.take(f"has {one.name}", "boolean")
-    acted = {"updated_at": given.at, "updated_by": given.by, "version": "t.version + 1"}
-    some = " OR ".join(f"given.{quoted('has ' + name)}" for name in columns) if is_partial else "true"
-    touched = some if columns else "false"
-    acting = [f"{name} = CASE WHEN {touched} THEN {value} ELSE t.{name} END" for name, value in acted.items()]
-    referring = [one for one in fields if one.reference is not None]
-    problems = _problems([_UNSEEN, *_missing(referring)])
-    seen = "t.*" if model.declaration.history else "t.id, t.version"
-    before = f"""before AS MATERIALIZED (
-    SELECT {seen} FROM {quoted(model.table)} t
-    WHERE {owner(model, "t")} AND {living(model, "t")} AND t.id = ANY ({given.ids}) ORDER BY t.id FOR UPDATE)"""
-    return f"""
-WITH {", ".join([str(given), before, *_held(model, referring, targets), problems])},
-written AS (
-    UPDATE {quoted(model.table)} t
-    SET {", ".join([*(f"{quoted(one.name)} = {_changed(one, is_partial)}" for one in fields), *acting])}
-    FROM given WHERE {owner(model, "t")} AND t.id = given.id AND NOT EXISTS (SELECT FROM problems)
-    RETURNING t.*){_told(model, "changed", given)}
-{_answer(model)}"""
+def as_declared(field: FieldModel, value: Any) -> Any:
+    """The value as the entity's own struct holds it: ``"draft"`` becomes ``Status.DRAFT``."""
+    return msgspec.convert(value, field.type) if field.kind is Kind.CHOICE else value
 
 
-_UNSEEN = f"""
-SELECT given.{_PLACE} AS n, CASE WHEN before.id IS NULL THEN 'id' ELSE 'version' END AS wrong
-FROM given LEFT JOIN before USING (id) WHERE before.id IS NULL OR given.version <> before.version"""
+def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:
+    """Rows in the order of ``ids``; raises the error of the problems, if the answer has some."""
+    wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
+    if wrong:
+        raise _refusal(model, wrong, len(ids))
+    rows = {row.id: row for row in (stored(model, record) for record in answer)}
+    return [rows[row_id] for row_id in ids]
 
 
-def _told(model: EntityModel, action: Action, given: _Given) -> str:
-    """Its history, where it keeps one, in the same statement."""
-    return f", {recording(model, action, given.by, given.at)}" if model.declaration.history else ""
-
-
-def _changed(one: FieldModel, is_partial: bool) -> str:
-    name = quoted(one.name)
-    if not is_partial:
-        return f"given.{name}"
-    return f"CASE WHEN given.{quoted('has ' + one.name)} THEN given.{name} ELSE t.{name} END"
-
-
-def _held(model: EntityModel, referring: Sequence[FieldModel], targets: Targets) -> Iterator[str]:
-    """The living rows that are referred to, kept from being deleted until the transaction ends.
-
-    A rule that asks for other rows takes them for itself: who shared them first would wait for whoever did as well.
-    """
-    lock = "UPDATE" if model.asks_other_rows else "SHARE"
-    for one, target in zip(referring, targets, strict=True):
-        yield f"""{quoted("held " + one.name)} AS MATERIALIZED (
-    SELECT t.id FROM {quoted(target.table)} t
-    WHERE {owner(target, "t")} AND {living(target, "t")} AND t.id IN (SELECT {quoted(one.name)} FROM given)
-    ORDER BY t.id FOR {lock})"""
-
-
-def _missing(referring: Iterable[FieldModel]) -> Iterator[str]:
-    for one in referring:
-        name, held = quoted(one.name), f"SELECT id FROM {quoted('held ' + one.name)}"
-        absent = f"{name} IS NOT NULL AND {name} NOT IN ({held})"
-        yield f"SELECT {_PLACE} AS n, '{one.name}' AS wrong FROM given WHERE {absent}"
-
-
-def _problems(parts: Iterable[str]) -> str:
-    found = " UNION ALL ".join(parts) or "SELECT 0::bigint AS n, '' AS wrong WHERE false"
-    return f"problems AS MATERIALIZED ({found})"
-
-
-def _answer(model: EntityModel) -> str:
-    shown = whole(model)
-    nothing = ", ".join(["NULL"] * (shown.size + 2))
-    return f"""SELECT {shown.text}, t.id, t.version, NULL::bigint AS {_PLACE}, NULL AS wrong FROM written t
-UNION ALL SELECT {nothing}, n, wrong FROM problems ORDER BY {_PLACE}"""
-
-
-@lru_cache(maxsize=REMEMBERED)
-def current(model: EntityModel, locked: bool) -> str:
-    """Living rows with all declared columns, in one order."""
-    columns = ", ".join(f"t.{quoted(one.name)}" for one in model.declared)
-    return f"""
-SELECT t.id, t.version{", " if columns else ""}{columns} FROM {quoted(model.table)} t
-WHERE {owner(model, "t")} AND {living(model, "t")} AND t.id = ANY (${from_second(model)}::uuid[])
-ORDER BY t.id{" FOR UPDATE" if locked else ""}"""
+def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -> Exception:
+    """Error of the worst problem: a wrong value, then a row that is absent, then another version."""
+    values = [(model.by_name[name].wire, n) for name, n in wrong if name not in ("id", "version")]
+    if values:
+        return ValidationError(
+            fields=[FieldError(unique_violations.named(wire, n, count), NO_SUCH_ROW) for wire, n in values]
+        )
+    absent = [n for name, n in wrong if name == "id"]
+    if not absent:
+        return PreconditionFailed()
+    if count == 1:
+        return NotFound()
+    return NotFound(fields=[FieldError(unique_violations.named("id", n, count), NotFound.sentence) for n in absent])

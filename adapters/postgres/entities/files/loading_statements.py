@@ -1,0 +1,185 @@
+"""The statements about a file's rows on their way from a temporary table into that of their entity.
+
+Arguments: ``tenant``, of entities that tenants own; ``by`` and ``at``, where rows are written; and those named. ``key``
+is the name of the field by which an import that updates finds the rows that are there.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import CTE, FromClause, func
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateTable
+
+from adapters.postgres.entities.history import DataChange, history_lines
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.rows import Truth, Value, table_of, without_case
+from adapters.postgres.statements.writing import (
+    creation_columns,
+    exists_in,
+    held_rows,
+    materialized,
+    owned_and_living,
+    owner_columns,
+    transfer_type,
+    transferred,
+    update_columns,
+)
+from application.ports.entities.history import Action
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+
+REMEMBERED = 256
+
+INCOMING = "tenantry incoming"
+"""Name of the temporary table. Neither an entity's table nor a field has a blank in its name."""
+_N, _ID, _GIVEN, _REFUSED = "row n", "row id", "row given", "row refused"
+
+LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
+ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
+
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
+_ROW = parameter("row", sa.Integer())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def create_incoming(model: EntityModel) -> str:
+    """DDL of the temporary table, which is gone when the transaction is."""
+    return str(CreateTable(_incoming(model)).compile(dialect=_DIALECT))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _incoming(model: EntityModel) -> sa.Table:
+    own: list[sa.Column[Any]] = [
+        sa.Column(_N, sa.Integer(), nullable=False),
+        sa.Column(_ID, sa.Uuid(), nullable=False),
+        sa.Column(_GIVEN, sa.Text()),
+        sa.Column(_REFUSED, sa.Text()),
+    ]
+    fields = [sa.Column(field.name, transfer_type(field)) for field in model.declared]
+    return sa.Table(INCOMING, sa.MetaData(), *own, *fields, prefixes=["TEMPORARY"], postgresql_on_commit="DROP")
+
+
+def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
+    """Columns of the temporary table in the order of the rows that a sheet gives."""
+    upserted = [_GIVEN, _REFUSED] if is_upsert else []
+    return [_N, _ID, *upserted, *model.names]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_refused(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Selects rows that only make sense as an update and find no row to update: ``n``, and why (``refused``)."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    there = exists_in(table, *_matches(model, key, table, incoming))
+    refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
+    return compiled(refused.where(incoming.c[_REFUSED].is_not(None), ~there).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
+    """Selects rows that refer to no living row (``n``); the rows that others refer to are locked."""
+    incoming = _incoming(model)
+    column = incoming.c[name]
+    held = held_rows(registry, model.by_name[name], sa.select(column))
+    missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~exists_in(held, held.c.id == column))
+    return compiled(missing.order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def insert_incoming(
+    registry: Registry, model: EntityModel, key: str | None = None, *, is_single: bool = False
+) -> CompiledStatement:
+    """Inserts the rows and counts them; with a ``key`` only rows that match none, if ``is_single`` only ``row``."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
+    values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns()}
+    # in the order of the file: of two rows with one unique value the first is stored
+    rows = sa.select(*values.values()).order_by(incoming.c[_N])
+    if key is not None:
+        rows = rows.where(~exists_in(table, *_matches(model, key, table, incoming)))
+    if is_single:
+        rows = rows.where(incoming.c[_N] == _ROW)
+    insert = postgresql.insert(table).from_select(list(values), rows)
+    # a row alone is written behind a savepoint, where an error says that its value is taken
+    skips = model.unique and not is_single
+    return _counted(model, insert.on_conflict_do_nothing() if skips else insert, "created")
+
+
+@lru_cache(maxsize=REMEMBERED)
+def lock_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Locks the rows that are going to be updated, in the order of their ids, whatever that of the file."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    given = sa.select(_key(model, key, incoming))
+    rows = sa.select().select_from(table).where(*owned_and_living(model, table), _key(model, key, table).in_(given))
+    return compiled(rows.order_by(table.c.id).with_for_update())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def read_updates(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Selects rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` behind row ``after``."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    old = [table.c[name].label(old_name(name)) for name in model.names]
+    new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
+    both = incoming.join(table, sa.and_(*_matches(model, key, table, incoming)))
+    rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
+    rows = rows.where(incoming.c[_N] > parameter("after", sa.Integer())).order_by(incoming.c[_N])
+    return compiled(rows.limit(parameter("limit", sa.Integer())))
+
+
+def old_name(name: str) -> str:
+    return f"old {name}"
+
+
+def new_name(name: str) -> str:
+    return f"new {name}"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
+    """Leaves only the first of the rows that have one key."""
+    incoming, others = _incoming(model), _incoming(model).alias("o")
+    double, place = _key(model, key, others), others.c[_N]
+    firsts = sa.select(double.label("key"), func.min(place).label("n")).group_by(double)
+    first = firsts.having(func.count() > constant(1)).subquery("f")
+    return compiled(sa.delete(incoming).where(first.c.key == _key(model, key, incoming), incoming.c[_N] > first.c.n))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def update_matching(registry: Registry, model: EntityModel, key: str, *, is_single: bool = False) -> CompiledStatement:
+    """Updates the rows that match and counts them, if ``is_single`` only by ``row`` of the file."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
+    matches = _matches(model, key, table, incoming)
+    if is_single:
+        matches.append(incoming.c[_N] == _ROW)
+    rows = sa.select(table).select_from(incoming.join(table, sa.and_(*matches)))
+    before = materialized(rows, "rows before")
+    update = sa.update(table).values({**updated, **update_columns(table)}).where(*matches)
+    return _counted(model, update, "changed", before)
+
+
+def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE | None = None) -> CompiledStatement:
+    """The change, its lines in an entity's history, and the number of rows that it wrote."""
+    # a file can have a million rows: only a history needs them whole
+    columns = change.table.c if model.declaration.history else [change.table.c.id]
+    written = change.returning(*columns).cte("written rows")
+    count = sa.select(func.count()).select_from(written)
+    return compiled(count.add_cte(*history_lines(model, action, written, before)))
+
+
+def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
+    """The file's value if the row has one, else the stored value."""
+    incoming = _incoming(model)
+    # such as 0110: the row has values for the second and third declared fields
+    flag = func.substr(incoming.c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
+    return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
+
+
+def _matches(model: EntityModel, key: str, table: sa.Table, incoming: FromClause) -> list[Truth]:
+    return [*owned_and_living(model, table), _key(model, key, table) == _key(model, key, incoming)]
+
+
+def _key(model: EntityModel, key: str, rows: FromClause) -> Value:
+    is_text = model.by_name[key].kind is Kind.TEXT
+    folds = is_text and any(unique.ignore_case and key in unique.fields for unique in model.unique)
+    return without_case(rows.c[key]) if folds else rows.c[key]

@@ -1,0 +1,250 @@
+"""Statements that read rows of entities, built with Core from the shape of a query alone.
+
+The query's values are arguments by name: ``tenant``, ``where_0`` … for the conditions, ``word_0`` … for the words of a
+search, ``after_0`` … for the cursor, ``size`` and ``offset`` of a page, ``id`` of a single row.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+from sqlalchemy import FromClause, Select, func
+from sqlalchemy.dialects.postgresql import JSON
+
+from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word
+from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
+from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, explained, parameter
+from adapters.postgres.statements.json_values import Column, json_columns, json_object
+from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
+from domain.entities.declaration import EntityModel, Registry, Relation
+from domain.entities.query.query import Operator, Path, SortKey, View, default_sort, included, parted, searched, shown
+
+MANY = 100
+"""Most rows of a to-many relation in an answer."""
+
+SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
+
+# a name with a blank in it is never that of a field
+_PLACE = "the place"
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
+
+    ``after`` says which values of the cursor are not null; ``is_deep`` finds the ids of a page first; ``counts`` adds
+    the total.
+    """
+
+    reach: Reach
+    view: View
+    where: tuple[tuple[Path, Operator], ...]
+    words: int
+    sort: tuple[SortKey, ...] = ()
+    after: tuple[bool, ...] | None = None
+    is_deep: bool = False
+    counts: bool = False
+
+
+def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
+    """The rows of a page and one more, if there is one.
+
+    Behind the columns of the answer come the sort values, of the page's last row alone; and the total where it is
+    asked for and needed, in the last row at the latest.
+    """
+    making = SelectRows(registry, model, shape)
+    found = making.page()
+    # the columns of the answer are computed only for rows that are on the page, however many were passed over
+    rows = sa.select(found, func.row_number().over().label(_PLACE)).subquery("r")
+    parts, joined = making.answer(rows)
+    place, keys = rows.c[_PLACE], [_key(number) for number in range(len(shape.sort))]
+    last = [sa.case((place == SIZE, rows.c[key])).label(key) for key in keys]
+    statement = sa.select(*labelled(parts), *last, making.total(place).label("total")).select_from(joined)
+    return _made(statement if joined is rows else statement.order_by(place), parts)
+
+
+def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
+    """A row by its id. Behind the columns of the answer comes the version."""
+    making = SelectRows(registry, model, shape)
+    parts, joined = making.answer(making.rows)
+    version = making.rows.c.version if "version" in model.by_name else constant(0)
+    where = [*making.reached(), making.rows.c.id == parameter("id", sa.Uuid())]
+    return _made(sa.select(*labelled(parts), version.label("seen")).select_from(joined).where(*where), parts)
+
+
+def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
+    return compiled(SelectRows(registry, model, shape).matching(func.count()))
+
+
+def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
+    """Answers the plan of the query, which says how many rows the server expects."""
+    return explained(compiled(SelectRows(registry, model, shape).matching()))
+
+
+def _made(statement: Select[Any], parts: list[Part]) -> RowStatement:
+    made = compiled(statement)
+    return RowStatement(made.text, made.parameters, RowEncoder(names_of(parts)))
+
+
+def _key(number: int) -> str:
+    return f"sort {number + 1}"
+
+
+class SelectRows:
+    """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here."""
+
+    def __init__(self, registry: Registry, model: EntityModel, shape: Shape) -> None:
+        self.registry = registry
+        self.model = model
+        self.shape = shape
+        self.rows = rows_of(registry, model, "t")
+        self._aliases = (f"t{number}" for number in count(1))
+
+    def matching(self, *columns: Value) -> Select[Any]:
+        """Rows of the query, without order and page."""
+        return sa.select(*columns).select_from(self.rows).where(*self.where)
+
+    def total(self, place: Value) -> Value:
+        """The number of matching rows, null where it is not counted."""
+        if not self.shape.counts:
+            return sa.cast(sa.null(), sa.BigInteger())
+        total = self.matching(func.count()).scalar_subquery()
+        # without a further row this page is the last, and its place tells the total: then nothing is counted
+        return total if self.shape.after is not None else sa.case((place > SIZE, total))
+
+    def page(self) -> FromClause:
+        """The rows of the page and one more, with their sort values beside them."""
+        rows = self.rows
+        joined, ordered = self.order(rows)
+        carried = ("tenant_id", "id") if self.shape.is_deep else self._carried(self.model, ())
+        columns = [rows.c[name] for name in carried if name in rows.c]
+        keys = [key.expression.label(_key(number)) for number, key in enumerate(ordered)]
+        behind = [] if self.shape.after is None else [after(ordered, self.shape.after)]
+        found = sa.select(*columns, *keys).select_from(joined).where(*self.where, *behind)
+        found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))
+        if self.shape.after is None:
+            found = found.offset(OFFSET)
+        return self._joined_back(found) if self.shape.is_deep else found.subquery("r")
+
+    def _joined_back(self, ids: Select[Any]) -> FromClause:
+        """The page's rows, fetched by the ids that were found."""
+        # so that rows that are only passed over are never fetched whole
+        found, rows = ids.subquery("k"), rows_of(self.registry, self.model, "t")
+        keys = [found.c[_key(number)] for number in range(len(self.shape.sort))]
+        order = [key.desc() if sort.descending else key for key, sort in zip(keys, self.shape.sort, strict=True)]
+        tenant = [rows.c.tenant_id == found.c.tenant_id] if self.model.tenant_owned else []
+        on = sa.and_(*self.reached(rows), *tenant, rows.c.id == found.c.id)
+        columns = [rows.c[name] for name in self._carried(self.model, ())]
+        return sa.select(*columns, *keys).select_from(found.join(rows, on)).order_by(*order).subquery("r")
+
+    def reached(self, rows: FromClause | None = None) -> list[Truth]:
+        """The conditions that the scope and the view make."""
+        rows, deleted = self.rows if rows is None else rows, self.shape.view.include_deleted
+        return in_reach(self.model, rows, self.shape.reach, include_deleted=deleted)
+
+    @cached_property
+    def where(self) -> list[Truth]:
+        """The conditions of the query, without where the page begins."""
+        asked = [Asked(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
+        fields = searched(self.model, self.shape.view.hidden)
+        words = (has_word(self.rows, fields, f"word_{n}") for n in range(self.shape.words))
+        return [*self.reached(), *self._hold(self.model, self.rows, asked, 0), *words]
+
+    def _hold(self, model: EntityModel, rows: FromClause, asked: list[Asked], depth: int) -> Iterator[Truth]:
+        """Conditions on ``rows``, and on rows related to them.
+
+        ``reviews.rating.gte=4&reviews.author=Ann`` asks for a review that fulfils both.
+        """
+        here, beyond = parted(asked, depth)
+        yield from (condition(model, rows, each) for each in here)
+        for step, further in beyond.items():
+            target, far, on = self.related(model.relations[step], rows)
+            conditions = [*on, *self._hold(target, far, further, depth + 1)]
+            # correlated by hand, for in a query that is itself a subquery Core might choose another row
+            yield sa.select().select_from(far).where(*conditions).correlate(rows).exists()
+
+    def order(self, joined: FromClause) -> tuple[FromClause, list[Ordered]]:
+        """The sort keys; and ``joined`` with the tables that they lie in, a join for each relation on their ways."""
+        places: dict[tuple[str, ...], tuple[FromClause, EntityModel]] = {(): (self.rows, self.model)}
+        ordered: list[Ordered] = []
+        for key in self.shape.sort:
+            for depth, step in enumerate(key.path.steps):
+                way = key.path.steps[: depth + 1]
+                if way not in places:
+                    near, model = places[way[:-1]]
+                    target, far, on = self.related(model.relations[step], near)
+                    joined = joined.outerjoin(far, sa.and_(*on))
+                    places[way] = (far, target)
+            rows, model = places[key.path.steps]
+            field = model.by_name[key.path.field]
+            is_nullable = bool(key.path.steps) or field.nullable
+            ordered.append(Ordered(rows.c[field.name], key.descending, is_nullable, bind_type(field)))
+        return joined, ordered
+
+    def related(self, relation: Relation, near: FromClause) -> Related:
+        return related_rows(self.registry, relation, near, next(self._aliases), self.shape.reach)
+
+    def answer(self, rows: FromClause) -> tuple[list[Part], FromClause]:
+        """The parts of an answer made of ``rows``; and ``rows`` joined to the single rows that are included."""
+        joins: list[Related] = []
+        parts = self._parts(self.model, rows, (), joins)
+        for join in joins:
+            rows = rows.outerjoin(join.rows, sa.and_(*join.conditions))
+        return parts, rows
+
+    def _parts(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...], joins: list[Related]) -> list[Part]:
+        """A row's own fields, then what is included in it. ``joins`` grows by the single rows among that."""
+        parts: list[Part] = [*self._own(model, rows, steps)]
+        for relation in self._included(model, steps):
+            way = (*steps, relation.name)
+            if relation.is_many:
+                parts += self._written(relation, rows, way)
+            else:
+                join = self.related(relation, rows)
+                joins.append(join)
+                parts.append(Included(relation.name, tuple(self._parts(join.model, join.rows, way, joins))))
+        return parts
+
+    def members(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
+        """The members of an object that the server writes: a row's own fields, then what is included in it."""
+        yield from self._own(model, rows, steps)
+        for relation in self._included(model, steps):
+            yield from self._written(relation, rows, (*steps, relation.name))
+
+    def _own(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> list[Column]:
+        fields = shown(model, self.shape.view, steps)
+        return json_columns(model, rows, fields, shows_tenant=self.shape.reach.is_every)
+
+    def _included(self, model: EntityModel, steps: tuple[str, ...]) -> list[Relation]:
+        return [model.relations[name] for name in included(self.shape.view, steps)]
+
+    def _carried(self, model: EntityModel, steps: tuple[str, ...]) -> list[str]:
+        """The columns of a row that its answer and the rows included in it are made of."""
+        # as few as possible: each subquery on the way costs time and memory for every column, here and in the server
+        names = {"id", *shown(model, self.shape.view, steps)}
+        names |= {relation.by for relation in self._included(model, steps) if not relation.is_many}
+        if self.shape.reach.is_every:
+            names.add("tenant_id")
+        return [column.name for column in table_of(self.registry, model).c if column.name in names]
+
+    def _written(self, relation: Relation, near: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
+        """Included rows as JSON that the server writes: an object; or a list, and whether it was cut."""
+        target, far, on = self.related(relation, near)
+        if not relation.is_many:
+            body = json_object(self.members(target, far, steps), far)
+            yield relation.name, sa.select(body).select_from(far).where(*on).correlate(near).scalar_subquery()
+            return
+        sort = default_sort(target, self.shape.view.hidden)
+        order = [far.c[key.path.field].desc() if key.descending else far.c[key.path.field] for key in sort]
+        columns = [far.c[name] for name in self._carried(target, steps)]
+        # correlated by hand: a subquery in FROM does not find the outer row by itself
+        first = sa.select(*columns).select_from(far).where(*on).correlate(near).order_by(*order).limit(constant(MANY))
+        found = first.subquery(far.name)
+        rows = func.array_to_json(func.array_agg(json_object(self.members(target, found, steps), found)))
+        listed = sa.select(func.coalesce(rows, sa.cast(constant("[]"), JSON()))).select_from(found)
+        yield relation.name, listed.scalar_subquery()
+        more = sa.select().select_from(far).where(*on).correlate(near).offset(constant(MANY))
+        yield f"{relation.name}HasMore", more.exists()

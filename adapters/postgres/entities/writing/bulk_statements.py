@@ -1,0 +1,183 @@
+"""The statements that write any number of rows of an entity, all or none.
+
+Their result has two kinds of rows: a row that was written is shown whole, followed by its id and version; a problem has
+nulls there, followed by the number of the row (from 1) and the name of the field that is wrong. With a problem nothing
+is written. Arguments: ``tenant``, ``by``, ``at``, ``ids``, for updates ``versions``, and an array for each column
+(``array_name``).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy import CTE, Select, func
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.types import TypeEngine
+
+from adapters.postgres.entities.history import history_lines
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.rows import Truth, Value, owner, table_of
+from adapters.postgres.statements.writing import (
+    REMEMBERED,
+    creation_columns,
+    exists_in,
+    held_rows,
+    is_among,
+    materialized,
+    owned_and_living,
+    owner_columns,
+    stored_columns,
+    transfer_type,
+    transferred,
+    update_columns,
+)
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+
+# no field has a blank in its name
+PLACE, WRONG = "row number", "wrong field"
+
+
+class _Array(NamedTuple):
+    """A column of the rows that are written, and the parameter with its values."""
+
+    column: str
+    parameter: str
+    item_type: TypeEngine[Any]
+
+
+_IDS = _Array("id", "ids", sa.Uuid())
+_VERSIONS = _Array("version", "versions", sa.Integer())
+
+
+def array_name(field: FieldModel) -> str:
+    return f"each_{field.name}"
+
+
+def presence_name(field: FieldModel) -> str:
+    """Parameter with an array that says which rows of a partial update change the field."""
+    return f"has_{field.name}"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+    table = table_of(registry, model)
+    given = _given_rows([_IDS], model.declared)
+    problems = _problems(_missing(registry, model, model.declared, given))
+    sent = {field.name: given.c[field.name] for field in model.declared}
+    values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns()}
+    # rows are stored in the order in which they were sent, whatever way the planner takes
+    rows = sa.select(*values.values()).where(~exists_in(problems)).order_by(given.c[PLACE])
+    written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
+    return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "created", written)))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def update_rows(
+    registry: Registry, model: EntityModel, columns: tuple[str, ...], *, is_partial: bool
+) -> CompiledStatement:
+    """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
+
+    A row for which nothing was sent stays as it is, its version too.
+    """
+    table, fields = table_of(registry, model), [model.by_name[name] for name in columns]
+    given = _given_rows([_IDS, _VERSIONS], fields, is_partial=is_partial)
+    before = _locked_rows(registry, model)
+    problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given)])
+    changed = {field.name: _changed(table, field, given, is_partial=is_partial) for field in fields}
+    is_touched = _is_touched(given, fields, is_partial=is_partial)
+    acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
+    update = (
+        sa.update(table)
+        .values({**changed, **acted})
+        .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
+    )
+    written = update.returning(*table.c).cte("written rows")
+    return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "changed", written, before)))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def current_rows(registry: Registry, model: EntityModel, *, locked: bool) -> CompiledStatement:
+    """Living rows with their versions and all declared columns, ``locked`` in the order of their ids."""
+    table = table_of(registry, model)
+    columns = [table.c.id, table.c.version, *(table.c[name] for name in model.names)]
+    rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
+    return compiled(rows.with_for_update() if locked else rows)
+
+
+def _given_rows(own: Iterable[_Array], fields: Sequence[FieldModel], *, is_partial: bool = False) -> CTE:
+    """The rows as they were sent, an array for each column, numbered in their order."""
+    sent_arrays = [_Array(field.name, array_name(field), transfer_type(field)) for field in fields]
+    presences = [_Array(_has(field), presence_name(field), sa.Boolean()) for field in fields if is_partial]
+    arrays = [*own, *sent_arrays, *presences]
+    columns = [sa.column(array.column, array.item_type) for array in arrays]
+    values = [parameter(array.parameter, ARRAY(array.item_type)) for array in arrays]
+    rows = func.unnest(*values).table_valued(*columns, with_ordinality=PLACE).render_derived(name="g")
+    stored = {field.name: transferred(field, rows.c[field.name]) for field in fields}
+    sent = [stored.get(array.column, rows.c[array.column]).label(array.column) for array in arrays]
+    return materialized(sa.select(rows.c[PLACE], *sent), "given rows")
+
+
+def _has(field: FieldModel) -> str:
+    return f"has {field.name}"
+
+
+def _locked_rows(registry: Registry, model: EntityModel) -> CTE:
+    """The rows to update, locked, so that the version that is compared is the newest there is."""
+    table = table_of(registry, model)
+    # a history compares the columns with what they become
+    columns = table.c if model.declaration.history else [table.c.id, table.c.version]
+    rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
+    # two batches lock the rows that they share in one order, and cannot wait for each other
+    return materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
+
+
+def _changed(table: sa.Table, field: FieldModel, given: CTE, *, is_partial: bool) -> Value:
+    value = given.c[field.name]
+    return sa.case((given.c[_has(field)], value), else_=table.c[field.name]) if is_partial else value
+
+
+def _is_touched(given: CTE, fields: Sequence[FieldModel], *, is_partial: bool) -> Truth | None:
+    """Condition that something was sent for a row, None if something was sent for every row."""
+    if fields and not is_partial:
+        return None
+    return sa.or_(sa.false(), *(given.c[_has(field)] for field in fields))
+
+
+def _if(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
+    return value if condition is None else sa.case((condition, value), else_=column)
+
+
+def _missing(registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE) -> Iterator[Select[Any]]:
+    """Problems of rows that refer to no living row, a select for each field with a reference."""
+    for field in fields:
+        if field.reference is None:
+            continue
+        # A rule that asks for other rows locks them for update: two who had shared them would wait for each other.
+        held = held_rows(registry, field, sa.select(given.c[field.name]), shares=not model.asks_other_rows)
+        absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held.c.id))
+        yield _problem(given, constant(field.name)).where(absent)
+
+
+def _unseen(given: CTE, before: CTE) -> Select[Any]:
+    """Problems of rows that do not exist, and of rows with another version than the caller saw."""
+    wrong = sa.case((before.c.id.is_(None), constant("id")), else_=constant("version"))
+    unseen = before.c.id.is_(None) | (given.c.version != before.c.version)
+    return _problem(given, wrong).select_from(given.outerjoin(before, before.c.id == given.c.id)).where(unseen)
+
+
+def _problem(given: CTE, wrong: Value) -> Select[Any]:
+    return sa.select(given.c[PLACE].label("n"), wrong.label("wrong"))
+
+
+def _problems(parts: Iterable[Select[Any]]) -> CTE:
+    nothing = sa.select(sa.cast(constant(0), sa.BigInteger()).label("n"), constant("").label("wrong")).where(sa.false())
+    return materialized(sa.union_all(*(list(parts) or [nothing])), "problems found")
+
+
+def _answer(model: EntityModel, written: CTE, problems: CTE) -> sa.CompoundSelect[Any]:
+    columns = stored_columns(model, written)
+    # the first SELECT of a union gives all its columns their types
+    rows = sa.select(*columns, sa.cast(sa.null(), sa.BigInteger()).label(PLACE), sa.null().label(WRONG))
+    wrong = sa.select(*(sa.null() for _ in columns), problems.c.n, problems.c.wrong)
+    return sa.union_all(rows, wrong).order_by(sa.column(PLACE))

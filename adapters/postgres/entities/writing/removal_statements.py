@@ -1,0 +1,144 @@
+"""The statements that delete rows of an entity and bring them back. Arguments: ``tenant``, ``ids``, and those named.
+
+``model`` is the entity whose rows are deleted, ``reference`` a field that refers to them.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import FromClause, Select, func
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from adapters.postgres.entities.history import history_lines, with_history
+from adapters.postgres.schema.sql import DELETED_WITH
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
+from adapters.postgres.statements.rows import TENANT, Truth, living, owner, table_of
+from adapters.postgres.statements.writing import (
+    AT,
+    BY,
+    IDS,
+    REMEMBERED,
+    exists_in,
+    held_rows,
+    is_among,
+    materialized,
+    next_version,
+    owned_and_living,
+    stored_columns,
+    update_columns,
+)
+from domain.entities.declaration import EntityModel, Registry
+
+ReferringField = tuple[EntityModel, str]
+"""An entity, and the name of its field that refers to another one."""
+
+
+@lru_cache(REMEMBERED)
+def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> CompiledStatement:
+    """Locks the rows to delete, and selects their versions; ``is_final`` includes rows that are marked deleted."""
+    table = table_of(registry, model)
+    which = owner(model, table) if is_final else owned_and_living(model, table)
+    rows = sa.select(table.c.id, table.c.version).where(*which, is_among(table.c.id))
+    return compiled(rows.order_by(table.c.id).with_for_update())
+
+
+@lru_cache(REMEMBERED)
+def find_referring(
+    registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool, locks: bool
+) -> CompiledStatement:
+    """Selects the rows that refer to these, in order of tenant: ``tenant_id``, ``id`` and ``target``."""
+    referring, name = reference
+    table = table_of(registry, referring)
+    rows = _by_tenant(referring, table, table.c[name].label("target"))
+    rows = rows.where(*_refers(model, reference, table, is_final=is_final))
+    return compiled(rows.with_for_update() if locks else rows)
+
+
+@lru_cache(REMEMBERED)
+def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Soft delete, by ``by`` at ``at``; ``roots`` holds for each id the row whose deletion takes it along."""
+    table = table_of(registry, model)
+    # beside the ids, for a cascade takes rows along with different roots
+    going = func.unnest(IDS, parameter("roots", ARRAY(sa.Uuid()))).table_valued(
+        sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid())
+    )
+    going = going.render_derived(name="g")
+    mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: going.c.root}
+    change = sa.update(table).values({**mark, "version": next_version(table)})
+    return compiled(with_history(model, "deleted", change.where(*owner(model, table), table.c.id == going.c.id)))
+
+
+@lru_cache(REMEMBERED)
+def clear_references(
+    registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
+) -> CompiledStatement:
+    """Empties the references to these rows, by ``by`` at ``at``; ``is_final`` empties those of deleted rows too."""
+    referring, name = reference
+    table = table_of(registry, referring)
+    rows = sa.select(table).where(*_refers(model, reference, table, is_final=is_final))
+    before = materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
+    change = sa.update(table).values({name: sa.null(), **update_columns(table)}).where(table.c.id == before.c.id)
+    if referring.tenant_owned:
+        change = change.where(table.c.tenant_id == before.c.tenant_id)
+    return compiled(with_history(referring, "changed", change, before))
+
+
+@lru_cache(REMEMBERED)
+def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Deletes the rows themselves; an entity with a history also needs ``by`` and ``at``."""
+    table = table_of(registry, model)
+    return compiled(with_history(model, "purged", sa.delete(table).where(*_these(model, table))))
+
+
+@lru_cache(REMEMBERED)
+def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Locks the row to restore, and selects whether it is deleted."""
+    table = table_of(registry, model)
+    return compiled(sa.select(table.c.id, table.c.is_deleted).where(*_these(model, table)).with_for_update())
+
+
+@lru_cache(REMEMBERED)
+def find_deleted_with(registry: Registry, model: EntityModel, reference: ReferringField) -> CompiledStatement:
+    """Locks the rows that refer to these and went along when ``root`` was deleted, in order of tenant."""
+    table = table_of(registry, reference[0])
+    rows = _by_tenant(reference[0], table).where(*_refers(model, reference, table, is_final=True))
+    taken_along = table.c[DELETED_WITH] == parameter("root", sa.Uuid())
+    return compiled(rows.where(table.c.is_deleted, taken_along).with_for_update())
+
+
+@lru_cache(REMEMBERED)
+def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Restores the rows, by ``by`` at ``at``, and answers them as they are shown, with ids and versions behind."""
+    table = table_of(registry, model)
+    unmark = {"is_deleted": sa.false(), "deleted_at": sa.null(), "deleted_by": sa.null(), DELETED_WITH: sa.null()}
+    change = sa.update(table).values({**unmark, **update_columns(table)}).where(*_these(model, table))
+    written = change.returning(*table.c).cte("written rows")
+    return compiled(sa.select(*stored_columns(model, written)).add_cte(*history_lines(model, "restored", written)))
+
+
+@lru_cache(REMEMBERED)
+def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
+    """Whether the field of one of these rows refers to no living row; rows that it does refer to are locked."""
+    table = table_of(registry, model)
+    column = table.c[name]
+    held = held_rows(registry, model.by_name[name], sa.select(column).where(*_these(model, table)))
+    absent = column.is_not(None), column.not_in(sa.select(held.c.id))
+    return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
+
+
+def _by_tenant(model: EntityModel, table: sa.Table, *columns: sa.Label[Any]) -> Select[Any]:
+    tenant = table.c.tenant_id if model.tenant_owned else sa.cast(sa.null(), sa.Uuid()).label("tenant_id")
+    return sa.select(tenant, table.c.id, *columns).order_by(tenant, table.c.id)
+
+
+def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
+    return [*owner(model, rows), is_among(rows.c.id)]
+
+
+def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
+    """Conditions for the rows that refer to ``ids``: rows of every tenant, where ``model`` has no owner."""
+    referring, name = reference
+    refers = [*([rows.c.tenant_id == TENANT] if model.tenant_owned else []), is_among(rows.c[name])]
+    # when the target is deleted for good, rows marked deleted count as well: their foreign key would lead nowhere
+    return refers if is_final else [*refers, *living(referring, rows)]

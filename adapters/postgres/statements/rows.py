@@ -1,0 +1,63 @@
+"""Words that statements over entities share: tables, the conditions that every statement needs, parameter types.
+
+``values["tenant"]`` is the tenant's id in the values of every statement that uses `owner`.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, FromClause
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.sql.selectable import NamedFromClause
+
+from adapters.postgres.schema.schema import column_type, metadata_for
+from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.statements.compiled import parameter
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+
+Value = ColumnElement[Any]
+Truth = ColumnElement[bool]
+
+TENANT = parameter("tenant", sa.Uuid())
+
+tables_of = lru_cache(maxsize=16)(metadata_for)
+"""The schema's tables of a registry: a service has one registry, tests make many."""
+
+
+def table_of(registry: Registry, model: EntityModel) -> sa.Table:
+    return tables_of(registry).tables[model.table]
+
+
+def rows_of(registry: Registry, model: EntityModel, alias: str) -> NamedFromClause:
+    """The entity's table under an alias, without any condition: add `owner` and `living`."""
+    return table_of(registry, model).alias(alias)
+
+
+def owner(model: EntityModel, rows: FromClause) -> list[Truth]:
+    """The first of the two walls between tenants: the statement names the tenant itself."""
+    return [rows.c.tenant_id == TENANT] if model.tenant_owned else []
+
+
+def living(model: EntityModel, rows: FromClause) -> list[Truth]:
+    """No condition for entities whose rows are deleted for good."""
+    return [sa.not_(rows.c.is_deleted)] if is_soft(model) else []
+
+
+def bind_type(field: FieldModel) -> sa.types.TypeEngine[Any]:
+    """The type of a parameter that is compared with the field or stored in it."""
+    # not the column's own types: ``$1::NUMERIC(12, 2)`` would round what the caller asked for, and
+    # ``$1::VARCHAR COLLATE "C"`` would contradict the collation that a comparison without case names
+    if field.kind is Kind.DECIMAL:
+        return sa.Numeric()
+    if field.kind in (Kind.TEXT, Kind.CHOICE):
+        return sa.Text()
+    if field.kind is Kind.TEXTS:
+        return ARRAY(sa.Text())
+    return column_type(field)
+
+
+def without_case(text: Value) -> Value:
+    """Text as it is compared without case: by the database's locale, for "C" knows only ASCII letters."""
+    # the unique indexes have the same expression, see schema.sql.without_case
+    return sa.func.lower(text.collate("default"))

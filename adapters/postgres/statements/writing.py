@@ -1,0 +1,89 @@
+"""Parts that statements writing rows of entities share: parameters, audit columns, locks, lists."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import CTE, FromClause, Select, func
+from sqlalchemy.dialects.postgresql import ARRAY, JSON
+from sqlalchemy.types import TypeEngine
+
+from adapters.postgres.statements.compiled import constant, parameter
+from adapters.postgres.statements.json_values import json_columns
+from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, living, owner, rows_of
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+
+REMEMBERED = 1024
+"""Statements kept of each kind, the ones used last: an entity has as many as its callers send different columns."""
+
+BY = parameter("by", sa.Uuid())
+AT = parameter("at", sa.DateTime(timezone=True))
+IDS = parameter("ids", ARRAY(sa.Uuid()))
+
+_ITEMS: Mapping[Kind, TypeEngine[Any]] = {Kind.UUIDS: sa.Uuid(), Kind.TEXTS: sa.Text()}
+
+
+def is_list(field: FieldModel) -> bool:
+    return field.kind in _ITEMS
+
+
+def transfer_type(field: FieldModel) -> TypeEngine[Any]:
+    """The type in which a column of many rows is sent: lists as JSON text, for an array of arrays cannot be ragged."""
+    return sa.Text() if is_list(field) else bind_type(field)
+
+
+def transferred(field: FieldModel, column: Value) -> Value:
+    """The value to store of what came as ``transfer_type``: ``'["a", "b"]'`` becomes an array of two texts."""
+    if not is_list(field):
+        return column
+    items = sa.select(func.json_array_elements_text(sa.cast(column, JSON())).column_valued("item")).scalar_subquery()
+    return sa.case((column.is_not(None), sa.cast(func.array(items), ARRAY(_ITEMS[field.kind]))))
+
+
+def owner_columns(model: EntityModel) -> dict[str, Value]:
+    return {"tenant_id": TENANT} if model.tenant_owned else {}
+
+
+def creation_columns() -> dict[str, Value]:
+    return {"created_at": AT, "updated_at": AT, "created_by": BY, "updated_by": BY, "version": constant(1)}
+
+
+def update_columns(rows: FromClause) -> dict[str, Value]:
+    return {"updated_at": AT, "updated_by": BY, "version": next_version(rows)}
+
+
+def next_version(rows: FromClause) -> Value:
+    return rows.c.version + constant(1)
+
+
+def owned_and_living(model: EntityModel, rows: FromClause) -> list[Truth]:
+    return [*owner(model, rows), *living(model, rows)]
+
+
+def is_among(column: Value) -> Truth:
+    return column == sa.any_(IDS)
+
+
+def materialized(select: Select[Any] | sa.CompoundSelect[Any], name: str) -> CTE:
+    """Part of a statement (a CTE) that the planner runs once and by itself, so that it locks rows in its own order."""
+    return select.cte(name).prefix_with("MATERIALIZED")
+
+
+def exists_in(rows: FromClause, *conditions: Truth) -> Truth:
+    return sa.select().select_from(rows).where(*conditions).exists()
+
+
+def held_rows(registry: Registry, field: FieldModel, ids: Select[Any], *, shares: bool = True) -> CTE:
+    """The living rows among ``ids``, which ``field`` refers to, locked until the transaction ends."""
+    assert field.reference is not None, field.name
+    target = registry[field.reference.target]
+    rows = rows_of(registry, target, "t")
+    found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
+    return materialized(found.with_for_update(read=shares), f"held {field.name}")
+
+
+def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
+    """The whole row as it is shown, and behind that its id and version: what ``row_encoder.stored`` reads."""
+    shown = [value.label(name) for name, value in json_columns(model, rows)]
+    # no field has a blank in its name
+    return [*shown, rows.c.id.label("row id"), rows.c.version.label("row version")]

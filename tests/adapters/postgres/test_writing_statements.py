@@ -1,0 +1,178 @@
+"""Statements that write rows: prepared against the schema, as few as possible, and one for each shape."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import asyncpg
+import pytest
+from msgspec import Struct
+
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities import history, idempotency
+from adapters.postgres.entities.files import loading_statements as loading
+from adapters.postgres.entities.writing import bulk_statements as bulk
+from adapters.postgres.entities.writing import removal_statements as removal
+from adapters.postgres.entities.writing import single_row_statements as single
+from adapters.postgres.entities.writing import unique_violations
+from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.transaction import PostgresTransaction
+from application.ports.entities.records import Act, Change, NewRow
+from domain.entities.declaration import EntityModel, Registry, entity, unique
+from domain.entities.registry import build_registry
+from domain.scope import OneTenant
+from tests.builders import NOW, new_id
+from tests.contracts.entities.test_records_writing import category, product
+
+HERE = OneTenant(new_id())
+ACT = Act(by=new_id(), at=NOW)
+
+Run = Callable[[PostgresTransaction], Awaitable[object]]
+
+
+@pytest.fixture
+async def preparing(database_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+def writing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
+    references = tuple(field.name for field in model.declared if field.reference is not None)
+    yield bulk.insert_rows(registry, model)
+    yield single.insert_row(registry, model, references)
+    yield single.insert_row(registry, model, ())
+    yield single.update_row(registry, model, model.names, references)
+    for is_partial in (True, False):
+        yield bulk.update_rows(registry, model, model.names, is_partial=is_partial)
+    yield bulk.update_rows(registry, model, (), is_partial=False)
+    for locked in (True, False):
+        yield bulk.current_rows(registry, model, locked=locked)
+    for rule in model.unique:
+        yield unique_violations.stored_values(registry, model, rule)
+        yield unique_violations.clashing_rows(registry, model, rule)
+
+
+def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
+    yield removal.purge_rows(registry, model)
+    for is_final in (True, False):
+        yield removal.lock_rows(registry, model, is_final=is_final)
+        for referring, field in registry.referring(model.plural):
+            reference = (referring, field.name)
+            yield removal.find_referring(registry, model, reference, is_final=is_final, locks=is_final)
+            yield removal.clear_references(registry, model, reference, is_final=is_final)
+    if is_soft(model):
+        yield removal.mark_deleted(registry, model)
+        yield removal.lock_row(registry, model)
+        yield removal.restore_rows(registry, model)
+    for referring, field in registry.referring(model.plural):
+        yield removal.has_dangling(registry, referring, field.name)
+        if is_soft(referring):
+            yield removal.find_deleted_with(registry, model, (referring, field.name))
+
+
+def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
+    yield loading.insert_incoming(registry, model)
+    for field in model.declared:
+        if field.reference is not None:
+            yield loading.find_missing(registry, model, field.name)
+    for key in {name for rule in model.unique for name in rule.fields}:
+        yield loading.find_refused(registry, model, key)
+        yield loading.lock_matching(registry, model, key)
+        yield loading.read_updates(registry, model, key)
+        yield loading.drop_doubles(model, key)
+        for is_single in (True, False):
+            yield loading.insert_incoming(registry, model, key, is_single=is_single)
+            yield loading.update_matching(registry, model, key, is_single=is_single)
+
+
+async def test_the_server_takes_each_statement_that_writes(
+    preparing: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    for model in registry:
+        if not model.declaration.writable:
+            continue
+        async with preparing.transaction():
+            await preparing.execute(loading.create_incoming(model))
+            for statement in (*writing(registry, model), *removing(registry, model), *importing(registry, model)):
+                prepared = await preparing.prepare(statement.text)
+                assert len(prepared.get_parameters()) == len(statement.parameters)
+            for text in (loading.LEAVE_OUT, loading.ROW_NUMBERS):
+                await preparing.prepare(text)
+
+
+async def test_the_server_takes_the_statements_of_histories_and_idempotency(
+    preparing: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    owners: tuple[history.Owner, ...] = ("shared", "tenant", "every tenant")
+    for owner in owners:
+        for statement in (history.count_statement(owner), history.page_statement(owner)):
+            await preparing.prepare(statement.text)
+    for text in (idempotency.CLAIM, idempotency.FIND, idempotency.KEEP):
+        await preparing.prepare(text)
+
+
+@entity("occasions", unique=[unique("by", "at")])
+class Occasion(Struct, rename="camel", kw_only=True):
+    """Fields have the names of a statement's parameters and parts."""
+
+    by: str
+    at: str
+    ids: int
+    tenant: int
+    given: int
+    written: int
+    wrong: str
+    n: int
+    field: str
+
+
+def test_a_field_can_be_called_as_a_parameter_is() -> None:
+    registry = build_registry([Occasion])
+    model = registry["occasions"]
+    for statement in (*writing(registry, model), *removing(registry, model), *importing(registry, model)):
+        assert len(set(statement.parameters)) == len(statement.parameters)
+    inserted = single.insert_row(registry, model, ())
+    assert {"by", "at", "id", "tenant", *map(single.value_name, model.names)} == set(inserted.parameters)
+
+
+async def sent_by(database: PostgresDatabase, run: Run) -> list[str]:
+    """The statements that went to the server outside a transaction."""
+    sent: list[str] = []
+    async with database.autocommit(HERE) as tx:
+        with tx.connection.query_logger(lambda record: sent.append(record.query)):
+            await run(tx)
+        await asyncio.sleep(0)  # the driver tells the logger in the next turn of the loop
+    # the driver asks a new connection for the types of arrays
+    return [text for text in sent if "pg_catalog" not in text and "current_setting" not in text]
+
+
+async def test_writing_rows_is_one_statement_however_many_they_are(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    """With a history as well: ``categories`` keep one."""
+    categories, products = registry["categories"], registry["products"]
+    assert categories.declaration.history
+    several = [NewRow(new_id(), category(f"C{number}")) for number in range(3)]
+    alone = NewRow(new_id(), product("A", category_id=several[0].id))
+    others = [NewRow(new_id(), product(f"B{number}", category_id=several[1].id)) for number in range(3)]
+    runs: list[Run] = [
+        lambda tx: tx.records.add(categories, several, ACT),
+        lambda tx: tx.records.change(categories, [Change(several[0].id, {"name": "D"}, 1)], ACT),
+        lambda tx: tx.records.add(products, [alone], ACT),
+        lambda tx: tx.records.add(products, others, ACT),
+        lambda tx: tx.records.change(products, [Change(alone.id, {"name": "E"}, 1)], ACT),
+        lambda tx: tx.records.change(products, [Change(row.id, {"name": "F"}) for row in others], ACT),
+    ]
+    for run in runs:
+        assert len(await sent_by(postgres, run)) == 1
+
+
+async def test_the_order_of_a_changes_fields_makes_no_further_statement(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    products, row = registry["products"], NewRow(new_id(), product("A"))
+    await sent_by(postgres, lambda tx: tx.records.add(products, [row], ACT))
+    first, second = Change(row.id, {"name": "B", "stock": 1}), Change(row.id, {"stock": 2, "name": "C"})
+    texts = await sent_by(postgres, lambda tx: tx.records.change(products, [first], ACT))
+    assert await sent_by(postgres, lambda tx: tx.records.change(products, [second], ACT)) == texts
