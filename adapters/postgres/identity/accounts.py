@@ -1,4 +1,4 @@
-"""One-time tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
+"""Tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

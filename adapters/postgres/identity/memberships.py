@@ -36,7 +36,7 @@ UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
 
 @dataclass(frozen=True, slots=True)
 class PostgresMemberships:
-    """Every change locks the user's row first, so that a user has one default tenant under concurrent changes too."""
+    """Locks the user's row before every change, so that concurrent changes leave a user one default tenant."""
 
     connection: ServiceConnection
 

@@ -70,7 +70,7 @@ class PostgresSessions:
         return None if row is None else (decode_session(row["session"]), decode_state(row["state"]))
 
     async def begin(self, entry: NewLogin) -> bool:
-        """One statement: the session, its audit line and the reset of failed logins, or none of them."""
+        """Stores the session, its audit line and the reset of failed logins by a single statement: all or none."""
         verified, session = entry.verified, entry.session
         user = verified.state.user
         hashes = astuple(verified.renewed) if verified.renewed else (None, None)

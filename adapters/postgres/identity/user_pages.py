@@ -30,7 +30,7 @@ from domain.identity.users import User
 COLUMNS = User.__struct_fields__
 
 FEW = 2_000
-"""Up to so many candidates are fetched by their ids and sorted; for more, an index is walked in the asked order."""
+"""Largest number of candidates that are fetched by their ids and sorted; for more, an index gives the order."""
 
 _USERS, _MEMBERSHIPS = TABLES["users"], TABLES["memberships"].alias("m")
 _ROLES, _TENANT_ROLES, _SYSTEM_ROLES = (
