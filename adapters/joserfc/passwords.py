@@ -109,7 +109,7 @@ def _decrypted(text: str, key: RSAKey | ECKey) -> bytes | None:
 def _read(plaintext: bytes) -> OpenedPassword | None:
     try:
         payload = msgspec.json.decode(plaintext, type=_Payload)
-        payload.password.encode()  # refuses lone surrogates, which JSON can spell and no hash takes
+
     except (ValueError, msgspec.MsgspecError):
         return None
     is_usable = payload.jti and "\x00" not in payload.password
