@@ -51,4 +51,4 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
 def _ensure_named(ids: tuple[UUID, ...], takes_all: bool) -> None:
     # No ids must not mean all: a script whose list came out empty would delete every mail.
     if bool(ids) == takes_all:
-        raise click.UsageError("Name mails by their ids (`tenantry mail list` shows them), or use --all.")
+        raise click.UsageError("Name mails by their ids (`tenantry mail list` shows them), or say --all.")

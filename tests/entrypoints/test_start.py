@@ -20,7 +20,6 @@ NEEDED_BY_FEW = {
     "polars",
     "pydantic",
     "rich",
-    "sqlalchemy",
     "xlsxwriter",
 }
 """Imported by the request, the command or the other process that needs them, never to serve."""
