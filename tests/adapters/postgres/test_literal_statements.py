@@ -10,8 +10,11 @@ from tests.adapters.postgres.sql_sources import Literal, literals, pieced, sourc
 FOLDERS = ("identity", "operations")
 """Folders of adapters/postgres in which no SQL is pieced together from strings; ``""`` stands for all of them."""
 
+TEMPORARY = '"tenantry incoming"'
+"""Table of a running import: statements on it cannot be prepared before the import has created it."""
+
 SOURCES = sources(*FOLDERS)
-LITERALS = [literal for path in SOURCES for literal in literals(path)]
+LITERALS = [literal for path in SOURCES for literal in literals(path) if TEMPORARY not in literal.text]
 
 
 def test_the_statements_are_found() -> None:
