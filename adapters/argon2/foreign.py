@@ -1,4 +1,4 @@
-"""Hashes that other systems wrote, in the forms they write them in."""
+"""Password hashes of other systems: their text forms, read into schemes that verify them."""
 
 import re
 from base64 import b64decode
@@ -16,6 +16,7 @@ from adapters.argon2.schemes import (
 )
 from application.ports.identity.imported_hashes import FOREIGN
 
+# Limits of one verification: imported hashes bring their own cost, which every login attempt pays.
 LONGEST_SECONDS = 0.5
 MOST_MEMORY = 256 * MEBIBYTE
 LONGEST_TEXT = 1000
@@ -42,7 +43,7 @@ class Argon2ForeignHashes:
 
 
 def scheme_of(stored: str) -> Scheme | None:
-    """None for what no form fits, and for what only looks as if one did."""
+    """Scheme of a stored hash; None when no form fits, or when its parameters are invalid."""
     if len(stored) > LONGEST_TEXT:
         return None
     for pattern, read in _FORMS:
@@ -56,7 +57,7 @@ def scheme_of(stored: str) -> Scheme | None:
 
 
 def _b64(text: str) -> bytes:
-    """Standard or passlib's own alphabet, with its padding or without."""
+    """Decodes the standard alphabet and passlib's, which writes ``.`` for ``+``, with or without padding."""
     bare = text.rstrip("=").replace(".", "+")
     return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
@@ -74,9 +75,10 @@ def _werkzeug_pbkdf2(found: _Found) -> Scheme:
 
 
 def _phc_scrypt(found: _Found) -> Scheme:
-    """``ln`` is the logarithm of N, but for those who write N itself there."""
-    said = int(found[1])
-    n = 1 << said if said < 64 else said
+    """Reads ``$scrypt$ln=14,r=8,p=1$salt$hash``."""
+    ln = int(found[1])
+    # Some libraries write N itself instead of its logarithm, and no logarithm reaches 64.
+    n = 1 << ln if ln < 64 else ln
     return scrypt_scheme((n, int(found[2]), int(found[3])), _b64(found[4]), _b64(found[5]))
 
 
@@ -93,7 +95,7 @@ _ASPNET_DIGESTS = ("sha1", "sha256", "sha512")
 
 
 def _aspnet(found: _Found) -> Scheme:
-    """ASP.NET Core Identity: version 3 says its digest, rounds and salt, version 2 means 1,000 rounds of SHA-1."""
+    """ASP.NET Core Identity: version 3 carries digest, rounds and salt length, version 2 is 1,000 rounds of SHA-1."""
     blob = b64decode(found[0], validate=True)
     if blob[0] == 0 and len(blob) == 49:
         return pbkdf2_scheme("sha1", 1000, blob[1:17], blob[17:])
@@ -110,6 +112,7 @@ _BCRYPT = r"(\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53})"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[_Found], Scheme]], ...] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
+        # The optional prefixes argon2, bcrypt$ and bcrypt_sha256$ are Django's.
         (r"(?:argon2)?(\$argon2(?:id|i|d)\$.{1,400})", lambda found: argon2_scheme(found[1])),
         (rf"(?:bcrypt\$)?{_BCRYPT}", lambda found: bcrypt_scheme(found[1])),
         (rf"bcrypt_sha256\${_BCRYPT}", lambda found: bcrypt_scheme(found[1], prehashed=True)),

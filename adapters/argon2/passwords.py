@@ -1,4 +1,4 @@
-"""Passwords hashed with Argon2id, off the event loop; imported hashes are checked as they were made."""
+"""Password hashing with Argon2id, off the event loop. Imported hashes are verified by the scheme that made them."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """What one guess costs; the default is what OWASP asks for at least."""
+    """Argon2id parameters, and so the price of one guess; the default is OWASP's minimum."""
 
     memory_kib: int = 19_456
     passes: int = 2
@@ -31,7 +31,10 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class Argon2Passwords:
-    """At most ``waiting`` calls stand behind those that the cores work on; a hundred are about a second on two."""
+    """Hashes in a thread for each core. Beyond ``waiting`` queued calls TooBusy is raised.
+
+    A hundred waiting calls are about a second of work for two cores.
+    """
 
     def __init__(self, cost: Cost, *, cores: int | None = None, waiting: int = 100) -> None:
         at_once = cores or os.cpu_count() or 1
@@ -48,6 +51,7 @@ class Argon2Passwords:
         foreign = scheme_of(stored.removeprefix(FOREIGN)) if stored is not None and own is None else None
         if foreign is not None:
             return await self._off_loop(foreign.matches, password.encode())
+        # Without a hash of ours the dummy is verified: the time of the answer does not tell whether an account exists.
         matches = await self._off_loop(self._matches, normal_password(password), own or self._dummy)
         return matches and own is not None
 
@@ -66,17 +70,15 @@ class Argon2Passwords:
     async def _off_loop(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if not self._room.acquire(blocking=False):
             raise TooBusy
-        # The room is given back when the work is over, not when its caller has lost patience.
+        # Released when the work ends, and not when its caller gives up: a thread cannot be interrupted.
         done = self._pool.submit(work, *args, **kwargs)
         done.add_done_callback(lambda _: self._room.release())
         return await asyncio.wrap_future(done)
 
 
 def made_up(hasher: PasswordHasher) -> str:
-    """A hash of nothing: checking a password against it takes as long as against a real one, and it was free to make.
-
-    Making a real one at each start would leave its 19 MiB with the process.
-    """
+    """Dummy hash of random bytes: no password matches it, and verifying takes as long as with a real hash."""
+    # Hashing a password for it at each start would leave the 19 MiB that this takes with the process.
     salt, made = (_unpadded(secrets.token_bytes(length)) for length in (hasher.salt_len, hasher.hash_len))
     cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     return f"$argon2id$v=19${cost}${salt}${made}"

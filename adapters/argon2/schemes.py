@@ -1,4 +1,4 @@
-"""The ways in which other systems hash passwords: what each checks, and what one check costs."""
+"""Hashing schemes of other systems: how each verifies a password, and the estimated cost of doing so."""
 
 import hashlib
 import hmac
@@ -11,18 +11,19 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 KIBIBYTE, MEBIBYTE = 1024, 1024 * 1024
 BCRYPT_READS = 72
-"""Bytes of a password; the others never counted."""
+"""Bytes of a password that bcrypt reads; the rest never counted, and newer versions of the library refuse it."""
 
 PBKDF2_SECONDS = {"sha1": 1.7e-7, "sha256": 1.8e-7, "sha512": 3.7e-7}
 BCRYPT_SECONDS, SCRYPT_SECONDS, ARGON2_SECONDS = 4.7e-5, 2.8e-7, 7e-7
-"""What the unit of each scheme took on an ordinary core of 2025: a round, a block, a KiB and pass."""
+"""Seconds for the unit of each scheme on an ordinary core of 2025: PBKDF2's round, bcrypt's round, scrypt's block,
+Argon2's KiB and pass."""
 
 _VERIFIER = PasswordHasher()
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """``seconds`` is an estimate for an ordinary core, ``memory`` is in bytes."""
+    """Verification of one stored hash. ``seconds`` is an estimate for an ordinary core, ``memory`` is in bytes."""
 
     matches: Callable[[bytes], bool]
     seconds: float
@@ -30,9 +31,12 @@ class Scheme:
 
 
 def bcrypt_scheme(stored: str, *, prehashed: bool = False) -> Scheme:
-    """``prehashed``: of the password's SHA-256 in hexadecimal, as Django does. Raises ValueError."""
+    """Scheme of a bcrypt hash; raises ValueError for a malformed one.
+
+    ``prehashed``: the hash is of the password's SHA-256 in hexadecimal, as Django's ``bcrypt_sha256`` makes it.
+    """
     known = stored.encode("ascii")
-    bcrypt.checkpw(b"", _cheapest(known))  # refuses what is malformed
+    bcrypt.checkpw(b"", _cheapest(known))  # the library is the one to say what is malformed
 
     def matches(password: bytes) -> bool:
         typed = hashlib.sha256(password).hexdigest().encode() if prehashed else password
@@ -42,7 +46,7 @@ def bcrypt_scheme(stored: str, *, prehashed: bool = False) -> Scheme:
 
 
 def _cheapest(stored: bytes) -> bytes:
-    """The same hash as if it had been made in an instant."""
+    """Hash with the lowest cost factor, 4, in place of its own, so that checking its form takes no time."""
     return stored[:4] + b"04" + stored[6:]
 
 
@@ -54,16 +58,16 @@ def pbkdf2_scheme(digest: str, rounds: int, salt: bytes, expected: bytes) -> Sch
         made = hashlib.pbkdf2_hmac(digest, password, salt, rounds, len(expected))
         return hmac.compare_digest(made, expected)
 
-    blocks = -(-len(expected) // hashlib.new(digest).digest_size)
+    blocks = -(-len(expected) // hashlib.new(digest).digest_size)  # rounded up: a part of a block costs a whole one
     return Scheme(matches, rounds * blocks * PBKDF2_SECONDS[digest])
 
 
 def scrypt_scheme(shape: tuple[int, int, int], salt: bytes, expected: bytes) -> Scheme:
-    """``shape`` is N, r and p."""
+    """Scheme of an scrypt hash; ``shape`` is N, r and p. Raises ValueError for parameters that scrypt does not take."""
     n, r, p = shape
     if n < 2 or n & (n - 1) or r < 1 or p < 1 or len(expected) < 16:
         raise ValueError
-    memory = 128 * r * (n + p + 2)
+    memory = 128 * r * (n + p + 2)  # as OpenSSL counts it: it refuses to work with a smaller ``maxmem``
 
     def matches(password: bytes) -> bool:
         made = hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=memory + MEBIBYTE, dklen=len(expected))

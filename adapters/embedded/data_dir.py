@@ -1,4 +1,4 @@
-"""DATA_DIR belongs to one process at a time."""
+"""Lock of DATA_DIR, which belongs to one process at a time."""
 
 import fcntl
 import os
@@ -8,7 +8,8 @@ from adapters.embedded.errors import DataDirInUse
 
 
 def claim(data_dir: Path) -> int:
-    """A lock that ends with this process, whatever ends it; closing the descriptor gives it back."""
+    """Locks the folder and returns the lock's descriptor, to be closed in the end. Raises DataDirInUse."""
+    # flock, and not the existence of a file: the kernel releases it however this process ends.
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

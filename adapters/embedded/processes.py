@@ -1,4 +1,4 @@
-"""Child processes that cannot outlive the service, and the ones of a killed run that did."""
+"""Child processes that end with the service, and the orphans of a service that was killed."""
 
 import ctypes
 import os
@@ -22,17 +22,19 @@ ORPHANS_END_WITHIN = 3.0 if sys.platform == "linux" else 0.0
 
 
 def account() -> int | None:
-    """Whom the servers run as, where that is not the service's own: PostgreSQL refuses root."""
+    """User id that the servers run as, None for the service's own."""
+    # PostgreSQL refuses to run as root.
     return NOBODY if os.geteuid() == 0 else None
 
 
 def own_name(folder: Path) -> str:
-    """What a server that works in `folder` calls it: on Linux it need not be able to enter those above."""
+    """Path by which a server whose working directory is `folder` opens it."""
+    # On Linux a path that needs no right to enter the folders above, which the servers' account may not have.
     return "/proc/self/cwd" if sys.platform == "linux" else str(folder)
 
 
 def private_folder(path: Path) -> Path:
-    """A folder that only the servers' account (and root) can enter."""
+    """Creates the folder if need be, for the servers' account (and root) alone."""
     path.mkdir(mode=0o700, exist_ok=True)
     if (user := account()) is not None:
         os.chown(path, user, user)
@@ -41,7 +43,7 @@ def private_folder(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Server:
-    """A running server, and the signals that end it: each is given its seconds before the next."""
+    """Running server, with the signals that end it and the seconds to wait after each."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -49,7 +51,7 @@ class Server:
     endings: Mapping[signal.Signals, float]
 
     def await_ready(self, ready: Callable[[], bool], within: float) -> None:
-        """Stops the server again if it does not get there."""
+        """Waits until the server is ready; stops it and raises EmbeddedUnavailable if it is not in time."""
         try:
             self._wait(ready, time.monotonic() + within)
         except BaseException:
@@ -104,7 +106,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _tell(process: subprocess.Popen[bytes], stdin: bytes) -> None:
-    """Few enough bytes for the pipe to hold; a process that has ended already says why in its log."""
+    # The pipe holds so few bytes without a reader. Where the process has ended already, its log says why.
     with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:
         if pipe is not None:
             pipe.write(stdin)
@@ -132,6 +134,7 @@ def _die_with_parent(death: signal.Signals) -> Callable[[], None] | None:
 
     def ask() -> None:
         prctl(PR_SET_PDEATHSIG, int(death))
+        # The parent may have ended before the call: no signal comes then.
         if os.getppid() != parent:
             os._exit(1)
 
@@ -139,7 +142,8 @@ def _die_with_parent(death: signal.Signals) -> Callable[[], None] | None:
 
 
 def end_orphans(programs: set[str], folder: Path) -> None:
-    """Ends what a killed run left behind in `folder`; on Linux it is on its way out already."""
+    """Waits until no program of a killed run works in `folder`, and kills those that stay too long."""
+    # On Linux they have been signalled by the kernel when their service ended; elsewhere nobody has told them.
     deadline = time.monotonic() + ORPHANS_END_WITHIN
     while orphans := list(_running_in(folder, programs)):
         if time.monotonic() >= deadline:
@@ -150,21 +154,22 @@ def end_orphans(programs: set[str], folder: Path) -> None:
 
 
 def _running_in(folder: Path, programs: set[str]) -> Iterator[int]:
-    """Known by program and working directory: process ids are used again, and files outlive processes."""
+    """Process ids of these programs with `folder` as their working directory."""
+    # A stored process id would not do: ids are used again, and a pid file outlives its process.
     if sys.platform != "linux":
         yield from _named_in(folder, programs)
         return
     for process in Path("/proc").glob("[0-9]*"):
         try:
             works_in, runs = (process / "cwd").readlink(), (process / "exe").readlink()
-        except OSError:  # gone, or somebody else's
+        except OSError:  # the process has ended, or belongs to another user
             continue
         if works_in == folder and runs.name.removesuffix(" (deleted)") in programs:
             yield int(process.name)
 
 
 def _named_in(folder: Path, programs: set[str]) -> Iterator[int]:
-    """Without /proc: servers whose command line names their folder."""
+    """Process ids of programs with `folder` in their command line, for systems without /proc."""
     listing = subprocess.run(["/bin/ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         pid, _, command = line.strip().partition(" ")

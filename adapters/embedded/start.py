@@ -1,4 +1,4 @@
-"""Starting and stopping what a machine with nothing installed lacks."""
+"""Start and stop of the embedded servers."""
 
 import os
 import shutil
@@ -16,21 +16,22 @@ from adapters.embedded.valkey import start_valkey
 
 @dataclass(frozen=True)
 class EmbeddedServices:
-    """Where they answer, for asyncpg and redis-py; `None` for what was not asked for."""
+    """Running servers, by their URLs for asyncpg and redis-py; `None` for a server that was not asked for."""
 
     database_url: str | None
     redis_url: str | None
     _started: ExitStack
 
     def stop(self) -> None:
-        """Ends within half a minute; a second call does nothing."""
+        """Stops the servers within half a minute; a second call does nothing."""
         self._started.close()
 
 
 def start_embedded(data_dir: Path, *, postgres: bool, valkey: bool, durable: bool) -> EmbeddedServices:
-    """Call it from the main thread: on Linux the servers end with the thread that started them.
+    """Starts the servers that are asked for. Raises DataDirInUse, EmbeddedUnavailable.
 
-    `durable=False` loses data in a power cut, and is for tests. Raises DataDirInUse, EmbeddedUnavailable.
+    Must be called from the main thread: on Linux the servers end with the thread that started them.
+    `durable=False` loses data in a power cut, and is for tests.
     """
     if not postgres and not valkey:
         return EmbeddedServices(None, None, ExitStack())
@@ -57,7 +58,8 @@ def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, 
 
 
 def _socket_folder(data_dir: Path) -> Path:
-    """A short one, because a socket's path ends at 107 bytes; the one of a killed run is removed."""
+    """Creates the folder of the sockets; a killed run's is removed."""
+    # In /tmp, since a socket's path may have 107 bytes and DATA_DIR's can be longer. The note finds it again.
     note = data_dir / "sockets"
     if note.exists() and Path(note.read_text()).name.startswith("tenantry-"):
         shutil.rmtree(note.read_text(), ignore_errors=True)

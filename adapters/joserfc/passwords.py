@@ -1,4 +1,4 @@
-"""Passwords that come as JWEs, and the keys that they are encrypted to."""
+"""Encrypted passwords: JWEs from login forms, and the keys that they are encrypted to."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,27 +17,27 @@ from domain.identity.signing_keys import OPENS_PASSWORDS, OVERLAP, Purpose, Sign
 H = TypeVar("H", bound=Struct)
 
 LONGEST = 2048
-PARTS = 5
+PARTS = 5  # of a compact JWE: header, encrypted key, initialisation vector, ciphertext, tag
 
 _ENCRYPTION = "A256GCM"
 _REGISTRY = jwe.JWERegistry(algorithms=[*OPENS_PASSWORDS, _ENCRYPTION])
 
 
 class _Form(Struct, frozen=True):
-    """What any JOSE header of a JWE has."""
+    """JOSE header of any JWE."""
 
     alg: str
     enc: str
 
 
 class _Header(_Form, frozen=True):
-    """What ours may have besides; ``zip`` is refused by being there."""
+    """JOSE header of a JWE that is opened here; any value of ``zip`` refuses it."""
 
     kid: str | None = None
     zip: str | None = None
 
 
-class _Said(Struct, frozen=True):
+class _Payload(Struct, frozen=True):
     password: str
     iat: int | float
     jti: str
@@ -50,7 +50,7 @@ class JoserfcEncryptedPasswords:
         self._opened: dict[str, RSAKey | ECKey] = {}
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Those that open passwords; raises WrongSecretKey."""
+        """Takes over the keys that passwords are encrypted to; raises WrongSecretKey."""
         mine = tuple(key for key in keys if key.purpose in OPENS_PASSWORDS)
         if mine != self._keys:
             self._opened = {key.kid: self._open(key) for key in mine}
@@ -64,9 +64,10 @@ class JoserfcEncryptedPasswords:
         return SigningKey(kid=kid, public=public, sealed=sealed, active_from=active_from, purpose=purpose)
 
     def public_keys(self, now: datetime) -> list[Raw]:
-        """The one to encrypt to, for each algorithm: one that is announced only may not be known everywhere yet."""
-        of_each = [[key for key in self._keys if key.purpose == purpose] for purpose in OPENS_PASSWORDS]
-        return [Raw(signing_key(keys, now).public.encode()) for keys in of_each if keys]
+        """Public JWK to encrypt to, one for each algorithm."""
+        by_purpose = [[key for key in self._keys if key.purpose == purpose] for purpose in OPENS_PASSWORDS]
+        # Only the active key: a coming one may not have reached every process yet, which then could not decrypt.
+        return [Raw(signing_key(keys, now).public.encode()) for keys in by_purpose if keys]
 
     def is_encrypted(self, text: str) -> bool:
         return text.count(".") == PARTS - 1 and _header(text, _Form) is not None
@@ -74,15 +75,15 @@ class JoserfcEncryptedPasswords:
     def open(self, text: str, now: datetime) -> OpenedPassword | None:
         header = _header(text, _Header) if len(text) <= LONGEST and text.isascii() else None
         if header is None or text.count(".") != PARTS - 1 or header.zip is not None:
-            return None
+            return None  # `zip`: a small text could inflate to any size
         opened = (_decrypted(text, self._opened[key.kid]) for key in self._living(header, now))
-        plaintext = next((one for one in opened if one is not None), None)
-        return None if plaintext is None else _said(plaintext)
+        plaintext = next((found for found in opened if found is not None), None)
+        return None if plaintext is None else _read(plaintext)
 
     def _living(self, header: _Header, now: datetime) -> list[SigningKey]:
-        """The newest first; without ``kid`` any of the algorithm can be meant."""
-        of_this = [key for key in self._keys if key.purpose == header.alg]
-        return [key for key in reversed(living_keys(of_this, now, OVERLAP)) if header.kid in (None, key.kid)]
+        """Keys that the JWE can be encrypted to, the newest first: all of its algorithm where it has no ``kid``."""
+        same_purpose = [key for key in self._keys if key.purpose == header.alg]
+        return [key for key in reversed(living_keys(same_purpose, now, OVERLAP)) if header.kid in (None, key.kid)]
 
     def _open(self, key: SigningKey) -> RSAKey | ECKey:
         if key.kid in self._opened and key in self._keys:
@@ -105,11 +106,11 @@ def _decrypted(text: str, key: RSAKey | ECKey) -> bytes | None:
         return None
 
 
-def _said(plaintext: bytes) -> OpenedPassword | None:
+def _read(plaintext: bytes) -> OpenedPassword | None:
     try:
-        said = msgspec.json.decode(plaintext, type=_Said)
-        said.password.encode()
+        payload = msgspec.json.decode(plaintext, type=_Payload)
+
     except (ValueError, msgspec.MsgspecError):
         return None
-    whole = said.jti and "\x00" not in said.password
-    return OpenedPassword(said.password, float(said.iat), said.jti) if whole else None
+    is_usable = payload.jti and "\x00" not in payload.password
+    return OpenedPassword(payload.password, float(payload.iat), payload.jti) if is_usable else None

@@ -1,4 +1,4 @@
-"""Keys of their own for every purpose, all from the one secret; and private keys sealed with them for the database."""
+"""Key derivation from the service's secret, a key for each purpose, and sealing of private keys for the database."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ Jwk = dict[str, str | list[str]]
 
 
 class WrongSecretKey(Exception):
-    """The keys in the database were sealed with another secret."""
+    """Refusal of keys in the database that were sealed with another secret."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -26,7 +26,7 @@ class WrongSecretKey(Exception):
 
 
 class Sealing:
-    """Seals private keys; what was sealed for one purpose no other opens."""
+    """Seals and opens private keys of one purpose; keys sealed for another purpose do not open."""
 
     def __init__(self, secret_key: str, purpose: str) -> None:
         self._key = OctKey.import_key(derived_key(secret_key, purpose))
@@ -36,7 +36,7 @@ class Sealing:
         return jwe.encrypt_compact({"alg": "dir", "enc": "A256GCM", "kid": kid}, private, self._key)
 
     def open(self, key: SigningKey) -> Jwk:
-        """Raises WrongSecretKey, for a seal that was moved to another key's id as well."""
+        """Private JWK of the key; raises WrongSecretKey, also when the seal belongs to another key's id."""
         try:
             opened = jwe.decrypt_compact(key.sealed, self._key)
         except (JoseError, ValueError):
@@ -47,12 +47,13 @@ class Sealing:
 
 
 def public_text(pair: OKPKey | ECKey | RSAKey, more: Mapping[str, str]) -> str:
-    """The public half as JSON, saying what it is for."""
+    """Public JWK as JSON, with members such as ``use`` and ``alg`` added."""
     return msgspec.json.encode({**pair.as_dict(private=False), **more}).decode()
 
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
-    """A key for this purpose alone, so that what one seals no other opens."""
+    """Key of 32 bytes for this purpose alone, by HKDF."""
+    # No salt: every replica must derive the same key from the secret and nothing else.
     return HKDF(SHA256(), length=32, salt=None, info=f"tenantry {purpose}".encode()).derive(secret_key.encode())
 
 

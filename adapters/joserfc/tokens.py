@@ -1,4 +1,4 @@
-"""Access tokens as JWTs of Ed25519 keys."""
+"""Access tokens: JWTs signed with Ed25519 keys."""
 
 import hashlib
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from domain.identity.tokens import SELECTOR_SCOPE, Claims
 
 LONGEST_TOKEN = 16 * 1024
 MOST_REMEMBERED = 16 * 1024 * 1024
-"""Bytes of tokens; what is known of them takes a few times as much."""
+"""Bytes of tokens in the cache of verified claims; the claims take a few times as much memory."""
 
 _ALGORITHM = "EdDSA"
 _TYPE = "at+jwt"
@@ -27,7 +27,7 @@ _LEEWAY = int(LEEWAY.total_seconds())
 
 
 class Issuance(Struct, frozen=True, kw_only=True):
-    """What every token of this service says of itself, and the longest that one lives."""
+    """Issuer and audience of every token of this service, and the longest lifetime of any of them."""
 
     issuer: str
     audience: str
@@ -41,7 +41,9 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _EdDSA(jws.JWSRegistry):
-    """Takes this one algorithm, by the name that verifiers everywhere know; RFC 9864 would have another."""
+    """Registry with EdDSA as its only algorithm."""
+
+    # Tokens keep the name EdDSA, which verifiers everywhere know; RFC 9864 renames it to Ed25519.
 
     max_header_length = 512
     max_payload_length = LONGEST_TOKEN
@@ -64,13 +66,13 @@ class JoserfcTokens:
         self._remembered: BoundedCache[bytes, Claims] = BoundedCache(MOST_REMEMBERED)
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Those that sign; raises WrongSecretKey."""
+        """Takes over the keys that sign; raises WrongSecretKey."""
         mine = tuple(key for key in keys if key.purpose == SIGNS)
         if mine == self._keys:
             return
         self._opened = {key.kid: self._open(key) for key in mine}
         self._keys = mine
-        self._remembered.clear()
+        self._remembered.clear()  # a key may have gone, and with it the tokens that it signed
 
     def make_key(self, active_from: datetime) -> SigningKey:
         pair = OKPKey.generate_key("Ed25519", private=True)
@@ -86,6 +88,7 @@ class JoserfcTokens:
     def read(self, token: str, now: datetime) -> Claims:
         if len(token) > LONGEST_TOKEN or not token.isascii():
             raise TokenInvalid
+        # Claims of a verified token are remembered by its digest: the signature is checked once and not per request.
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._remembered.get(digest)
         if claims is None:
@@ -98,16 +101,16 @@ class JoserfcTokens:
         return claims
 
     def public_keys(self, now: datetime) -> list[Raw]:
-        """The keys whose tokens can be alive, and the one that comes next."""
+        """Public JWKs of the keys whose tokens can be valid, and of the next one."""
         return [Raw(key.public.encode()) for key in self._living(now)]
 
     def _living(self, now: datetime) -> list[SigningKey]:
         return living_keys(self._keys, now, self._issuance.lifetime)
 
     def _open(self, key: SigningKey) -> OKPKey:
-        """Its public half is taken from the sealed one: who can only write to the database cannot add a key."""
         if key.kid in self._opened and key in self._keys:
             return self._opened[key.kid]
+        # The public part comes from the sealed private one: writing to the database is not enough to add a key.
         return OKPKey.import_key(self._sealing.open(key))
 
     def _verified(self, token: str, now: datetime) -> Claims:
@@ -130,7 +133,7 @@ class JoserfcTokens:
 
 
 def _is_consistent(claims: Claims) -> bool:
-    """A Global Token chooses a tenant and nothing else; a Tenant Token is of one tenant, without a scope."""
+    """Whether the claims fit the token's kind: a Global Token has a scope alone, a Tenant Token a tenant."""
     if claims.token_type == "Global":  # noqa: S105  # the kind of a token
         bare = claims.tenant_id is UNSET and not claims.permissions and not claims.super_admin
         return bare and claims.scope == SELECTOR_SCOPE
@@ -145,5 +148,6 @@ def _kid(header: bytes) -> str:
 
 
 def _is_canonical(part: str) -> bool:
-    """The last character has bits to spare: a token that differs in them is not the one that was signed."""
+    """Whether base64url text is the one that encoding its bytes gives."""
+    # Unused bits of the last character may differ: such a token would be a second text for the same signature.
     return encoded(decoded(part)) == part

@@ -1,1 +1,1 @@
-"""Mail: how letters read, and the ways by which they leave."""
+"""Mail: messages rendered from templates, and the adapters that send them (SMTP, files)."""

@@ -1,4 +1,4 @@
-"""Mail for newcomers: each is a file, and the log says where."""
+"""Mail as files, for a service without an SMTP server. The log names each file."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ class FileMailer:
     sender: str
 
     async def send(self, message: Message) -> None:
-        """Whole or not at all; sent again it is the same file."""
+        """Writes the file whole or not at all. A message that is sent again replaces its own file."""
         content = mime_of(message, self.sender).as_bytes()
         file = self.folder / f"{message.id}.eml"
         try:
@@ -30,11 +30,11 @@ class FileMailer:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Links are secrets: nobody else on the machine reads them."""
+    # Links in mails are secrets: folder (0700) and file (mkstemp's 0600) are readable for the service's account alone.
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, unfinished = tempfile.mkstemp(prefix=".", dir=file.parent)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         stream.flush()
-        os.fsync(stream.fileno())
+        os.fsync(stream.fileno())  # the outbox forgets the mail as soon as this returns
     Path(unfinished).replace(file)

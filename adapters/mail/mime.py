@@ -1,4 +1,4 @@
-"""A message as it travels."""
+"""MIME form of a message."""
 
 from email.headerregistry import Address
 from email.message import EmailMessage
@@ -10,7 +10,10 @@ from domain.identity.users import email_key
 
 
 def mime_of(message: Message, sender: str) -> EmailMessage:
-    """Text first, HTML as the better one. Raises Undeliverable for what is no address, or would be more than one."""
+    """Builds the mail with a text part and an HTML alternative.
+
+    Raises Undeliverable for a recipient that is no address or more than one, and for a subject of several lines.
+    """
     mime = EmailMessage(policy=SMTP)
     if not message.subject.isprintable():
         raise Undeliverable("a subject is one line")
@@ -19,16 +22,17 @@ def mime_of(message: Message, sender: str) -> EmailMessage:
     mime["To"] = recipient_of(message)
     mime["Date"] = formatdate(usegmt=True)
     mime["Message-ID"] = f"<{message.id}@{sender_of(sender).domain}>"
-    mime["Auto-Submitted"] = "auto-generated"
+    mime["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers, please
     mime.set_content(message.text, cte="quoted-printable")
     mime.add_alternative(message.html, subtype="html", cte="quoted-printable")
     return mime
 
 
 def recipient_of(message: Message) -> Address:
-    """As parts, so that the header cannot be read as more than one; the domain as it is looked up."""
+    """Address of the recipient with its domain in IDNA. Raises Undeliverable."""
     if email_key(message.to) is None:
         raise Undeliverable(f"{message.to!r} is no address")
+    # Built from its parts, so that no text can make the header name a second recipient.
     local, _, domain = message.to.strip().rpartition("@")
     return Address(username=local, domain=domain.encode("idna").decode("ascii"))
 

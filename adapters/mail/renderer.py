@@ -1,4 +1,4 @@
-"""MailRenderer, written from templates: one of text and one of HTML for each kind."""
+"""Rendering of mails from templates: a text and an HTML template for each kind."""
 
 import unicodedata
 from datetime import timedelta
@@ -26,16 +26,14 @@ SUBJECTS: dict[MailKind, str] = {
 
 
 class JinjaMailRenderer:
-    """Templates are files of ours; what users chose is handed to them as values, which are never read as templates.
-
-    Their engine is imported with the first letter: most processes never write one.
-    """
+    """Renders mails with Jinja. Users' input reaches the templates as values alone, never as template text."""
 
     def __init__(self, service: str) -> None:
         self._service = " ".join(service.split())
 
     @cached_property
     def _environment(self) -> "Environment":
+        # Imported with the first mail: most processes never render one.
         from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # noqa: PLC0415
 
         return Environment(
@@ -65,10 +63,8 @@ class JinjaMailRenderer:
 
 
 def greeted(name: str) -> str | None:
-    """A name as a greeting can hold it; None for what could be read as a message, an address or a link.
-
-    Anybody can register with somebody else's address and a name of their own choice.
-    """
+    """Name for the greeting, ``"Ada Lovelace"``; None for a text that could pass as a message, an address or a link."""
+    # Anybody can register another person's address under any name: the mail must not deliver a text of theirs.
     words = name.split()
     plain = " ".join(words)
     is_plain = all(_is_plain(char) for char in plain) and not any("." in word.rstrip(".") for word in words)
@@ -80,6 +76,7 @@ def _is_plain(char: str) -> bool:
 
 
 def in_words(lifetime: timedelta) -> str:
+    """Lifetime as a mail tells it: ``"2 days"``, ``"36 hours"``, ``"90 minutes"``."""
     minutes = lifetime // timedelta(minutes=1)
     for size, unit in ((1440, "days"), (60, "hours")):
         if minutes >= 2 * size and minutes % size == 0:

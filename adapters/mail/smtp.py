@@ -12,12 +12,12 @@ from adapters.mail.smtp_url import SmtpServer
 from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 
 SECONDS = 60.0
-"""For a whole conversation: less than the time for which a mail is held."""
+"""Time limit of a whole SMTP conversation: shorter than the time for which the outbox holds a taken mail."""
 
 
 @dataclass(frozen=True)
 class SmtpMailer:
-    """``context`` is what certificates are checked against."""
+    """Sends mail by SMTP. ``context`` verifies the server's certificate."""
 
     server: SmtpServer
     sender: str
@@ -25,13 +25,12 @@ class SmtpMailer:
     context: SSLContext = field(default_factory=create_default_context, repr=False)
 
     async def send(self, message: Message) -> None:
-        """The recipient is named outside the headers as well, so that no header can name another."""
         mime, to, server = mime_of(message, self.sender), recipient_of(message), self.server
         try:
             async with asyncio.timeout(self.seconds):
                 await aiosmtplib.send(
                     mime,
-                    recipients=[to.addr_spec],
+                    recipients=[to.addr_spec],  # the envelope's: otherwise they would be read from the headers
                     hostname=server.host,
                     port=server.port,
                     username=server.user,
@@ -42,20 +41,21 @@ class SmtpMailer:
                     timeout=self.seconds,
                 )
         except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
-            if all(500 <= one.code < 600 for one in _refused(refusal)):
-                raise Undeliverable(_said(refusal)) from refusal
-            raise MailServerUnavailable(_said(refusal)) from refusal
+            # 5xx is final; 4xx, such as greylisting, asks to try again.
+            if all(500 <= refused.code < 600 for refused in _refused(refusal)):
+                raise Undeliverable(_reason(refusal)) from refusal
+            raise MailServerUnavailable(_reason(refusal)) from refusal
         except (SMTPException, OSError) as error:
-            raise MailServerUnavailable(_said(error)) from error
+            raise MailServerUnavailable(_reason(error)) from error
 
 
 def _refused(refusal: SMTPRecipientsRefused | SMTPRecipientRefused) -> list[SMTPRecipientRefused]:
     return list(refusal.recipients) if isinstance(refusal, SMTPRecipientsRefused) else [refusal]
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, SMTPRecipientsRefused):
-        return "; ".join(map(_said, error.recipients))
+        return "; ".join(map(_reason, error.recipients))
     if isinstance(error, SMTPResponseException):
         return f"{error.code} {error.message}"
     return str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""Which SMTP server, and how it is spoken to, as one URL says."""
+"""SMTP server and its connection settings, read from a URL."""
 
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class SmtpServer(Struct, frozen=True, kw_only=True):
-    """``tls`` from the first byte (smtps), ``starttls`` before anything is said, or neither."""
+    """Address and credentials of a server. ``tls`` encrypts from the first byte (smtps), ``starttls`` after EHLO."""
 
     host: str
     port: int
@@ -15,12 +15,13 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
     tls: bool = False
     starttls: bool = False
 
+    # without the password, which would otherwise reach logs and tracebacks
     def __repr__(self) -> str:
         return f"SmtpServer({self.host}:{self.port})"
 
 
 def read_smtp_url(url: str) -> SmtpServer:
-    """``smtp://user:password@host:port?starttls=true``, or ``smtps://``; raises ValueError for anything else."""
+    """Reads ``smtp://user:password@host:port?starttls=true`` or ``smtps://…``; raises ValueError for anything else."""
     parts = urlsplit(url)
     asked = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     starttls = asked.pop("starttls", "false").lower()

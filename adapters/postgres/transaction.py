@@ -7,9 +7,8 @@ from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.records import PostgresRecords
-from adapters.postgres.identity.accounts import PostgresCredentials, PostgresOneTimeTokens
+from adapters.postgres.identity.accounts import PostgresCredentials, PostgresImportedHashes, PostgresOneTimeTokens
 from adapters.postgres.identity.attempts import PostgresAttempts
-from adapters.postgres.identity.imported_hashes import PostgresImportedHashes
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
 from adapters.postgres.identity.roles import PostgresRoles

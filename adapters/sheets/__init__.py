@@ -1,5 +1,5 @@
-"""The formats of people: CSV and xlsx, read and written in processes of their own.
+"""CSV and xlsx files, read and written by worker processes.
 
-Nothing heavy is imported before a file comes, and never into the process that serves; nor is anything imported here,
-for each of those processes would begin with it.
+Heavy libraries are imported when a file needs them, and never into the process that serves. This package imports
+nothing itself: every worker would begin with it.
 """

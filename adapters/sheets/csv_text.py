@@ -1,4 +1,4 @@
-"""A CSV file's cells: its encoding and delimiter as they are given, or as they can be told."""
+"""Cells of a CSV file. Encoding and delimiter come from the options, or are detected."""
 
 import codecs
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from domain.errors import BadRequest, ValidationError
 
 LONGEST_LINE = 1024 * 1024
 _MARKS = (
+    # UTF-32 before UTF-16: its mark begins with that of UTF-16.
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -48,7 +49,8 @@ def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
                 raise BadRequest(f"A line is longer than {LONGEST_LINE} characters.")
             yield line
     finally:
-        with suppress(ValueError):  # whoever gave it may have closed it
+        # Detached, or the wrapper would close the caller's file; the caller may have closed it already.
+        with suppress(ValueError):
             text.detach()
 
 
@@ -60,14 +62,15 @@ def _encoding(file: BinaryIO, options: ImportOptions) -> str:
         return marked or _unmarked(start)
     try:
         name = codecs.lookup(options.encoding).name
-        "a".encode(name)
+        "a".encode(name)  # some codecs, such as base64, do not encode text
     except (LookupError, UnicodeError, ValueError):
         raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
     return marked if marked and marked.startswith(name) else name
 
 
 def _unmarked(start: bytes) -> str:
-    """A header begins with signs of ASCII, so where the zeros are tells UTF-16."""
+    """Encoding of a file without byte order mark, by its first four bytes."""
+    # A header begins with ASCII characters: in UTF-16 every second byte of theirs is zero.
     if len(start) == 4 and start[1] == 0 == start[3] and start[0]:
         return "utf-16-le"
     if len(start) == 4 and start[0] == 0 == start[2] and start[1]:
@@ -76,8 +79,8 @@ def _unmarked(start: bytes) -> str:
 
 
 def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions) -> str:
-    """The one under which the header names most of what is known here."""
-    known = {one.wire.lower() for one in model.fields} | {name.strip().lower() for name in options.columns}
+    """Delimiter with which the header has the most names of fields."""
+    known = {field.wire.lower() for field in model.fields} | {name.strip().lower() for name in options.columns}
     best, most = ",", 0
     for delimiter in _DELIMITERS:
         file.seek(0)

@@ -1,4 +1,4 @@
-"""The entity that a worker reads rows of, from where it is declared."""
+"""Import of the declared entity in a worker process."""
 
 import importlib
 import importlib.util
@@ -25,6 +25,7 @@ def _module(entity: Entity) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # Registered as an import would be: the types of its annotations are looked up there.
     sys.modules[entity.module] = module
     spec.loader.exec_module(module)
     return module

@@ -1,4 +1,7 @@
-"""What a worker and the service say to each other: a letter, a length, a body; an end that was not said is none."""
+"""Protocol between service and worker: frames of a letter, a length and a body.
+
+A stream that ends without the frame DONE was cut off.
+"""
 
 import struct
 from typing import BinaryIO
@@ -15,11 +18,12 @@ LARGEST = 256 * 1024 * 1024
 
 READY, ROWS, ERRORS, DONE, REFUSED = b"h", b"r", b"e", b"d", b"x"
 
-_KINDS: dict[str, type[Error]] = {one.code: one for one in (BadRequest, ValidationError, Forbidden, PayloadTooLarge)}
+_REFUSALS = (BadRequest, ValidationError, Forbidden, PayloadTooLarge)
+_KINDS: dict[str, type[Error]] = {kind.code: kind for kind in _REFUSALS}
 
 
 class Entity(Struct, frozen=True):
-    """Where a declaration is imported from; ``file`` is a module that is only known by its path."""
+    """Import path of an entity's declaration; ``file`` is set for a module that is known by its path alone."""
 
     module: str
     name: str
@@ -27,19 +31,23 @@ class Entity(Struct, frozen=True):
 
 
 class ReadJob(Struct, frozen=True, kw_only=True):
+    """Order to read a file; ``may`` says which fields the caller may write."""
+
     entity: Entity
     options: ImportOptions
     may: Sendable
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):
-    """``kinds`` are the columns' by name of domain.entities.declaration.Kind."""
+    """Order to write a workbook; ``kinds`` are names of domain.entities.declaration.Kind, one for each column."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
 
 
 class SheetRefusal(Struct, frozen=True):
+    """Domain error as it crosses the process boundary."""
+
     code: str
     message: str
     fields: tuple[FieldError, ...] = ()
@@ -64,7 +72,7 @@ def send(stream: BinaryIO, letter: bytes, body: bytes = b"") -> None:
 
 
 def receive(stream: BinaryIO) -> tuple[bytes, bytes]:
-    """Raises EOFError when the other side has gone."""
+    """Reads a frame; raises EOFError when the other side has ended."""
     letter, length = HEAD.unpack(_exactly(stream, HEAD.size))
     return letter, _exactly(stream, length)
 

@@ -1,4 +1,4 @@
-"""Sheets read and written by processes of their own, so that neither their work nor their memory is the service's."""
+"""Sheets read and written by worker processes, so that their work and memory do not burden the service."""
 
 import asyncio
 import io
@@ -36,15 +36,16 @@ from domain.errors import BadRequest
 
 PIECE = 128 * 1024
 SMALL, FEW = 256 * 1024, 5_000
-"""Bytes and lines that are sooner read than a process starts, even when each line is wrong."""
+"""Bytes and lines of a file that is read faster than a process starts, even when every line is wrong."""
 ENDS_WITHIN = 5.0
 BROKEN = "The file cannot be read: it takes too much memory, or it is damaged."
 
 
 @dataclass(frozen=True)
 class ProcessSheets:
-    """``lane`` lets one small file at a time into a thread: two would only take the loop's turns from it."""
+    """Reads small files in a thread of the service, and everything else in a process."""
 
+    # A single file at a time: two threads would take the interpreter from the event loop for twice as long.
     lane: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
@@ -67,7 +68,8 @@ class ProcessSheets:
     async def workbook(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        job = WriteJob(names=tuple(one.name for one in columns), kinds=tuple(one.field.kind.name for one in columns))
+        names, kinds = tuple(column.name for column in columns), tuple(column.field.kind.name for column in columns)
+        job = WriteJob(names=names, kinds=kinds)
         with tempfile.TemporaryFile() as made:
             with _folder() as folder:
                 async with _worker(f"{__package__}.writer", made.fileno(), folder) as process:
@@ -76,7 +78,7 @@ class ProcessSheets:
 
 
 def _is_small(upload: BinaryIO) -> bool:
-    """Text alone, which cannot inflate."""
+    """Whether the file is short text; an archive is never small, since it can inflate."""
     upload.seek(0)
     start = upload.read(SMALL + 1)
     upload.seek(0)
@@ -86,11 +88,11 @@ def _is_small(upload: BinaryIO) -> bool:
 
 
 async def _read_here(model: EntityModel, upload: BinaryIO, job: ReadJob) -> "_FoundSheet":
-    said = io.BytesIO()
-    await asyncio.to_thread(read_sheet, upload, model, job, said)
-    said.seek(0)
+    frames = io.BytesIO()
+    await asyncio.to_thread(read_sheet, upload, model, job, frames)
+    frames.seek(0)
     sheet = _FoundSheet()
-    while (frame := receive(said))[0] != DONE:
+    while (frame := receive(frames))[0] != DONE:
         letter, body = frame
         if letter == ROWS:
             sheet.found.append(body)
@@ -107,8 +109,8 @@ class _FoundSheet:
     errors: list[RowError] = field(default_factory=list)
 
     async def rows(self) -> AsyncIterator[bytes]:
-        for one in self.found:
-            yield one
+        for lines in self.found:
+            yield lines
 
 
 @dataclass
@@ -127,21 +129,20 @@ class _ReadSheet:
             if letter == ROWS:
                 yield body
             elif letter == ERRORS:
-                said = msgspec.json.decode(body, type=Errors)
-                self.failed, self.errors = said.failed, [*said.errors]
+                errors = msgspec.json.decode(body, type=Errors)
+                self.failed, self.errors = errors.failed, [*errors.errors]
             elif letter == DONE:
                 return
 
     async def _received(self) -> tuple[bytes, bytes]:
-        """A file that kills its reader is no file."""
         try:
             return await _received(self.process)
-        except asyncio.IncompleteReadError:
+        except asyncio.IncompleteReadError:  # the file killed its reader, by its memory limit as a rule
             raise BadRequest(BROKEN) from None
 
 
 async def _received(process: Process) -> tuple[bytes, bytes]:
-    """Raises what the worker refuses, IncompleteReadError when it is no more."""
+    """Next frame of the worker. Raises the worker's refusal, and IncompleteReadError when the worker has ended."""
     assert process.stdout is not None
     letter, length = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
     body = await process.stdout.readexactly(length)
@@ -151,9 +152,10 @@ async def _received(process: Process) -> tuple[bytes, bytes]:
 
 
 async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) -> None:
-    """A worker that has refused reads no more: what it says is looked at, not that the pipe broke."""
+    """Sends job and rows, and waits until the workbook is complete. Raises the worker's refusal."""
     assert process.stdin is not None
     process.stdin.write(msgspec.json.encode(job) + b"\n")
+    # A worker that refuses stops reading: its refusal, read below, is the error, and not the broken pipe.
     with suppress(BrokenPipeError, ConnectionResetError):
         async for piece in rows:
             process.stdin.write(HEAD.pack(ROWS, len(piece)))
@@ -169,15 +171,16 @@ async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) ->
 
 
 async def _pieces(made: BinaryIO) -> AsyncIterator[bytes]:
-    """Written just now, so it is in the machine's memory, and reading it waits for nothing."""
     made.seek(0)
+    # Read without a thread: the file was written just now and is in the page cache.
     while piece := made.read(PIECE):
         yield piece
 
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    """For a worker's own files; either of the two that outlives the other takes it away."""
+    """Folder for a worker's temporary files."""
+    # Removed here and by the worker: whichever of them outlives the other does it.
     made = tempfile.mkdtemp(prefix="tenantry-sheet-")
     try:
         yield made
@@ -187,7 +190,7 @@ def _folder() -> Iterator[str]:
 
 @asynccontextmanager
 async def _worker(module: str, descriptor: int, *more: str) -> AsyncIterator[Process]:
-    """Given the open file as its own; it ends with the block, and by itself when this process is gone."""
+    """Runs a worker with the open file as its own; it ends with the block, or when this process ends."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -197,7 +200,7 @@ async def _worker(module: str, descriptor: int, *more: str) -> AsyncIterator[Pro
         stdin=PIPE,
         stdout=PIPE,
         pass_fds=[descriptor],
-        env={**_environment(), "PYTHONPATH": os.pathsep.join(one for one in sys.path if one)},
+        env={**_environment(), "PYTHONPATH": os.pathsep.join(folder for folder in sys.path if folder)},
         limit=4 * PIECE,
     )
     try:
@@ -216,11 +219,12 @@ async def _gone(process: Process) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Nothing secret: a worker reads files of strangers."""
+    # Without the settings, which hold secrets: a worker parses files of strangers.
     return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
 
 
 def _entity(model: EntityModel) -> Entity:
     module = sys.modules[model.struct.__module__]
+    # An entity from a .py file that settings name by its path is in a module of that name, which nobody can import.
     file = module.__file__ if os.sep in module.__name__ else None
     return Entity(module.__name__, model.struct.__qualname__, file)

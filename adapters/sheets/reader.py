@@ -1,4 +1,4 @@
-"""The process that reads a file of a stranger: cells, the same validation as a JSON body, rows for the database.
+"""Worker that reads an uploaded file: cells, the same validation as for a JSON body, rows for the database.
 
 ``python -m adapters.sheets.reader DESCRIPTOR`` takes its job as a line on standard input.
 """
@@ -22,9 +22,9 @@ from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowErr
 from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
 
 AT_A_TIME = 500
-NICENESS = 5
+NICENESS = 5  # requests come first
 MOST_MEMORY = 2 * 1024**3
-"""Address space: a last resort, behind every limit that is known beforehand."""
+"""Address space of the process: a last resort, for a file that passes every other limit."""
 _ZIP, _OLD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 Rows = Iterator[tuple[int, Cells]]
@@ -45,6 +45,7 @@ def main() -> None:
 
 
 def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:
+    """Writes the frames READY, ROWS…, ERRORS and DONE; raises Error for a file that cannot be read at all."""
     rows, is_csv = _rows(file, model, job.options)
     header = next(rows, None)
     if header is None:
@@ -73,12 +74,13 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
 
 
 def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[Rows, bool]:
-    """By what the file is, whatever its name says."""
+    """Rows of the file, and whether it is CSV."""
+    # Told by the content: the name is the caller's.
     start = file.read(8)
     if start.startswith(_OLD):
         raise BadRequest("The file is encrypted, or of a format before xlsx: save it as xlsx, without a password.")
     if start.startswith(_ZIP):
-        from adapters.sheets.xlsx import read_xlsx  # noqa: PLC0415  # half a second, for those who need it
+        from adapters.sheets.xlsx import read_xlsx  # noqa: PLC0415  # takes half a second, which CSV need not wait for
 
         return read_xlsx(file, model, options), False
     if options.sheet is not None:

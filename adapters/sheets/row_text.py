@@ -1,4 +1,4 @@
-"""A row's cells, validated as a JSON body would be, and written as the database takes them."""
+"""Rows of a file: their cells are validated like a JSON body and written as text for COPY."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -21,35 +21,39 @@ NO_TEXT = "contains a character that no text can hold"
 
 
 class RowText:
-    """``fields`` are those of the file's columns, None where the server owns one."""
+    """Validates rows and writes them as lines of CSV for the database.
+
+    ``fields`` are those of the file's columns, None where the server sets the field itself.
+    """
 
     def __init__(
         self, model: EntityModel, fields: Sequence[FieldModel | None], job: ReadJob, *, is_escaped: bool
     ) -> None:
-        taken = [(place, one) for place, one in enumerate(fields) if one is not None]
+        # Sorted once by what a cell needs, since every row goes through these lists.
+        taken = [(place, field) for place, field in enumerate(fields) if field is not None]
         self._model = model
         self._width = len(fields)
-        self._taken = [(place, one.wire) for place, one in taken]
-        self._escaped = [(place, one.wire) for place, one in taken if is_escaped and one.kind in _TEXTS]
-        self._read = [(place, one.wire, READERS[one.kind]) for place, one in taken if one.kind in READERS]
-        self._filled = [(place, one.wire) for place, one in taken if not one.nullable]
+        self._taken = [(place, field.wire) for place, field in taken]
+        self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in _TEXTS]
+        self._read = [(place, field.wire, READERS[field.kind]) for place, field in taken if field.kind in READERS]
+        self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
         self._is_upsert = job.options.mode == "upsert"
         self._concealed = job.may.unknown | job.may.closed
-        self._writers = [(one.name, _WRITERS.get(one.kind, str)) for one in model.declared]
+        self._writers = [(field.name, _WRITERS.get(field.kind, str)) for field in model.declared]
 
     def line(self, number: int, cells: Cells) -> str | RowError:
-        """Raises BadRequest for a row of another length than the header."""
+        """Line for the database, or the row's errors. Raises BadRequest for a row of another length than the header."""
         if len(cells) != self._width:
             raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
         body = self._body(cells)
         try:
             return self._upserted(number, body) if self._is_upsert else self._made(number, body)
         except ValidationError as error:
-            return RowError(number, self._said(error))
+            return RowError(number, self._sentence(error))
 
     def _body(self, cells: Cells) -> dict[str, object]:
         body: dict[str, object] = {wire: cells[place] for place, wire in self._taken}
-        text = "".join(filter(None, cells))
+        text = "".join(filter(None, cells))  # the whole row is checked at once: few rows need a look at each cell
         if "\0" in text or not (text.isascii() or _is_unicode(text)):
             _ensure_storable(body)
         if "'" in text:
@@ -58,26 +62,31 @@ class RowText:
             if (cell := cells[place]) is not None:
                 body[wire] = read(cell)
         if None in cells:
+            # An empty cell of a field that takes no null is a field that was not sent: its default applies.
             for place, wire in self._filled:
                 if cells[place] is None:
                     del body[wire]
         return body
 
-    def _said(self, error: ValidationError) -> str:
-        """Without the fields that do not exist for the caller, or are not theirs to write."""
-        return sentence([one for one in error.fields if one.field not in self._concealed]) or NOT_THEIRS
+    def _sentence(self, error: ValidationError) -> str:
+        """Message for the row, without the fields that the caller may not see or write."""
+        return sentence([wrong for wrong in error.fields if wrong.field not in self._concealed]) or NOT_THEIRS
 
     def _made(self, number: int, body: dict[str, object]) -> str:
         return f"{number},{uuid7()},{self._written(self._new(body))}\n"
 
     def _upserted(self, number: int, body: dict[str, object]) -> str:
-        """As a change, which it must be fit for; and as a new row, which it may be."""
+        """Line for a row that is updated or created; the database will find out which.
+
+        It must be valid as a change. Errors that it has as a new row go with it, for the case that there is no row yet.
+        """
         changes = read_changes(self._model, body)
-        given = "".join("01"[one.name in changes] for one in self._model.declared)
+        given = "".join("01"[field.name in changes] for field in self._model.declared)
         try:
             values, refused = self._new(body), ""
         except ValidationError as error:
-            values, refused = {one.name: changes.get(one.name) for one in self._model.declared}, self._said(error)
+            values = {field.name: changes.get(field.name) for field in self._model.declared}
+            refused = self._sentence(error)
         return f'{number},{uuid7()},"{given}",{quoted(refused) if refused else ""},{self._written(values)}\n'
 
     def _new(self, body: dict[str, object]) -> dict[str, object]:
@@ -113,8 +122,7 @@ def _list(value: object) -> str:
 
 
 def _uuid(value: Any) -> str:
-    """Without its hyphens, which take as long as the digits."""
-    return f"{value.int:032x}"
+    return f"{value.int:032x}"  # str() would insert hyphens, which takes as long as the digits
 
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
@@ -125,4 +133,4 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.TEXTS: _list,
     Kind.TIMESTAMP: datetime.isoformat,
 }
-"""Of values that are not null; of other kinds Python's own text is the database's."""
+"""Writers of values that are not null. Kinds without a writer have the same text in Python and in the database."""

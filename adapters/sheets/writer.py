@@ -1,4 +1,4 @@
-"""The process that writes an xlsx: cells come in pieces, and one row is in memory at a time.
+"""Worker that writes an xlsx: cells come in pieces, and a single row is in memory at a time.
 
 ``python -m adapters.sheets.writer DESCRIPTOR FOLDER`` takes its job as a line on standard input, then the rows.
 """
@@ -26,8 +26,9 @@ from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 from domain.errors import BadRequest, Error
 
 NICENESS = 5
-MOST_DIGITS = 15
+MOST_DIGITS = 15  # decimal digits that a double keeps
 _NUMBERS = {Kind.INTEGER.name, Kind.BIG_INTEGER.name, Kind.DECIMAL.name, Kind.FLOAT.name}
+# Without the last three a text that begins with `=` would become a formula: users' data must never be code.
 _OPTIONS = {
     "constant_memory": True,
     "strings_to_formulas": False,
@@ -39,7 +40,7 @@ Put = Callable[[int, int, str], object]
 
 
 class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
-    """Its cells have no format and no rich text, so most of what the library asks of each is known."""
+    """Worksheet whose cells have neither formats nor rich text, written with fewer checks than the library's own."""
 
     def _write_cell(self, row: int, column: int, cell: Any) -> None:
         kind = type(cell).__name__
@@ -57,7 +58,7 @@ class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
 
 
 _PLAIN = re.compile(r"[!-%'-;=?-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?")
-"""ASCII that means itself in XML, and neither begins nor ends with a blank."""
+"""ASCII text that needs no escaping in XML, and neither begins nor ends with a blank."""
 
 
 @cache
@@ -81,7 +82,7 @@ def main() -> None:
         else:
             made.flush()
             send(out, DONE)
-    shutil.rmtree(folder, ignore_errors=True)  # the service's to do, unless it has gone
+    shutil.rmtree(folder, ignore_errors=True)  # the service does this too, if it still runs
 
 
 def write(job: WriteJob, lines: Iterator[str], made: BinaryIO, folder: Path) -> None:
@@ -104,7 +105,8 @@ def write(job: WriteJob, lines: Iterator[str], made: BinaryIO, folder: Path) -> 
 
 
 def _abandon(sheet: Any) -> None:
-    """Without an exit handler that would write what is not whole."""
+    """Closes the temporary file of an incomplete sheet."""
+    # Otherwise the library's exit handler would write the incomplete sheet.
     sheet.row_data_fh.close()
 
 
@@ -124,7 +126,7 @@ def _put(sheet: Any, kind: str) -> Put:
 
 
 def is_exact(cell: str) -> bool:
-    """Whether a cell's number, and the way back from it, keeps every digit."""
+    """Whether a number keeps every digit when a spreadsheet reads and shows it."""
     if "e" in cell or len(cell) > MOST_DIGITS + 2:
         return False
     whole, _, fraction = cell.lstrip("-").partition(".")
@@ -132,7 +134,8 @@ def is_exact(cell: str) -> bool:
 
 
 def _fitting(row: int, cell: str) -> str:
-    """A cell counts in halves of UTF-16, as its program does."""
+    """Text of a cell; raises BadRequest for one that no cell can hold."""
+    # Spreadsheets count UTF-16 code units. The first condition spares most cells the encoding.
     if 2 * len(cell) > LONGEST_XLSX_TEXT and len(cell.encode("utf-16-le")) > 2 * LONGEST_XLSX_TEXT:
         raise BadRequest(f"Row {row + 1} has a text of over {LONGEST_XLSX_TEXT} characters, which no cell holds.")
     if "\ufffe" in cell or "\uffff" in cell:
@@ -141,7 +144,7 @@ def _fitting(row: int, cell: str) -> str:
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Raises EOFError when the service has gone before the end."""
+    """Lines of the rows; raises EOFError when the service has ended before it sent all."""
     decoder, rest = codecs.getincrementaldecoder("utf-8")(), ""
     while True:
         letter, body = receive(stream)

@@ -1,4 +1,4 @@
-"""The cells of an xlsx, once adapters/sheets/xlsx_gate.py has let it in."""
+"""Cells of an xlsx that has passed adapters/sheets/xlsx_gate.py."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
@@ -16,7 +16,7 @@ AT_A_TIME = 2_000
 
 
 def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
-    """Rows with the numbers that they have in the sheet, blank ones left out. Raises BadRequest."""
+    """Rows with their numbers in the sheet, blank rows left out. Raises BadRequest, ValidationError."""
     if options.delimiter is not None or options.encoding is not None:
         name = "delimiter" if options.delimiter is not None else "encoding"
         raise ValidationError.on(f"options.{name}", "is for CSV; this file is xlsx")
@@ -32,7 +32,7 @@ def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Ite
 
 
 def _index(names: list[str], options: ImportOptions) -> int:
-    """``sheet`` is a name, or counts from 1; the first one unless it is said."""
+    """Index of the sheet that the options name, by its name or its number from 1; by default the first."""
     wanted = options.sheet
     if wanted is None:
         return 0
@@ -54,6 +54,7 @@ def _cells(
         return
     frame = sheet.to_polars()
     columns = _number_columns(frame, model, options)
+    # A second look at the columns of numbers: as texts the library rounds them to nine digits behind the point.
     exact = _numbers(book, index, columns)
     for start in range(0, frame.height, AT_A_TIME):
         numbers = {place: column[start : start + AT_A_TIME].to_list() for place, column in exact.items()}
@@ -67,24 +68,24 @@ def _cells(
 
 
 class NumberColumn(Struct, frozen=True):
-    """Its text would be written with nine digits behind the point, wrong ones among them."""
+    """Column of numbers, whose texts are written here and not by the library."""
 
     is_float: bool
 
     def text(self, number: float) -> str:
-        """All of a float; of a decimal the fifteen digits that a spreadsheet knows and shows."""
+        # A spreadsheet shows fifteen digits: a computed 0.3 must not arrive as 0.30000000000000004.
         return repr(number) if self.is_float else f"{number:.15g}"
 
 
 def _number_columns(frame: Any, model: EntityModel, options: ImportOptions) -> dict[int, NumberColumn]:
-    """By place, as the header names them."""
+    """Columns of numbers by their place, found by the names in the header."""
     renames = {name.strip().lower(): wire.lower() for name, wire in options.columns.items()}
     header = [(cell or "").strip().lower() for cell in frame.row(0)]
     fields = [model.by_wire.get(renames.get(name, name)) for name in header]
     return {
-        place: NumberColumn(one.kind is Kind.FLOAT)
-        for place, one in enumerate(fields)
-        if one is not None and one.kind in (Kind.FLOAT, Kind.DECIMAL)
+        place: NumberColumn(field.kind is Kind.FLOAT)
+        for place, field in enumerate(fields)
+        if field is not None and field.kind in (Kind.FLOAT, Kind.DECIMAL)
     }
 
 

@@ -1,4 +1,4 @@
-"""Social providers, asked over HTTP who holds a token and whom it was issued to."""
+"""Social providers, asked over HTTP for the identity behind a token, and whether the token was issued to us."""
 
 from adapters.social.providers import HttpSocialProviders as HttpSocialProviders
 from adapters.social.providers import ProviderSettings as ProviderSettings

@@ -1,4 +1,4 @@
-"""Questions to a provider: no redirects, little to read, and an answer of the shape asked for or none at all."""
+"""HTTP client for social providers: no redirects, a size limit, and answers decoded into a struct."""
 
 import logging
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs URLs, and some 
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """``bearer`` goes into the Authorization header, ``basic`` is a name and a secret for it."""
+    """Request to a provider: a POST where it has a ``body``, with bearer or basic authorisation."""
 
     url: str
     parameters: Mapping[str, str] = {}
@@ -32,24 +32,30 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class ProviderClient:
-    """One pool of connections for all providers, made for the first question: most services ask nobody."""
+    """Sends requests to all providers over a shared pool of connections."""
 
     @cached_property
     def _client(self) -> "httpx2.AsyncClient":
+        # Imported with the first login by a provider: most services turn none on.
         import httpx2  # noqa: PLC0415
 
+        # `identity`: a compressed answer could inflate past the limit. No timeout here: the caller limits the login.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "tenantry"}
         return httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=None)
 
     async def ask(self, question: Question, kind: type[T]) -> T | None:
-        """None for a refusal (4xx); raises ServiceUnavailable for everything that is no answer."""
+        """Answer decoded as ``kind``; None when the provider refuses (4xx).
+
+        Raises ServiceUnavailable for an outage, a time limit or an answer of another shape.
+        """
         import httpx2  # noqa: PLC0415
 
         try:
             status, body = await self._answer(question)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
+            # `from None`, and the class alone: the error's text holds the URL, and some URLs hold tokens.
             raise away(f"cannot be reached: {type(error).__name__}") from None
-        if 400 <= status < 500 and status not in (408, 429):
+        if 400 <= status < 500 and status not in (408, 429):  # a timeout or a rate limit says nothing of the token
             return None
         if status != 200:
             raise away(f"answers {status}")
@@ -63,7 +69,6 @@ class ProviderClient:
             await self._client.aclose()
 
     async def _answer(self, question: Question) -> tuple[int, bytes]:
-        """Leaving the stream closes the connection with whatever else would have come."""
         headers = {"Authorization": f"Bearer {question.bearer}"} if question.bearer else {}
         method = "GET" if question.body is None else "POST"
         async with self._client.stream(
@@ -78,16 +83,16 @@ class ProviderClient:
             async for piece in response.aiter_raw():
                 pieces.append(piece)
                 if sum(map(len, pieces)) > LONGEST_ANSWER:
-                    raise away("answers too much")
+                    raise away("answers too much")  # leaving the block closes the connection unread
             return response.status_code, b"".join(pieces)
 
 
 def away(why: str) -> ServiceUnavailable:
-    """``why`` is for the log: the caller only learns to come again."""
+    """Logs ``why`` and makes the error for the caller, who only learns to try again."""
     logging.getLogger(__name__).warning("A social provider %s.", why)
     return ServiceUnavailable("The provider cannot answer this now: try again shortly.")
 
 
 def is_sendable(token: str) -> bool:
-    """Whether it can stand in a header: nothing else was ever issued by anybody."""
+    """Whether the token can be sent in a header; no provider issues one that cannot."""
     return 0 < len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable() and " " not in token

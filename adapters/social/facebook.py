@@ -1,4 +1,4 @@
-"""Facebook: an access token that ``debug_token`` says is of our application. It vouches for no address."""
+"""Facebook: access tokens that ``debug_token`` confirms for our application. Addresses count as unverified."""
 
 import hashlib
 import hmac
@@ -35,11 +35,12 @@ class Facebook:
         self._base = base_url or HOST
 
     async def identify(self, token: str) -> SocialIdentity | None:
-        told = await self._debugged(token)
-        if told is None or not told.is_valid or str(told.app_id) != self._client_id:
+        debugged = await self._debugged(token)
+        # A token of another application would let that application's owner log in as its users.
+        if debugged is None or not debugged.is_valid or str(debugged.app_id) != self._client_id:
             return None
         me = await self._me(token)
-        if me is None or me.id != str(told.user_id):
+        if me is None or me.id != str(debugged.user_id):
             return None
         return SocialIdentity(provider="facebook", subject=me.id, email=me.email, email_verified=False, name=me.name)
 
@@ -49,7 +50,7 @@ class Facebook:
         return answer.data if answer else None
 
     async def _me(self, token: str) -> _Me | None:
-        """The proof shows that whoever asks holds the application's secret, which some applications demand."""
+        # Applications can demand this proof, so that a stolen token is useless without the application's secret.
         proof = hmac.new(self._secret.encode(), token.encode(), hashlib.sha256).hexdigest()
         parameters = {"fields": "id,name,email", "access_token": token, "appsecret_proof": proof}
         return await self._asking.ask(Question(url=f"{self._base}/me", parameters=parameters), _Me)

@@ -1,4 +1,4 @@
-"""GitHub: an access token of our own OAuth application, and the verified primary address of who holds it."""
+"""GitHub: access tokens of our OAuth application, and the primary address of their user."""
 
 from urllib.parse import quote
 
@@ -43,7 +43,8 @@ class GitHub:
         if user is None:
             return None
         addresses = await self._asking.ask(Question(url=f"{self._base}/user/emails", bearer=token), list[_Address])
-        primary = next((one for one in addresses or () if one.primary), None)
+        # The profile's own address may be any text: the primary one of this list says whether it is verified.
+        primary = next((address for address in addresses or () if address.primary), None)
         return SocialIdentity(
             provider="github",
             subject=str(user.id),

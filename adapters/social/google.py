@@ -1,4 +1,4 @@
-"""Google: an access token that ``tokeninfo`` says was issued to us."""
+"""Google: access tokens that ``tokeninfo`` confirms were issued to our application."""
 
 from msgspec import Struct
 
@@ -25,7 +25,7 @@ class _UserInfo(Struct, frozen=True):
 
 
 class Google:
-    """With a base of its own both questions go there; Google itself answers them on two hosts."""
+    """Identifies users by ``tokeninfo`` and ``userinfo``, on Google's two hosts or both below ``base_url``."""
 
     def __init__(self, asking: ProviderClient, client_id: str, base_url: str | None) -> None:
         self._asking = asking
@@ -34,22 +34,23 @@ class Google:
         self._profile = f"{base_url}/userinfo" if base_url else PROFILE
 
     async def identify(self, token: str) -> SocialIdentity | None:
-        told = await self._asking.ask(Question(url=self._tokens, parameters={"access_token": token}), _TokenInfo)
-        if told is None or told.sub is None or not self._is_ours(told):
+        info = await self._asking.ask(Question(url=self._tokens, parameters={"access_token": token}), _TokenInfo)
+        if info is None or info.sub is None or not self._is_ours(info):
             return None
         profile = await self._asking.ask(Question(url=self._profile, bearer=token), _UserInfo)
-        if profile is not None and profile.sub != told.sub:
+        if profile is not None and profile.sub != info.sub:
             return None
-        vouched = told if told.email or profile is None else profile
+        # Address and verification are taken from the same answer, so that neither vouches for the other's address.
+        source = info if info.email or profile is None else profile
         return SocialIdentity(
             provider="google",
-            subject=told.sub,
-            email=vouched.email,
-            email_verified=vouched.email_verified in (True, "true"),
+            subject=info.sub,
+            email=source.email,
+            email_verified=source.email_verified in (True, "true"),  # tokeninfo answers with texts
             name=profile.name if profile else "",
         )
 
-    def _is_ours(self, told: _TokenInfo) -> bool:
-        """Whom it is for, and whom it was issued to: each of them us, where it is said at all."""
-        said = {one for one in (told.aud, told.azp) if one is not None}
-        return said == {self._client_id}
+    def _is_ours(self, info: _TokenInfo) -> bool:
+        """Whether audience and authorised party are our client; at least one of them must be given."""
+        named = {client for client in (info.aud, info.azp) if client is not None}
+        return named == {self._client_id}

@@ -1,4 +1,4 @@
-"""Microsoft: an id token for us, signed by one of its keys, of the directory that it names as its own."""
+"""Microsoft: id tokens for our application, signed with Microsoft's keys and issued by the directory they name."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -14,11 +14,11 @@ from application.ports.identity.social import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
 LEEWAY = 60
-"""Seconds that its clock and ours may differ."""
+"""Seconds that Microsoft's clock and ours may differ."""
 
 KEPT = timedelta(hours=1)
 LOOKED_AGAIN_AFTER = timedelta(minutes=1)
-"""A key that is not known may be new; strangers who make ids up do not make us ask for each."""
+"""Shortest time between two requests for the keys. An unknown key id may be new, or made up to cause requests."""
 
 _REGISTRY = jws.JWSRegistry(algorithms=["RS256"])
 
@@ -36,7 +36,7 @@ class _Keys(Struct, frozen=True):
 
 
 class _IdToken(Struct, frozen=True):
-    """``xms_edov``: the directory has shown that the domain of the address is its own."""
+    """Claims of an id token. ``xms_edov``: the directory has proved that it owns the domain of the address."""
 
     iss: str
     aud: str
@@ -62,24 +62,26 @@ class Microsoft:
 
     async def identify(self, token: str) -> SocialIdentity | None:
         key = await self._key_of(token)
-        said = None if key is None else _verified(token, key)
-        if key is None or said is None or not self._is_ours(said, key):
+        claims = None if key is None else _verified(token, key)
+        if key is None or claims is None or not self._is_ours(claims, key):
             return None
         return SocialIdentity(
             provider="microsoft",
-            subject=f"{said.tid}.{said.oid}",
-            email=said.email,
-            email_verified=said.xms_edov in (True, "1", "true", "True"),
-            name=said.name,
+            subject=f"{claims.tid}.{claims.oid}",  # `oid` is unique within its directory only
+            email=claims.email,
+            # Without the proof any directory's administrator can give a user any address.
+            email_verified=claims.xms_edov in (True, "1", "true", "True"),
+            name=claims.name,
         )
 
-    def _is_ours(self, said: _IdToken, key: _Key) -> bool:
-        """The keys say whose tokens they sign; ``{tenantid}`` there means any directory's."""
+    def _is_ours(self, claims: _IdToken, key: _Key) -> bool:
+        """Whether the token is for our client, in time, and of an issuer that the key may sign for."""
         now = self._now().timestamp()
-        issuers = {f"{host}/{said.tid}/v2.0" for host in (self._base, HOST)}
-        of_key = said.iss if key.issuer is None else key.issuer.replace("{tenantid}", said.tid)
-        in_time = said.nbf - LEEWAY <= now < said.exp + LEEWAY
-        return said.aud == self._client_id and said.iss in issuers and said.iss == of_key and in_time
+        issuers = {f"{host}/{claims.tid}/v2.0" for host in (self._base, HOST)}
+        # `{tenantid}` in a key's issuer stands for any directory.
+        of_key = claims.iss if key.issuer is None else key.issuer.replace("{tenantid}", claims.tid)
+        in_time = claims.nbf - LEEWAY <= now < claims.exp + LEEWAY
+        return claims.aud == self._client_id and claims.iss in issuers and claims.iss == of_key and in_time
 
     async def _key_of(self, token: str) -> _Key | None:
         try:

@@ -1,4 +1,4 @@
-"""The providers that are turned on, each asked within three seconds."""
+"""Social providers that are turned on, each asked within three seconds."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -15,11 +15,11 @@ from adapters.social.microsoft import Microsoft
 from application.ports.identity.social import SocialIdentity
 
 SECONDS = 3.0
-"""For all that one login asks of its provider."""
+"""Time limit for everything that a login asks of its provider."""
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """What we are to a provider; ``base_url`` points it elsewhere."""
+    """Our registration with a provider; ``base_url`` takes the place of the provider's own hosts."""
 
     client_id: str
     client_secret: str
@@ -36,7 +36,7 @@ class HttpSocialProviders:
     ) -> None:
         self._asking = ProviderClient()
         self._seconds = seconds
-        self._providers = {name: _provider(name, one, self._asking, now) for name, one in registered.items()}
+        self._providers = {name: _provider(name, given, self._asking, now) for name, given in registered.items()}
 
     @property
     def names(self) -> Collection[str]:
@@ -55,16 +55,16 @@ class HttpSocialProviders:
         await self._asking.close()
 
 
-def _provider(name: str, one: ProviderSettings, asking: ProviderClient, now: Callable[[], datetime]) -> Provider:
-    base = one.base_url.rstrip("/") if one.base_url else None
+def _provider(name: str, given: ProviderSettings, asking: ProviderClient, now: Callable[[], datetime]) -> Provider:
+    base = given.base_url.rstrip("/") if given.base_url else None
     match name:
         case "google":
-            return Google(asking, one.client_id, base)
+            return Google(asking, given.client_id, base)
         case "github":
-            return GitHub(asking, one.client_id, one.client_secret, base)
+            return GitHub(asking, given.client_id, given.client_secret, base)
         case "facebook":
-            return Facebook(asking, one.client_id, one.client_secret, base)
+            return Facebook(asking, given.client_id, given.client_secret, base)
         case "microsoft":
-            return Microsoft(asking, one.client_id, base, now)
+            return Microsoft(asking, given.client_id, base, now)
         case _:
             raise AssertionError(name)

@@ -1,1 +1,1 @@
-"""The command line: ``main`` lists the commands, the other files do what each of them does."""
+"""Command line. ``main`` declares the commands; the other files do their work and return the text to print."""

@@ -1,4 +1,4 @@
-"""What an operator does for accounts and keys from the command line; each answers what to print."""
+"""Operator's commands for accounts and keys. Every function returns the text to print."""
 
 import secrets
 
@@ -15,8 +15,8 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
-    said = "" if password else f", with the password {made}"
-    return f"{email} is a super-admin now{said}."
+    shown = "" if password else f", with the password {made}"  # nobody else will ever see a generated password
+    return f"{email} is a super-admin now{shown}."
 
 
 async def unlock_email(settings: Settings, email: str) -> str:
@@ -25,7 +25,7 @@ async def unlock_email(settings: Settings, email: str) -> str:
         raise ValidationError.on("email", "takes an e-mail address")
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
-        until = await tx.attempts.locked_until(key, adapters.clock.now())
+        until = await tx.attempts.locked_until(key, adapters.clock.now())  # before it is unlocked, for the answer
         await tx.attempts.unlock(key)
     return f"{email} is unlocked." if until else f"{email} was not locked."
 
@@ -33,6 +33,6 @@ async def unlock_email(settings: Settings, email: str) -> str:
 async def rotate_keys(settings: Settings) -> str:
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         keys = assemble(adapters, settings).signing_keys
-        await keys.ensure()
+        await keys.ensure()  # a new database has no key yet that could be succeeded
         made = await keys.rotate()
     return f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."

@@ -1,4 +1,4 @@
-"""``tenantry check``: everything that can be found wrong before a start, in one report."""
+"""``tenantry check``: reports everything that would keep the service from starting."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -13,7 +13,7 @@ from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 
 def report(environment: Mapping[str, str]) -> bool:
-    """Whether all is well; what can only be asked once something else is right is left out until it is."""
+    """Prints the report and returns whether nothing is wrong. A check that needs an earlier one to pass is left out."""
     try:
         settings = read_settings(environment)
         _say("settings", "all of them are right")
@@ -42,7 +42,8 @@ async def _answers(settings: Settings, registry: Registry) -> bool:
 
 
 async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str]:
-    from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
+    # Imported only now: wrong settings are reported without the second that these imports take.
+    from entrypoints.cli.failures import explained  # noqa: PLC0415
     from entrypoints.composition import open_adapters  # noqa: PLC0415
     from entrypoints.migrations import check_migrations  # noqa: PLC0415
     from entrypoints.use_cases import assemble, ensure_endpoints  # noqa: PLC0415
@@ -55,7 +56,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     async with open_adapters(settings, registry) as adapters:
         ensure_endpoints(assemble(adapters, settings), settings)
         if not await adapters.admissions.is_shared():
-            yield "Redis does not answer: TENANTRY_REDIS_URL says where it is looked for."
+            yield "Redis does not answer: check that it runs, and that TENANTRY_REDIS_URL is its address."
             return
     _say("redis", "answers")
 

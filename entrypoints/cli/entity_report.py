@@ -1,4 +1,4 @@
-"""What the registry comes to, in words: paths, fields, relations, permissions and limits of each entity."""
+"""Report of the declared entities: paths, fields, relations, permissions and rate limits."""
 
 from collections.abc import Iterable, Iterator
 
@@ -22,14 +22,14 @@ def _entity(model: EntityModel) -> Iterator[str]:
     yield f"{model.name}  /api/{model.plural}"
     yield f"  rows         {', '.join(_kind_of_rows(model))}"
     yield "  fields"
-    width = max(len(one.wire) for one in model.fields)
-    yield from (f"    {one.wire:<{width}}  {', '.join(_field(one))}" for one in model.fields)
+    width = max(len(field.wire) for field in model.fields)
+    yield from (f"    {field.wire:<{width}}  {', '.join(_field(field))}" for field in model.fields)
     if model.relations:
         yield "  relations"
         yield from (f"    {relation.name}: {_relation(relation)}" for relation in model.relations.values())
     if model.declaration.search:
         yield f"  search       {_wires(model, model.declaration.search)}"
-    yield from (f"  unique       {_wires(model, one.fields)}{_case(one.ignore_case)}" for one in model.unique)
+    yield from (f"  unique       {_wires(model, unique.fields)}{_case(unique.ignore_case)}" for unique in model.unique)
     yield f"  order        {_order(model)}"
     actions = ["read"] if not model.declaration.writable else ["create", "read", "update", "delete"]
     actions += ["purge"] if model.can_be_purged else []
@@ -48,23 +48,24 @@ def _kind_of_rows(model: EntityModel) -> Iterator[str]:
         yield "with a rule of its own"
 
 
-def _field(one: FieldModel) -> Iterator[str]:
-    yield f"decimal({one.money.precision},{one.money.scale})" if one.money else one.kind.value
-    if one.choices:
-        yield " | ".join(one.choices)
-    if one.server_owned:
+def _field(field: FieldModel) -> Iterator[str]:
+    yield f"decimal({field.money.precision},{field.money.scale})" if field.money else field.kind.value
+    if field.choices:
+        yield " | ".join(field.choices)
+    if field.server_owned:
         yield "set by the service"
-    elif one.required:
+    elif field.required:
         yield "required"
-    elif one.default not in (None, UNSET):
-        yield f"default {_default(one.default)}"
-    if one.nullable:
+    elif field.default not in (None, UNSET):
+        yield f"default {_default(field.default)}"
+    if field.nullable:
         yield "may be null"
-    if one.guard.read or one.guard.write:
-        yield f"guarded by {' and '.join(name for name in (one.guard.read, one.guard.write) if name)}"
+    if field.guard.read or field.guard.write:
+        yield f"guarded by {' and '.join(name for name in (field.guard.read, field.guard.write) if name)}"
 
 
 def _default(value: object) -> str:
+    # as JSON has it: `true`, and the value of an enumeration's member
     return str(value).lower() if isinstance(value, bool) else str(getattr(value, "value", value))
 
 

@@ -1,5 +1,6 @@
-"""Why the command line went no further, with the exit code that says so to whoever started it."""
+"""Error of a command, with its exit code."""
 
+# Codes that scripts can tell apart; every other failure is 1.
 SETTINGS = 2
 IN_USE = 3
 UNAVAILABLE = 4
@@ -7,7 +8,7 @@ MIGRATIONS = 5
 
 
 class CommandError(Exception):
-    """The message is for people: what is wrong, and what to do about it."""
+    """Failure with a message for the operator: what is wrong, and what to do about it."""
 
     def __init__(self, message: str, exit_code: int = 1) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""What a person can do something about, said without a traceback."""
+"""Failures that an operator can remedy, as messages without a traceback."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,13 +13,14 @@ from entrypoints.entities import EntitiesError
 
 UNFIT = "The migrations do not fit together:"
 WAY_OUT = (
-    "Give the one of your own another revision, in its file, in the one that follows it, and, where it is applied"
-    " already, in the table alembic_version."
+    "Give your own migration another revision: in its file, in the file of the migration that follows it and, where it"
+    " is applied already, in the table alembic_version."
 )
 
 
 @asynccontextmanager
 async def explained() -> AsyncIterator[None]:
+    """Turns failures inside the block into CommandError."""
     try:
         yield
     except WrongSecretKey as error:
@@ -36,9 +37,9 @@ async def explained() -> AsyncIterator[None]:
     except asyncpg.PostgresError as error:
         raise CommandError(f"The database refuses: {error}.", UNAVAILABLE) from None
     except Error as error:
-        fields = [f"  {one.field}: {one.message}" for one in error.fields]
+        fields = [f"  {wrong.field}: {wrong.message}" for wrong in error.fields]
         raise CommandError("\n".join([error.message, *fields])) from None
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    return str(error) or type(error).__name__  # a TimeoutError has no text

@@ -1,4 +1,4 @@
-"""The commands that take rows out into files and in from them."""
+"""``tenantry export`` and ``tenantry import``: arguments and options of the commands."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,12 +12,13 @@ Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
 def add_file_commands(group: click.RichGroup, run: Run) -> None:
-    """``run`` does the work of a command with the servers that the settings name."""
+    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+    # The functions import what they need when they run: `tenantry --help` answers without these imports.
 
     @group.command("export")
     @click.argument("entity")
-    @click.option("--tenant", required=True, metavar="IDENTIFIER", help="Whose rows.")
-    @click.option("--format", "form", type=click.Choice(["csv", "xlsx", "json"]), help="By default the file's ending.")
+    @click.option("--tenant", required=True, metavar="IDENTIFIER", help="Tenant that the rows belong to.")
+    @click.option("--format", "form", type=click.Choice(["csv", "xlsx", "json"]), help="Default: the file's ending.")
     @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
     @click.option("--where", multiple=True, metavar="NAME=VALUE", help="Any parameter of a list, such as status=live.")
     def export_command(entity: str, tenant: str, form: str | None, out: Path, where: tuple[str, ...]) -> None:
@@ -26,20 +27,24 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
 
         ending = out.suffix.removeprefix(".").lower()
         chosen = form or (ending if ending in FORMATS else "csv")
-        job = ExportJob(entity, tenant, chosen, out, [_pair(one) for one in where])
+        job = ExportJob(entity, tenant, chosen, out, [_pair(parameter) for parameter in where])
         run(lambda settings: export_file(settings, job))
 
     @group.command("import")
     @click.argument("entity")
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-    @click.option("--tenant", required=True, metavar="IDENTIFIER", help="Whose rows.")
-    @click.option("--dry-run", is_flag=True, help="Store nothing; say what would be.")
+    @click.option("--tenant", required=True, metavar="IDENTIFIER", help="Tenant that the rows will belong to.")
+    @click.option("--dry-run", is_flag=True, help="Check the rows and store none.")
     @click.option("--atomic", is_flag=True, help="Store all rows or none.")
-    @click.option("--upsert", "key", metavar="FIELD", help="Change rows that have this unique value, make the others.")
+    @click.option(
+        "--upsert", "key", metavar="FIELD", help="Update rows that have this unique value, create the others."
+    )
     @click.option("--delimiter", metavar="SIGN")
     @click.option("--encoding", metavar="NAME")
     @click.option("--sheet", metavar="NAME")
-    @click.option("--column", "columns", multiple=True, metavar="COLUMN=FIELD", help="What a column stands for.")
+    @click.option(
+        "--column", "columns", multiple=True, metavar="COLUMN=FIELD", help="Field that a column is read into."
+    )
     def import_command(entity: str, file: Path, tenant: str, columns: tuple[str, ...], **given: Any) -> None:
         """Read rows of ENTITY (a plural, such as products) from a CSV or xlsx FILE."""
         from entrypoints.cli.file_transfer import ImportJob, import_file  # noqa: PLC0415
@@ -54,5 +59,5 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
 def _pair(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
     if not sign:
-        raise click.BadParameter(f"{text!r} is no NAME=VALUE")
+        raise click.BadParameter(f"{text!r} has no '=': write NAME=VALUE")
     return name, value

@@ -1,4 +1,4 @@
-"""``tenantry export`` and ``tenantry import``: the same use case and rules as over HTTP, with progress shown."""
+"""``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
 
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True)
 class ExportJob:
-    """``parameters`` are those of a list: filters, search, sort, fields, include."""
+    """Export to a file. ``parameters`` are those of a list: filters, search, sort, fields, include."""
 
     plural: str
     tenant: str
@@ -50,7 +50,7 @@ class ImportJob:
 
 
 async def export_file(settings: Settings, job: ExportJob) -> str:
-    """Nothing stands under the file's name before all of it is there."""
+    """Exports rows and returns the text to print. The file appears under its name when it is complete."""
     registry = load_registry(settings.entities)
     model = _model(registry, job.plural)
     query = read_export(model, registry, frozenset(), job.parameters)
@@ -60,6 +60,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
+        # A workbook is compressed: the lines that `_write` counts would be none of its rows.
         with _progress("Exporting", total if job.form != "xlsx" else None) as tell:
             await _write(job.out, pieces, tell)
     return f"{job.out}: {total} {job.plural}."
@@ -86,7 +87,10 @@ async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], 
 
 
 async def import_file(settings: Settings, job: ImportJob) -> str:
-    """Raises Refusal, after the rest is stored, when rows had errors: the exit code tells that too."""
+    """Imports rows and returns the text to print.
+
+    Raises CommandError after the valid rows are stored when others had errors, so that the exit code tells it too.
+    """
     registry = load_registry(settings.entities)
     model = _model(registry, job.plural)
     options = read_options(model, job.options)
@@ -100,11 +104,12 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
                 transfer = FileTransfer(adapters.database, registry, adapters.clock, CountedRows(adapters.sheets, tell))
                 write = Write(caller=_operator(), scope=scope)
                 written = await transfer.import_(write, model, upload, options, EVERYTHING)
-    return _said(written.answer, is_dry=options.dry_run)
+    return _summary(written.answer, is_dry=options.dry_run)
 
 
 def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
-    """How many lines it has, where it is text; what is read is a copy that nobody changes meanwhile."""
+    """Copies the file and returns its number of lines, None for a workbook."""
+    # A copy, because somebody could change the file while it is read.
     lines, is_zip = 0, False
     while piece := given.read(1024 * 1024):
         is_zip = is_zip or (not upload.tell() and piece.startswith(b"PK"))
@@ -114,12 +119,13 @@ def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
     return None if is_zip else lines
 
 
-def _said(report: Report, *, is_dry: bool) -> str:
+def _summary(report: Report, *, is_dry: bool) -> str:
+    """Text for the report; raises CommandError with it when rows had errors."""
     would = "would be " if is_dry else ""
     text = f"{report.imported} rows {would}imported, {report.skipped} skipped, {report.failed} with errors."
     if not report.failed:
         return text
-    named = [f"  row {one.row}: {one.message}" for one in report.errors[:MOST_NAMED]]
+    named = [f"  row {error.row}: {error.message}" for error in report.errors[:MOST_NAMED]]
     more = [f"  and {report.failed - len(named)} more"] if report.failed > len(named) else []
     raise CommandError("\n".join([text, *named, *more]))
 
@@ -139,9 +145,9 @@ async def _tenant(adapters: Adapters, identifier: str) -> OneTenant:
 
 
 def _operator() -> Caller:
-    """Whoever has the command line: nobody of the accounts, so what is written says that it was nobody's."""
+    """Caller for the command line, with every permission and without an account."""
     return Caller(
-        user_id=cast(UUID, None),
+        user_id=cast(UUID, None),  # rows and history name no user: the operator may have no account
         session_id=UUID(int=0),
         tenant_id=None,
         name="",
@@ -157,7 +163,7 @@ def _operator() -> Caller:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Sheets that tell how many rows went by."""
+    """Sheets that report the rows they have read to ``tell``."""
 
     sheets: Sheets
     tell: Callable[[int], None]
@@ -194,8 +200,8 @@ class CountedSheet:
 
 @contextmanager
 def _progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """On standard error, and only where somebody looks."""
-    console = Console(stderr=True)
+    """Shows a progress bar on a terminal, and yields the function that advances it."""
+    console = Console(stderr=True)  # standard output carries the command's answer alone
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task: TaskID = progress.add_task(title, total=total)

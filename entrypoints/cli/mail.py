@@ -1,4 +1,4 @@
-"""What an operator does about mails that were given up; each answers what to print."""
+"""Operator's commands for mails that were given up. Every function returns the text to print."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
@@ -12,7 +12,7 @@ from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
 MOST = 1_000
-"""As many are shown, and taken by --all, at once."""
+"""Number of mails that are listed, or taken by --all, at a time."""
 
 
 async def list_given_up(settings: Settings) -> str:
@@ -23,7 +23,7 @@ async def list_given_up(settings: Settings) -> str:
 
 
 async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
-    """All for no ids. What is put back is sent by the service: this process sends nothing."""
+    """Puts mails back into the outbox, all of them without ids. The running service sends them."""
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         now = adapters.clock.now()
@@ -32,21 +32,22 @@ async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
 
 
 async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
-    """All for no ids."""
+    """Deletes mails, all of them without ids."""
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         number = await _each(tx, ids, tx.outbox.drop)
-    return f"{number} thrown away."
+    return f"{number} deleted."
 
 
 async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Awaitable[bool]]) -> int:
-    """All or none: raises NotFound for an id that is of no mail that was given up."""
-    chosen = ids or [one.mail.id for one in await tx.outbox.given_up(MOST)]
+    """Returns the number of mails; raises NotFound for the id of a mail that was not given up."""
+    chosen = ids or [found.mail.id for found in await tx.outbox.given_up(MOST)]
     for mail_id in chosen:
         if not await do(mail_id):
-            raise NotFound(f"No mail {mail_id} was given up.")
+            raise NotFound(f"No mail {mail_id} was given up.")  # rolls back: all are changed or none
     return len(chosen)
 
 
-def _line(one: GivenUp) -> str:
-    return f"{one.mail.id}  {one.at:%Y-%m-%d %H:%M}  {one.mail.kind}  {one.mail.recipient}  {' '.join(one.why.split())}"
+def _line(given_up: GivenUp) -> str:
+    mail, why = given_up.mail, " ".join(given_up.why.split())  # servers answer in several lines
+    return f"{mail.id}  {given_up.at:%Y-%m-%d %H:%M}  {mail.kind}  {mail.recipient}  {why}"

@@ -1,4 +1,4 @@
-"""``tenantry mail``: the commands for mails that were given up."""
+"""``tenantry mail``: commands for mails that were given up."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID
@@ -10,19 +10,19 @@ from entrypoints.settings.settings import Settings
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 _IDS = click.argument("ids", nargs=-1, type=click.UUID, metavar="[ID]...")
-_ALL = click.option("--all", "takes_all", is_flag=True, help="All that were given up.")
+_ALL = click.option("--all", "takes_all", is_flag=True, help="All mails that were given up.")
 
 
 def add_mail_commands(group: click.RichGroup, run: Run) -> None:
-    """``run`` does the work of a command with the servers that the settings name."""
+    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
 
     @group.group("mail")
     def mail() -> None:
-        """Mails that were given up: refused for good, or not to be sent for three days. After 30 days they go."""
+        """Mails that were given up: refused for good, or undeliverable for three days. They are kept for 30 days."""
 
     @mail.command("list")
     def list_command() -> None:
-        """Print them, the last first: id, when it was given up, kind, recipient, and why."""
+        """Print mails that were given up, the last first: id, time, kind, recipient and reason."""
         from entrypoints.cli.mail import list_given_up  # noqa: PLC0415
 
         run(list_given_up)
@@ -31,7 +31,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @_IDS
     @_ALL
     def retry_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
-        """Have them tried again by the running service, for another three days."""
+        """Put mails back, for the running service to try for another three days."""
         from entrypoints.cli.mail import retry  # noqa: PLC0415
 
         _ensure_named(ids, takes_all)
@@ -41,7 +41,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @_IDS
     @_ALL
     def drop_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
-        """Throw them away."""
+        """Delete mails for good."""
         from entrypoints.cli.mail import drop  # noqa: PLC0415
 
         _ensure_named(ids, takes_all)
@@ -49,5 +49,6 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
 
 
 def _ensure_named(ids: tuple[UUID, ...], takes_all: bool) -> None:
+    # No ids must not mean all: a script whose list came out empty would delete every mail.
     if bool(ids) == takes_all:
         raise click.UsageError("Name mails by their ids (`tenantry mail list` shows them), or say --all.")

@@ -1,4 +1,4 @@
-"""The command line: each command reads the settings, does one thing, and says what is wrong in plain words."""
+"""Entry point of the command line: declares the commands and prints their answers and failures."""
 
 import asyncio
 import os
@@ -47,7 +47,8 @@ def tenantry() -> None:
 @tenantry.command("serve")
 def serve_command() -> None:
     """Serve until stopped, with embedded PostgreSQL and Valkey where no URL is set."""
-    from entrypoints.server.serve import serve  # noqa: PLC0415  # each command imports what it needs
+    # Here and below: a command imports what it needs when it runs, so that `--help` answers at once.
+    from entrypoints.server.serve import serve  # noqa: PLC0415
 
     serve(_settings())
 
@@ -88,7 +89,7 @@ def _password(settings: Settings) -> str:
 
 @tenantry.group()
 def users() -> None:
-    """What only the operator can do for users."""
+    """Unlock addresses, and import users from other systems."""
 
 
 @users.command()
@@ -103,9 +104,9 @@ def unlock(email: str) -> None:
 @users.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 def import_file(file: str) -> None:
-    """Take users over from another system, with the hashes of their passwords.
+    """Import users from another system, with the hashes of their passwords.
 
-    FILE is .csv (a header, then rows) or .jsonl (an object a line) of email, fullName, phoneNumber,
+    FILE is .csv (a header, then rows) or .jsonl (an object in each line) of email, fullName, phoneNumber,
     profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing more.
     """
     from pathlib import Path  # noqa: PLC0415
@@ -117,10 +118,10 @@ def import_file(file: str) -> None:
 
 @tenantry.command()
 def clean() -> None:
-    """Take away what nothing can ask for any more, now; a running service does so about every hour.
+    """Delete data past its retention now; a running service does so about every hour.
 
-    Ended and expired sessions, forgotten failed logins, answers kept for repeated requests, used links and such;
-    never the audit trail.
+    Deleted are ended and expired sessions, forgotten failed logins, stored responses of repeated requests, used links
+    and the like. The audit trail is never touched.
     """
     from entrypoints.server.housekeeping import clean_now  # noqa: PLC0415
 
@@ -129,7 +130,7 @@ def clean() -> None:
 
 @tenantry.group()
 def keys() -> None:
-    """The keys that sign tokens, and those that passwords are encrypted to."""
+    """Replace the keys that sign tokens, and those that passwords are encrypted to."""
 
 
 @keys.command()
@@ -141,7 +142,7 @@ def rotate() -> None:
 
 
 @tenantry.command()
-@click.option("--plans", "shows_plans", is_flag=True, help="How the database answers usual queries, and what it scans.")
+@click.option("--plans", "shows_plans", is_flag=True, help="Query plans of usual requests, and the tables they scan.")
 def entities(shows_plans: bool) -> None:
     """Print what is served: paths, fields, relations, permissions and limits."""
     if shows_plans:
@@ -157,7 +158,7 @@ def entities(shows_plans: bool) -> None:
 
 @tenantry.command()
 def check() -> None:
-    """Say what is wrong with the settings, the declarations, the database and the shared memory."""
+    """Check settings, entities, database and Redis, and print everything that is wrong."""
     from entrypoints.cli.checks import report  # noqa: PLC0415
 
     if not report(os.environ):
@@ -165,11 +166,14 @@ def check() -> None:
 
 
 def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
-    """With the servers that the settings name, those of a running service, or embedded ones for as long as it takes."""
+    """Runs the command and prints its answer.
+
+    Servers are those of the settings, those of a service that runs in DATA_DIR, or embedded ones for the time being.
+    """
     from entrypoints.server.servers import any_servers  # noqa: PLC0415
 
     settings = _settings()
-    load_registry(settings.entities)
+    load_registry(settings.entities)  # a wrong declaration is reported before servers are started for nothing
     with any_servers(settings) as (ready, running):
         if running is not None:
             click.echo(f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers.")

@@ -1,4 +1,4 @@
-"""``tenantry users import``: a file read piece by piece, its progress shown, its wrong rows named."""
+"""``tenantry users import``: reads a file piece by piece, with a progress bar and a line for every refused row."""
 
 import io
 import os
@@ -20,24 +20,27 @@ from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
-AT_ONCE = 200
+AT_ONCE = 200  # rows stored together
 MOST_NAMED = 1000
-"""Wrong rows that are named one by one; the others are only counted."""
+"""Refused rows that are printed; further ones are counted."""
 
 FORMS: dict[str, Form] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 async def import_users(settings: Settings, path: Path) -> str:
-    """Raises Refusal when the file cannot be read, and, once all others are stored, when rows were refused."""
+    """Imports users and returns the text to print.
+
+    Raises CommandError when the file cannot be read, and after the valid rows are stored when others were refused.
+    """
     form = FORMS.get(path.suffix.lower())
     if form is None:
-        raise CommandError(f"{path.name} is neither .csv nor .jsonl: name it after what it holds.")
+        raise CommandError(f"{path.name} ends in neither .csv nor .jsonl: rename it by its content.")
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         counts = await _import(user_import(adapters), path, form)
-    said = _summary(counts)
+    summary = _summary(counts)
     if counts[Outcome.REFUSED]:
-        raise CommandError(f"{said} Mend those rows and import the file again: what is stored already is kept.")
-    return said
+        raise CommandError(f"{summary} Correct those rows and import the file again: rows that are stored are kept.")
+    return summary
 
 
 def user_import(adapters: Adapters) -> UserImport:
@@ -55,7 +58,7 @@ async def _import(users: UserImport, path: Path, form: Form) -> Counter[Outcome]
     counts: Counter[Outcome] = Counter()
     with path.open("rb") as file, _progress() as progress:
         task = progress.add_task("Importing", total=os.fstat(file.fileno()).st_size, rows=0)
-        lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")  # -sig: Excel writes a byte order mark
         for rows in _pieces(_readable(read_rows(lines, form), counts)):
             results = await users.store(rows)
             _name_refused(results, counts)
@@ -64,8 +67,8 @@ async def _import(users: UserImport, path: Path, form: Form) -> Counter[Outcome]
 
 
 def _progress() -> Progress:
-    """On standard error, and only for a person: what the command answers stands alone on standard output."""
-    console = Console(stderr=True)
+    """Progress bar for a terminal."""
+    console = Console(stderr=True)  # standard output carries the command's answer alone
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -92,10 +95,10 @@ def _name_refused(results: list[Result], counts: Counter[Outcome]) -> None:
     for result in results:
         counts[result.outcome] += 1
         if result.outcome is Outcome.REFUSED and counts[Outcome.REFUSED] <= MOST_NAMED:
-            click.echo(f"row {result.number}: {'; '.join(map(_said, result.errors))}", err=True)
+            click.echo(f"row {result.number}: {'; '.join(map(_text, result.errors))}", err=True)
 
 
-def _said(error: FieldError) -> str:
+def _text(error: FieldError) -> str:
     return f"{error.field}: {error.message}" if error.field else error.message
 
 

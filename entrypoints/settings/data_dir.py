@@ -1,4 +1,4 @@
-"""What the service itself keeps in DATA_DIR: its secret key, and where the servers of a running one answer."""
+"""Files of the service in DATA_DIR: its secret key, and the addresses of a running service's servers."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ from entrypoints.settings.variables import SECRET_LENGTH, Secret
 
 
 class Running(Struct, frozen=True, kw_only=True):
-    """A service that owns embedded servers; ``None`` for a URL that its settings gave."""
+    """Service that runs embedded servers; ``None`` for the URL of a server that its settings name."""
 
     pid: int
     base_url: str
@@ -22,12 +22,13 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 def secret_key(data_dir: Path) -> Secret:
-    """The one in DATA_DIR, made at the first start."""
+    """Reads the secret key in DATA_DIR, which the first start makes."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = data_dir / "secret.key"
     if not file.exists():
         _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
     key = file.read_text().strip()
+    # Never made anew over a broken file: everything that was sealed with the first key would be lost.
     if len(key) < SECRET_LENGTH:
         raise CommandError(
             f"{file} does not hold the key that it was made with: put it back, "
@@ -42,7 +43,7 @@ def note_running(data_dir: Path, running: Running) -> None:
 
 
 def read_running(data_dir: Path) -> Running | None:
-    """None when nothing is noted; whether it still runs is for the lock on DATA_DIR to say."""
+    """Running service as it was noted, None without a note. A killed service leaves its note: ask DATA_DIR's lock."""
     try:
         return msgspec.json.decode((data_dir / "run.json").read_bytes(), type=Running)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -54,7 +55,8 @@ def forget_running(data_dir: Path) -> None:
 
 
 def _write(file: Path, content: bytes, *, replaces: bool) -> None:
-    """Whole or not at all, readable by nobody else; of several at once that do not replace, the first stays."""
+    """Writes the file whole or not at all. Without ``replaces`` an existing file stays, also one of this moment."""
+    # mkstemp makes a file of mode 0600: secrets are readable for the service's account alone.
     descriptor, name = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
     unfinished = Path(name)
     with os.fdopen(descriptor, "wb") as stream:
@@ -65,7 +67,7 @@ def _write(file: Path, content: bytes, *, replaces: bool) -> None:
         unfinished.replace(file)
         return
     try:
-        file.hardlink_to(unfinished)
+        file.hardlink_to(unfinished)  # unlike a rename, a link does not replace
     except FileExistsError:
         pass
     finally:

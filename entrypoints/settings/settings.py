@@ -1,4 +1,4 @@
-"""The environment, read once at start into one typed value; every wrong variable is named, all at once."""
+"""Settings, read from the environment once at start. Every wrong variable is reported, all in one error."""
 
 import difflib
 import re
@@ -41,11 +41,11 @@ from entrypoints.settings.variables import (
 PREFIX = "TENANTRY_"
 PROVIDERS = ("google", "microsoft", "github", "facebook")
 NEED_SECRET = ("github", "facebook")
-"""The providers that are asked about a token with our own secret."""
+"""Providers whose API checks a token with our client secret."""
 
 
 class SocialProvider(Struct, frozen=True, kw_only=True):
-    """``base_url`` points it elsewhere: a test double, an enterprise host."""
+    """Registration with a provider. ``base_url`` replaces its hosts, by an enterprise installation or a test double."""
 
     client_id: str
     client_secret: Secret | None
@@ -53,7 +53,7 @@ class SocialProvider(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Each field is a variable, its name in capitals behind the prefix; what it takes stands beside its type."""
+    """Values of all variables: ``port`` is ``TENANTRY_PORT``. The annotation says how its text is read."""
 
     host: Annotated[str, HOST] = "127.0.0.1"
     port: Annotated[int, number(1, 65_535)] = 8000
@@ -103,11 +103,11 @@ class Settings(Struct, frozen=True, kw_only=True):
 
 
 class SettingsError(Exception):
-    """The message lists every mistake, one a line."""
+    """Refusal of the settings; the message has a line for every mistake."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("The settings cannot be used:\n" + "\n".join(f"  - {one}" for one in mistakes))
+        super().__init__("The settings cannot be used:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes))
 
 
 def _marked(hint: Any) -> Variable[Any] | None:
@@ -125,14 +125,15 @@ _SOCIAL = {
     for what, variable in (("CLIENT_ID", TEXT), ("CLIENT_SECRET", SECRET), ("BASE_URL", BASE_URL))
 }
 VARIABLES: Mapping[str, Variable[Any]] = {**_OWN, **_SOCIAL}
-"""Every variable there is, without the prefix."""
+"""Variables by name, without the prefix."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
-    """An empty variable counts as unset. Raises SettingsError."""
+    """Settings of an environment; an empty variable counts as unset. Raises SettingsError."""
     given = {
         name.removeprefix(PREFIX): value
         for name, value in environment.items()
+        # TENANTRY_TEST_… belong to the test suite, which starts services in its own environment.
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
     mistakes = [_unknown(name) for name in given if name not in VARIABLES]
@@ -149,7 +150,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
 
 def _read(variable: Variable[Any], text: str) -> Any:
-    return variable.read(text if variable.secret else text.strip())
+    return variable.read(text if variable.secret else text.strip())  # a blank can belong to a password
 
 
 def _wrong(name: str, text: str) -> str:
@@ -159,6 +160,7 @@ def _wrong(name: str, text: str) -> str:
 
 
 def _masked(text: str) -> str:
+    # A URL's scheme is shown, since a wrong one is the usual mistake; the rest can hold a password.
     scheme = re.match(r"[a-z][a-z0-9+]{0,20}://", text)
     return f"'{scheme[0]}…' (not shown)" if scheme else f"{len(text)} characters (not shown)"
 
@@ -170,6 +172,7 @@ def _unknown(name: str) -> str:
 
 
 def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[str]:
+    # With an embedded database the key is made in DATA_DIR. Replicas share a database, and no DATA_DIR.
     if "DATABASE_URL" in given and "SECRET_KEY" not in given:
         yield (
             f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "

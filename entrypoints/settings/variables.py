@@ -1,4 +1,4 @@
-"""How one environment variable is read: what it takes, in words, and the function that takes it."""
+"""Kinds of environment variables: the function that reads the text, and a description of what it accepts."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ C = TypeVar("C", bound=str)
 Network = IPv4Network | IPv6Network
 
 SECRET_LENGTH = 32
-DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")
+DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")  # first path segments of the service's own routes
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 _HOST = re.compile(r"[A-Za-z0-9.:_-]+")
@@ -27,7 +27,7 @@ _DOCS_ROOT = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Secret:
-    """A value that is never shown: only ``reveal`` gives it, and nothing that prints calls that."""
+    """Value that logs, errors and ``repr`` do not show; ``reveal`` returns it."""
 
     __slots__ = ("_value",)
 
@@ -49,7 +49,10 @@ class Secret:
 
 @dataclass(frozen=True)
 class Variable(Generic[T]):
-    """``read`` raises ValueError for what the variable does not take; ``secret`` values are not repeated."""
+    """Kind of a variable. ``read`` raises ValueError; ``takes`` says in an error what would have been accepted.
+
+    ``secret`` keeps the value out of the error.
+    """
 
     takes: str
     read: Callable[[str], T]
@@ -58,6 +61,7 @@ class Variable(Generic[T]):
 
 def number(lowest: int, highest: int) -> Variable[int]:
     def read(text: str) -> int:
+        # int() alone would take "1_000", and isdigit() digits of every script.
         ensure(text.isascii() and text.isdigit() and len(text) <= 12 and lowest <= int(text) <= highest)
         return int(text)
 
@@ -79,6 +83,7 @@ def url(*schemes: str) -> Variable[str]:
 def secret_url(*schemes: str) -> Variable[Secret]:
     def read(text: str) -> Secret:
         parts = _url(text, schemes)
+        # The host may stand in the query, as in postgresql:///tenantry?host=/run/postgresql.
         ensure(bool(parts.hostname or parts.query or parts.path.strip("/")))
         return Secret(text)
 
@@ -95,8 +100,7 @@ def _url_words(schemes: tuple[str, ...]) -> str:
 
 
 def _url(text: str, schemes: tuple[str, ...]) -> SplitResult:
-    """Asking for the port checks it."""
-    parts = urlsplit(text)
+    parts = urlsplit(text)  # checks the port no sooner than `parts.port` is read
     ensure(parts.scheme in schemes and "://" in text and (parts.port or 1) > 0 and not _has_blank(text))
     return parts
 
@@ -117,6 +121,7 @@ def _host(text: str) -> str:
 
 def _base_url(text: str) -> str:
     parts = _url(text, ("http", "https"))
+    # Paths are appended to it, and it is published in the API's document: no query, and no password.
     ensure(bool(parts.hostname) and not parts.query and not parts.fragment and parts.username is None)
     return text.rstrip("/")
 
@@ -138,7 +143,7 @@ def _email(text: str) -> str:
 
 
 def _sender(text: str) -> str:
-    """An address, or ``Name <address>``."""
+    """Sender of mails: an address, or ``Name <address>``."""
     named = re.fullmatch(r"[^<>\r\n]*<([^<>]+)>", text)
     _email(named[1] if named else text)
     return text
@@ -200,8 +205,8 @@ SENDER = Variable("an e-mail address, or a name and <the address>", _sender)
 PASSWORD = Variable(f"{PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters", _password, secret=True)
 SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more", _secret_key, secret=True)
 SECRET = Variable("text without blanks", _secret, secret=True)
-IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
+IDENTIFIER = Variable("2 to 63 characters of a-z, 0-9 and -", _identifier)
 DOCS_ROOT = Variable(f"one path segment of a-z, 0-9 and -, other than {', '.join(DOCS_ROOTS_TAKEN)}", _docs_root)
-KEY_PREFIX = Variable("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", _key_prefix)
+KEY_PREFIX = Variable("1 to 63 characters of a-z, 0-9, -, _ and ., a letter or a digit first", _key_prefix)
 MODULES = Variable("importable modules or paths of .py files, separated by commas", _names)
 NETWORKS = Variable("IP addresses and networks, separated by commas", _networks)

@@ -116,7 +116,7 @@ def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> 
         assert "The revision 0031 is in " in ended.stderr
         assert "0031_users_in_order.py and in " in ended.stderr
         assert "0099_lost.py follows 0098, which is in no file." in ended.stderr
-        assert "Give the one of your own another revision" in ended.stderr
+        assert "Give your own migration another revision" in ended.stderr
         assert "Traceback" not in ended.stderr
     checked = tenantry("check", **own)
     assert checked.returncode == 1

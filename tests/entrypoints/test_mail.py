@@ -65,7 +65,7 @@ async def test_an_operator_sees_mails_that_were_given_up_and_has_them_tried_agai
         assert "say --all" in mail("drop", ids[0], "--all")
         assert f"No mail {ids[0][:8]}" in mail("drop", ids[1], ids[0][:8] + str(uuid4())[8:])
         assert mail("retry", ids[0]) == "1 put back: a running service tries again within a second or two.\n"
-        assert mail("drop", "--all") == "2 thrown away.\n"
+        assert mail("drop", "--all") == "2 deleted.\n"
         (left,) = await connection.fetch("SELECT id, given_up_at, tries FROM outbox")
         assert (str(left["id"]), left["given_up_at"], left["tries"]) == (ids[0], None, 0)
     finally:

@@ -1,57 +1,66 @@
-"""All that decides what a user may do, as one statement: one snapshot, written by the server as JSON."""
+"""Account state: everything that decides what a user may do, read in one statement and so in one snapshot.
+
+The server writes it as JSON, which msgspec decodes straight into the domain's structs. A test holds the JSON names in
+the statement to the names of the structs' fields.
+"""
 
 import msgspec
 from msgspec import Raw
 
-from domain.identity.users import AccountState, Membership, Role, User
+from domain.identity.sessions import Session
+from domain.identity.users import AccountState
 
-_decoder = msgspec.json.Decoder(AccountState)
+# One text for three ways of asking: by the user's id ($1), the address's key ($2) or a session's id ($3); the other
+# two are null. coalesce() keeps it one lookup by primary key, whichever is given.
+ACCOUNT_STATE = """
+SELECT row_to_json(state) AS state, (
+    SELECT row_to_json(o) FROM (
+        SELECT s.id, s.user_id, s.tenant_id, s.counter, s.created_at, s.rotated_at, s.ended_at, s.app_id, s.address,
+            s.device
+        FROM sessions s WHERE s.id = $3) o) AS session
+FROM (
+    SELECT (
+        SELECT row_to_json(o) FROM (
+            SELECT u.id, u.email, u.email_key AS "emailKey", u.full_name AS "fullName",
+                u.phone_number AS "phoneNumber", u.profile_picture_url AS "profilePictureUrl",
+                u.password_hash AS "passwordHash", u.email_confirmed AS "emailConfirmed",
+                u.email_proved AS "emailProved", u.is_active AS "isActive",
+                u.must_change_password AS "mustChangePassword", u.password_set_at AS "passwordSetAt",
+                u.created_at AS "createdAt", u.updated_at AS "updatedAt", u.last_login_at AS "lastLoginAt") o
+    ) AS user, (
+        SELECT coalesce(json_agg(row_to_json(o) ORDER BY o."joinedAt", o."tenantId"), '[]') FROM (
+            SELECT m.tenant_id AS "tenantId", t.name AS "tenantName", t.is_active AS "tenantIsActive",
+                m.is_default AS "isDefault", m.joined_at AS "joinedAt", (
+                    SELECT coalesce(json_agg(row_to_json(o) ORDER BY o.name, o.id), '[]') FROM (
+                        SELECT r.id, r.tenant_id AS "tenantId", r.name, r.description, r.permissions
+                        FROM membership_roles h JOIN roles r ON r.id = h.role_id
+                        WHERE h.tenant_id = m.tenant_id AND h.user_id = m.user_id) o) AS roles
+            FROM memberships m JOIN tenants t ON t.id = m.tenant_id
+            WHERE m.user_id = u.id AND t.deleted_at IS NULL) o
+    ) AS memberships, (
+        SELECT coalesce(json_agg(row_to_json(o) ORDER BY o.name, o.id), '[]') FROM (
+            SELECT r.id, r.tenant_id AS "tenantId", r.name, r.description, r.permissions
+            FROM user_roles h JOIN roles r ON r.id = h.role_id WHERE h.user_id = u.id) o
+    ) AS roles, (
+        SELECT coalesce(json_object_agg(c.subject, c.count), '{}') FROM revocation_counts c
+        WHERE c.subject = ANY (ARRAY(
+            SELECT unnest(ARRAY['user:' || u.id, 'grants:' || u.id])
+            UNION ALL SELECT 'tenant:' || m.tenant_id FROM memberships m WHERE m.user_id = u.id
+            UNION ALL SELECT 'role:' || h.role_id FROM membership_roles h WHERE h.user_id = u.id
+            UNION ALL SELECT 'role:' || h.role_id FROM user_roles h WHERE h.user_id = u.id))
+    ) AS token_versions
+    FROM users u
+    WHERE u.id = coalesce(
+        $1::uuid, (SELECT id FROM users WHERE email_key = $2), (SELECT user_id FROM sessions WHERE id = $3))
+) state"""
+
+_state_decoder = msgspec.json.Decoder(AccountState)
+_session_decoder = msgspec.json.Decoder(Session)
 
 
-def decode(state: Raw) -> AccountState:
-    return _decoder.decode(state)
+def decode_state(text: Raw) -> AccountState:
+    return _state_decoder.decode(text)
 
 
-def _camel(kind: type[msgspec.Struct], alias: str, *, but: tuple[str, ...] = ()) -> str:
-    """The columns of ``alias`` by the JSON names of the struct's fields."""
-    named = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
-    return ", ".join(f'{alias}.{name} AS "{wire}"' for name, wire in named if name not in but)
-
-
-def _rows(select: str, order: str) -> str:
-    return f"(SELECT coalesce(json_agg(row_to_json(o) ORDER BY {order}), '[]') FROM ({select}) o)"
-
-
-_ROLE = _camel(Role, "r")
-_MEMBERSHIP_ROLES = _rows(
-    f"""SELECT {_ROLE} FROM membership_roles h JOIN roles r ON r.id = h.role_id
-        WHERE h.tenant_id = m.tenant_id AND h.user_id = m.user_id""",
-    "o.name, o.id",
-)
-_MEMBERSHIP = _camel(Membership, "m", but=("tenant_name", "tenant_is_active", "roles"))
-_MEMBERSHIPS = _rows(
-    f"""SELECT {_MEMBERSHIP}, t.name AS "tenantName", t.is_active AS "tenantIsActive", {_MEMBERSHIP_ROLES} AS "roles"
-        FROM memberships m JOIN tenants t ON t.id = m.tenant_id
-        WHERE m.user_id = u.id AND t.deleted_at IS NULL""",
-    'o."joinedAt", o."tenantId"',
-)
-_ROLES = _rows(
-    f"SELECT {_ROLE} FROM user_roles h JOIN roles r ON r.id = h.role_id WHERE h.user_id = u.id", "o.name, o.id"
-)
-_SUBJECTS = """
-SELECT unnest(ARRAY['user:' || u.id, 'grants:' || u.id])
-UNION ALL SELECT 'tenant:' || m.tenant_id FROM memberships m WHERE m.user_id = u.id
-UNION ALL SELECT 'role:' || h.role_id FROM membership_roles h WHERE h.user_id = u.id
-UNION ALL SELECT 'role:' || h.role_id FROM user_roles h WHERE h.user_id = u.id"""
-_COUNTS = f"""
-(SELECT coalesce(json_object_agg(c.subject, c.count), '{{}}') FROM revocation_counts c
- WHERE c.subject = ANY (ARRAY({_SUBJECTS})))"""
-_STANDING = f"""
-SELECT row_to_json(s) FROM (
-    SELECT (SELECT row_to_json(o) FROM (SELECT {_camel(User, "u")}) o) AS "user",
-           {_MEMBERSHIPS} AS memberships, {_ROLES} AS roles, {_COUNTS} AS token_versions
-    FROM users u WHERE """
-
-BY_ID = f"{_STANDING}u.id = $1) s"
-OF_SESSION = f"({_STANDING}u.id = sessions.user_id) s)"
-BY_EMAIL = f"{_STANDING}u.email_key = $1) s"
+def decode_session(text: Raw) -> Session:
+    return _session_decoder.decode(text)

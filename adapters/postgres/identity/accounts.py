@@ -1,35 +1,41 @@
-"""One-time tokens, and what proving an account changes of it."""
+"""Tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import astuple
+
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.identity.accounts import OneTimeToken, Purpose
 
-COLUMNS = OneTimeToken.__struct_fields__
-_LISTED = ", ".join(COLUMNS)
-_ISSUE = f"""
-INSERT INTO one_time_tokens AS t ({_LISTED}) VALUES ({", ".join(f"${n + 1}" for n in range(len(COLUMNS)))})
+# The row of a user and purpose is replaced by a later number alone, so that mails delivered in another order than
+# they were asked for leave the newest link valid.
+_ISSUE = """
+INSERT INTO one_time_tokens AS t (user_id, email_key, purpose, number, hash, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (user_id, purpose) DO UPDATE
-SET {", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name not in ("user_id", "purpose"))}, used_at = NULL
+SET email_key = excluded.email_key, number = excluded.number, hash = excluded.hash,
+    expires_at = excluded.expires_at, used_at = NULL
 WHERE t.number < excluded.number OR (t.number = excluded.number AND t.used_at IS NULL)
 RETURNING true"""
-_LIVING = f"""
-SELECT {_LISTED} FROM one_time_tokens
+_LIVING = """
+SELECT user_id, email_key, purpose, number, hash, expires_at FROM one_time_tokens
 WHERE hash = $2 AND purpose = $1 AND used_at IS NULL AND expires_at > $3"""
 _SPEND = """
 UPDATE one_time_tokens SET used_at = $3
 WHERE hash = $2 AND purpose = $1 AND used_at IS NULL AND expires_at > $3 RETURNING true"""
 _FORGET = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = ANY ($2) AND used_at IS NULL"""
-_CHANGE = """
+_SET_HASH = """
 UPDATE users SET password_hash = $2, password_set_at = $3, must_change_password = false, updated_at = $3
 WHERE id = $1"""
 _CONFIRM_EMAIL = """
 UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3
 WHERE id = $1 AND email_key = $2 RETURNING true"""
+# The condition is word for word that of the partial index ix_users_imported; the prefix is FOREIGN.
+_ANY_IMPORTED = "SELECT EXISTS (SELECT FROM users WHERE password_hash LIKE 'foreign:%')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class PostgresOneTimeTokens:
     connection: ServiceConnection
 
     async def issue(self, token: OneTimeToken) -> bool:
-        return bool(await self.connection.fetchval(_ISSUE, *(getattr(token, name) for name in COLUMNS)))
+        return bool(await self.connection.fetchval(_ISSUE, *astuple(token)))
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:
         row = await self.connection.fetchrow(_LIVING, purpose, token_hash, now)
@@ -55,7 +61,15 @@ class PostgresCredentials:
     connection: ServiceConnection
 
     async def set_password(self, user_id: UUID, password_hash: str, at: datetime) -> None:
-        await self.connection.execute(_CHANGE, user_id, password_hash, at)
+        await self.connection.execute(_SET_HASH, user_id, password_hash, at)
 
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_CONFIRM_EMAIL, user_id, email_key, at))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresImportedHashes:
+    connection: ServiceConnection
+
+    async def any_left(self) -> bool:
+        return bool(await self.connection.fetchval(_ANY_IMPORTED))

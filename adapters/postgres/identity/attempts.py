@@ -1,7 +1,7 @@
-"""Failed logins. The empty network is the row that counts for all networks of an address together.
+"""Failed logins, counted for each address and network. The row with the empty network counts all networks together.
 
-Rows are locked in one order, the network's own before that of all, so that guesses wait for each other and
-never for ever.
+Rows are always locked in the same order, the network's row before the one for all networks, so that concurrent
+guesses wait for each other and never deadlock.
 """
 
 from dataclasses import dataclass
@@ -10,34 +10,38 @@ from datetime import datetime
 from adapters.postgres.connection.connections import ServiceConnection
 from domain.identity.users import FAILURES_FORGOTTEN, Lockout
 
-_IS_FREE = "(a.locked_until IS NULL OR a.locked_until <= $4)"
-_IS_KNOWN = "EXISTS (SELECT FROM own WHERE own.known_at IS NOT NULL)"
-_FORGOTTEN = "(a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7))"
-_COUNTED = f"CASE WHEN {_FORGOTTEN} THEN 1 ELSE a.failures + 1 END"
-
-
-def _count(source: str, limit: str, condition: str) -> str:
-    """One more failure, where the condition holds; what has ended begins anew, a lock that stands stays."""
-    return f"""
+# $1 address key, $2 network, $3 limit of a network, $4 now, $5 end of a new lock, $6 limit of all networks,
+# $7 the moment before which failures are forgotten.
+# Each CTE adds one failure: a count that has ended begins again at 1, and a lock that is in force keeps its end.
+# A network that has logged in before is not held up by the lock over all networks.
+_RESERVE = """
+WITH own AS (
     INSERT INTO login_attempts AS a (email_key, network, failures, locks_at, locked_until, tried_at)
-    {source}
+    SELECT $1, $2, 1, $3::int, CASE WHEN $3::int <= 1 THEN $5::timestamptz END, $4
+    WHERE NOT EXISTS (
+        SELECT FROM login_attempts WHERE email_key = $1 AND network = '' AND locked_until > $4)
+    OR EXISTS (SELECT FROM login_attempts WHERE email_key = $1 AND network = $2 AND known_at IS NOT NULL)
     ON CONFLICT (email_key, network) DO UPDATE
-    SET failures = {_COUNTED}, locks_at = {limit}, tried_at = $4,
-        locked_until = CASE WHEN a.locked_until > $4 THEN a.locked_until WHEN {_COUNTED} >= {limit} THEN $5 END
-    WHERE {condition}
-    RETURNING a.known_at"""
-
-
-_LIMIT, _LIMIT_OF_ALL = "$3::int", "$6::int"
-_OWN = f"""
-SELECT $1, $2, 1, {_LIMIT}, CASE WHEN {_LIMIT} <= 1 THEN $5::timestamptz END, $4
-WHERE NOT EXISTS (
-    SELECT FROM login_attempts WHERE email_key = $1 AND network = '' AND locked_until > $4)
-OR EXISTS (SELECT FROM login_attempts WHERE email_key = $1 AND network = $2 AND known_at IS NOT NULL)"""
-_TOGETHER = f"SELECT $1, '', 1, {_LIMIT_OF_ALL}, NULL::timestamptz, $4 FROM own"
-_RESERVE = f"""
-WITH own AS ({_count(_OWN, _LIMIT, _IS_FREE)}),
-together AS ({_count(_TOGETHER, _LIMIT_OF_ALL, f"{_IS_FREE} OR {_IS_KNOWN}")})
+    SET failures = CASE WHEN a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7) THEN 1
+                        ELSE a.failures + 1 END,
+        locks_at = $3::int, tried_at = $4,
+        locked_until = CASE WHEN a.locked_until > $4 THEN a.locked_until
+            WHEN CASE WHEN a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7) THEN 1
+                      ELSE a.failures + 1 END >= $3::int THEN $5 END
+    WHERE a.locked_until IS NULL OR a.locked_until <= $4
+    RETURNING a.known_at),
+together AS (
+    INSERT INTO login_attempts AS a (email_key, network, failures, locks_at, locked_until, tried_at)
+    SELECT $1, '', 1, $6::int, NULL::timestamptz, $4 FROM own
+    ON CONFLICT (email_key, network) DO UPDATE
+    SET failures = CASE WHEN a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7) THEN 1
+                        ELSE a.failures + 1 END,
+        locks_at = $6::int, tried_at = $4,
+        locked_until = CASE WHEN a.locked_until > $4 THEN a.locked_until
+            WHEN CASE WHEN a.locked_until <= $4 OR (a.locked_until IS NULL AND a.tried_at <= $7) THEN 1
+                      ELSE a.failures + 1 END >= $6::int THEN $5 END
+    WHERE a.locked_until IS NULL OR a.locked_until <= $4 OR EXISTS (SELECT FROM own WHERE own.known_at IS NOT NULL)
+    RETURNING a.known_at)
 SELECT EXISTS (SELECT FROM own) AND EXISTS (SELECT FROM together)"""
 _RELEASE = """
 WITH own AS (UPDATE login_attempts SET failures = greatest(0, failures - 1),
@@ -46,22 +50,18 @@ WITH own AS (UPDATE login_attempts SET failures = greatest(0, failures - 1),
 UPDATE login_attempts SET failures = greatest(0, failures - 1),
     locked_until = CASE WHEN failures > locks_at THEN locked_until END
 WHERE email_key = $1 AND network = '' AND EXISTS (SELECT FROM own)"""
-
-
-def forgiving(email_key: str, network: str, at: str, only_if: str = "true") -> str:
-    """Parts of a WITH, of the parameters' names; the row is locked after what the condition asks for."""
-    return f"""before AS (
-    SELECT failures FROM login_attempts WHERE email_key = {email_key} AND network = {network} AND {only_if} FOR UPDATE),
+# The same three CTEs stand in the statement that begins a session (sessions.py): change both.
+_FORGIVE = """
+WITH before AS (
+    SELECT failures FROM login_attempts WHERE email_key = $1 AND network = $2 FOR UPDATE),
 own AS (
-    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, {at})
-    WHERE email_key = {email_key} AND network = {network} AND EXISTS (SELECT FROM before)),
+    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, $3)
+    WHERE email_key = $1 AND network = $2 AND EXISTS (SELECT FROM before)),
 together AS (
     UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),
         locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END
-    FROM before WHERE email_key = {email_key} AND network = '')"""
-
-
-_FORGIVE = f"WITH {forgiving('$1', '$2', '$3')} SELECT FROM before"
+    FROM before WHERE email_key = $1 AND network = '')
+SELECT FROM before"""
 _UNLOCK = "UPDATE login_attempts SET failures = 0, locked_until = NULL WHERE email_key = $1"
 _LOCKED_UNTIL = "SELECT max(locked_until) FROM login_attempts WHERE email_key = $1 AND locked_until > $2"
 

@@ -1,4 +1,4 @@
-"""Who belongs to which tenant, with which roles there, and which tenant is whose default."""
+"""Memberships of users in tenants, the roles held there, and each user's default tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ _SET_SYSTEM_ROLES = """
 WITH gone AS (DELETE FROM user_roles WHERE user_id = $1 AND role_id <> ALL ($2))
 INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[]) given
 ON CONFLICT DO NOTHING"""
+# NO KEY: rows that refer to the user, such as sessions, can be written meanwhile.
 _LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
 _ADD = """
 INSERT INTO memberships (tenant_id, user_id, is_default, joined_at)
@@ -24,6 +25,7 @@ _SET_ROLES = """
 WITH gone AS (DELETE FROM membership_roles WHERE tenant_id = $1 AND user_id = $2 AND role_id <> ALL ($3))
 INSERT INTO membership_roles (tenant_id, user_id, role_id) SELECT $1, $2, given FROM unnest($3::uuid[]) given
 ON CONFLICT DO NOTHING"""
+# Two statements: the unique index allows one default a user at every moment, also within a statement.
 _UNMARK = "UPDATE memberships SET is_default = false WHERE user_id = $1 AND is_default AND tenant_id <> $2"
 _MARK = "UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = $2 AND NOT is_default"
 _REMOVE = "DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNING is_default"
@@ -34,7 +36,7 @@ UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
 
 @dataclass(frozen=True, slots=True)
 class PostgresMemberships:
-    """The user's row is locked first: one default at any time, whoever else changes memberships."""
+    """Locks the user's row before every change, so that concurrent changes leave a user one default tenant."""
 
     connection: ServiceConnection
 

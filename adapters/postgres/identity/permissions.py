@@ -1,4 +1,4 @@
-"""The permissions that somebody listed; those of served entities list themselves."""
+"""Permissions that administrators added; the permissions of served entities follow from their declarations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +20,6 @@ class PostgresPermissions:
         return [Permission(**row) for row in await self.connection.fetch(_ALL)]
 
     async def add(self, permission: Permission) -> None:
-        one = permission
+        values = (permission.id, permission.name, permission.description, permission.category)
         with taken(TAKEN):
-            await self.connection.execute(_ADD, one.id, one.name, one.description, one.category)
+            await self.connection.execute(_ADD, *values)

@@ -8,32 +8,36 @@ import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from adapters.postgres.schema.sql import without_case
 from application.ports.identity.users import ListedRole
 from domain.errors import Conflict
 from domain.identity.users import SUPER_ADMIN, Role
 from domain.scope import SYSTEM_TENANT_ID
 
-COLUMNS = "id, tenant_id, name, description, permissions"
 NAME_TAKEN = ("name", "There is a role of this name already.")
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_roles_name": NAME_TAKEN}
 
-_VISIBLE = f"""
-SELECT {COLUMNS},
+_VISIBLE = """
+SELECT id, tenant_id, name, description, permissions,
     (SELECT count(*) FROM (
         SELECT user_id FROM membership_roles h WHERE h.role_id = roles.id AND h.tenant_id = $1
         UNION SELECT user_id FROM user_roles h WHERE h.role_id = roles.id AND $2) AS held) AS user_count
 FROM roles WHERE tenant_id = $1 OR tenant_id IS NULL ORDER BY name, tenant_id"""
-_BY_NAMES = f"""
-SELECT {COLUMNS} FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = ANY ($2)
+# KEY SHARE: a role cannot be deleted between this lookup and the membership that is given it.
+_BY_NAMES = """
+SELECT id, tenant_id, name, description, permissions
+FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = ANY ($2)
 ORDER BY tenant_id IS NULL, name FOR KEY SHARE"""
-_BY_ID = f"SELECT {COLUMNS} FROM roles WHERE id = $1"
-_LOCK_NAME = f"SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || {without_case('$1::text')}, 0))"
-_SYSTEM_HAS = f"""
-SELECT EXISTS (SELECT FROM roles WHERE tenant_id IS NULL AND id <> $2
-               AND {without_case("name")} = {without_case("$1::text")})"""
-_ADD = f"INSERT INTO roles ({COLUMNS}) VALUES ($1, $2, $3, $4, $5)"
+_BY_ID = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = $1"
+_BY_IDS = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = ANY ($1)"
+_LOCK_NAME = """
+SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || lower($1::text COLLATE "default"), 0))"""
+_SYSTEM_HAS = """
+SELECT EXISTS (
+    SELECT FROM roles WHERE tenant_id IS NULL AND id <> $2
+    AND lower(name COLLATE "default") = lower($1::text COLLATE "default"))"""
+_ADD = "INSERT INTO roles (id, tenant_id, name, description, permissions) VALUES ($1, $2, $3, $4, $5)"
 _SAVE = "UPDATE roles SET name = $2, description = $3, permissions = $4 WHERE id = $1"
+_REMOVE = "DELETE FROM roles WHERE id = $1"
 _HELD_BESIDE = """
 WITH places AS (
     SELECT tenant_id, user_id FROM membership_roles WHERE role_id = $1
@@ -46,7 +50,6 @@ SELECT DISTINCT ARRAY(
     EXCEPT SELECT $1
     ORDER BY 1) AS role_ids
 FROM places p ORDER BY role_ids"""
-_BY_IDS = f"SELECT {COLUMNS} FROM roles WHERE id = ANY ($1)"
 _LOCK_SUPER_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.super_admins', 0))"
 _SUPER_ADMINS = """
 SELECT u.id FROM users u JOIN user_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
@@ -82,23 +85,24 @@ class PostgresRoles:
 
     async def remove(self, role_id: UUID) -> None:
         try:
-            await self.connection.execute("DELETE FROM roles WHERE id = $1", role_id)
+            await self.connection.execute(_REMOVE, role_id)
         except asyncpg.ForeignKeyViolationError:
             raise Conflict("Somebody still holds this role.") from None
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
         sets = {tuple(row["role_ids"]) for row in await self.connection.fetch(_HELD_BESIDE, role_id)} | {()}
-        every = {other for one in sets for other in one}
+        every = {held for role_ids in sets for held in role_ids}
         roles = {row["id"]: _role(row) for row in await self.connection.fetch(_BY_IDS, list(every))}
-        return [tuple(roles[other] for other in one) for one in sorted(sets)]
+        return [tuple(roles[held] for held in role_ids) for role_ids in sorted(sets)]
 
     async def lock_super_admins(self) -> list[UUID]:
-        """The lock comes first and alone, so that what is read is what the one before left."""
+        # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
         await self.connection.execute(_LOCK_SUPER_ADMINS)
         return [row["id"] for row in await self.connection.fetch(_SUPER_ADMINS, SUPER_ADMIN)]
 
     async def _ensure_free(self, role: Role) -> None:
-        """A tenant's role must not be taken for one of the system; what the system has, no index can see."""
+        """Refuses the name of a system role to a tenant, and a name that another system role has."""
+        # The unique index covers one tenant: it cannot compare a tenant's roles with those of the system.
         await self.connection.execute(_LOCK_NAME, role.name)
         if await self.connection.fetchval(_SYSTEM_HAS, role.name, role.id):
             raise Conflict.on(*NAME_TAKEN)

@@ -1,4 +1,4 @@
-"""Sessions: one row each, whatever their age."""
+"""Sessions: one row each, changed in place at every refresh."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,42 +7,51 @@ from uuid import UUID
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.identity import account_states
-from adapters.postgres.identity.attempts import forgiving
+from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_session, decode_state
 from application.ports.clock import Ids
 from application.ports.identity.sessions import NewLogin
-from domain.audit import AuditEvent
 from domain.identity.sessions import Lifetimes, Session
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID
 
-COLUMNS = Session.__struct_fields__
-_LISTED = ", ".join(COLUMNS)
-_LINE = ("tenant_id", "id", *AuditEvent.__struct_fields__)
-
-
-def _numbered(first: int, count: int) -> str:
-    return ", ".join(f"${n}" for n in range(first, first + count))
-
-
-_BEGIN = f"""
+# `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
+# the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
+# `entered`. $1-$9 are the login, $10-$19 the session, $20-$27 the line of the audit trail.
+_BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
     WHERE id = $1 AND CASE WHEN $5 THEN password_set_at IS NOT DISTINCT FROM $6 ELSE email_proved = $7 END
     RETURNING true),
-{forgiving("$8", "$9", "$2", "EXISTS (SELECT FROM entered)")},
+before AS (
+    SELECT failures FROM login_attempts
+    WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM entered) FOR UPDATE),
+own AS (
+    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, $2)
+    WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM before)),
+together AS (
+    UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),
+        locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END
+    FROM before WHERE email_key = $8 AND network = ''),
 begun AS (
-    INSERT INTO sessions ({_LISTED}) SELECT {_numbered(10, len(COLUMNS))} FROM entered),
+    INSERT INTO sessions (
+        id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device)
+    SELECT $10, $11, $12, $13, $14, $15, $16, $17, $18, $19 FROM entered),
 noted AS (
-    INSERT INTO audit_events ({", ".join(_LINE)}) SELECT {_numbered(10 + len(COLUMNS), len(_LINE))} FROM entered)
+    INSERT INTO audit_events (
+        tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
+    SELECT $20, $21, $22, $23, $24, $25, $26, $27 FROM entered)
 SELECT true FROM entered"""
+_BY_ID = """
+SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device
+FROM sessions WHERE id = $1"""
+# `counter = $2` makes concurrent refreshes with the same token agree: the second finds no row to change.
 _ROTATE = """
 UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
-_WITH_STANDING = f"SELECT {_LISTED}, {account_states.OF_SESSION} AS state FROM sessions WHERE id = $1"
-_LIVING = f"""
-SELECT {_LISTED} FROM sessions
+_LIVING = """
+SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device
+FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
 AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
 
@@ -53,18 +62,15 @@ class PostgresSessions:
     ids: Ids
 
     async def by_id(self, session_id: UUID) -> Session | None:
-        row = await self.connection.fetchrow(f"SELECT {_LISTED} FROM sessions WHERE id = $1", session_id)
+        row = await self.connection.fetchrow(_BY_ID, session_id)
         return None if row is None else Session(**row)
 
     async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
-        row = await self.connection.fetchrow(_WITH_STANDING, session_id)
-        if row is None:
-            return None
-        *columns, state = row.values()
-        return Session(**dict(zip(COLUMNS, columns, strict=True))), account_states.decode(state)
+        row = await self.connection.fetchrow(ACCOUNT_STATE, None, None, session_id)
+        return None if row is None else (decode_session(row["session"]), decode_state(row["state"]))
 
     async def begin(self, entry: NewLogin) -> bool:
-        """In one statement. The account is locked first, as by all that changes one."""
+        """Stores the session, its audit line and the reset of failed logins by a single statement: all or none."""
         verified, session = entry.verified, entry.session
         user = verified.state.user
         hashes = astuple(verified.renewed) if verified.renewed else (None, None)
@@ -89,6 +95,6 @@ class PostgresSessions:
         return bool(await self.connection.fetchval(_END, session_id, at))
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        """What domain/identity/sessions.py calls expired."""
+        """Sessions that domain/identity/sessions.py calls neither ended nor expired, last used first."""
         since = (now - lifetimes.unused, now - lifetimes.session, now - lifetimes.selection)
         return [Session(**row) for row in await self.connection.fetch(_LIVING, user_id, *since)]

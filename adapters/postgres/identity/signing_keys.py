@@ -1,4 +1,4 @@
-"""The service's keys, sealed before they come here."""
+"""The service's keys. Private parts arrive sealed: this adapter never sees one in the clear."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,11 @@ from msgspec.structs import astuple
 from adapters.postgres.connection.connections import ServiceConnection
 from domain.identity.signing_keys import SigningKey
 
-COLUMNS = SigningKey.__struct_fields__
-
-_ALL = f"SELECT {', '.join(COLUMNS)} FROM signing_keys ORDER BY active_from, kid"
-_ADD = f"INSERT INTO signing_keys ({', '.join(COLUMNS)}) VALUES ($1, $2, $3, $4, $5)"
-_ADD_FIRST = f"""
-INSERT INTO signing_keys ({", ".join(COLUMNS)}, is_first)
+_ALL = "SELECT kid, public, sealed, active_from, purpose FROM signing_keys ORDER BY active_from, kid"
+_ADD = "INSERT INTO signing_keys (kid, public, sealed, active_from, purpose) VALUES ($1, $2, $3, $4, $5)"
+# Processes that start together agree on one key: the unique index lets the first of them in.
+_ADD_FIRST = """
+INSERT INTO signing_keys (kid, public, sealed, active_from, purpose, is_first)
 SELECT $1, $2, $3, $4, $5, true WHERE NOT EXISTS (SELECT FROM signing_keys WHERE purpose = $5)
 ON CONFLICT (purpose) WHERE is_first DO NOTHING RETURNING true"""
 

@@ -1,4 +1,4 @@
-"""Which identity at a social provider belongs to which user."""
+"""Links between users and their identities at social providers."""
 
 from dataclasses import dataclass
 from datetime import datetime

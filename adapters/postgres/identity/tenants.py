@@ -1,26 +1,39 @@
-"""Tenants; a deleted one leaves its row and gives its identifier back."""
+"""Tenants. A deleted tenant keeps its row and frees its identifier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 import msgspec
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, func
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from adapters.postgres.identity.listings import Conditions, order_by, total_of
-from adapters.postgres.schema.sql import without_case
+from adapters.postgres.identity.listings import (
+    SHAPES,
+    TABLES,
+    ensure_sortable,
+    ordering,
+    page_values,
+    paged,
+    search_conditions,
+    search_values,
+    total_told_by,
+)
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from application.ports.identity.listing import Listing
 from domain.identity.tenants import Tenant, TenantSettings
 
 TAKEN: Mapping[str, tuple[str, str]] = {
     "uq_tenants_identifier": ("identifier", "There is a tenant with this identifier already.")
 }
-SORTED_BY = tuple(name for name in Tenant.__struct_fields__ if name != "settings")
-COLUMNS = f"{', '.join(SORTED_BY)}, settings::text"
-SEARCHED = without_case("(name || ' ' || identifier || ' ' || coalesce(domain, ''))")
+COLUMNS = tuple(name for name in Tenant.__struct_fields__ if name != "settings")
+"""Columns that are read as they are; ``settings`` follows them as text and is decoded here."""
 
 _ADD = """
 INSERT INTO tenants (id, name, identifier, domain, is_active, created_at, settings)
@@ -28,10 +41,31 @@ VALUES ($1, $2, $3, $4, $5, $6, $7::text::jsonb)"""
 _SAVE = """
 UPDATE tenants SET name = $2, identifier = $3, domain = $4, is_active = $5, created_at = $6, settings = $7::text::jsonb
 WHERE id = $1 AND deleted_at IS NULL"""
-_LIVING = f"SELECT {COLUMNS} FROM tenants WHERE deleted_at IS NULL AND "
+_BY_ID = """
+SELECT id, name, identifier, domain, is_active, created_at, settings::text
+FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
+_BY_IDENTIFIER = """
+SELECT id, name, identifier, domain, is_active, created_at, settings::text
+FROM tenants WHERE identifier = $1 AND deleted_at IS NULL"""
 _REMOVE = "UPDATE tenants SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL"
 
+_TENANTS = TABLES["tenants"]
 _settings = msgspec.json.Decoder(TenantSettings)
+
+
+class TenantFilter(msgspec.Struct, frozen=True):
+    """Conditions of a list, without their values; ``search`` are the keys of ``search_values``."""
+
+    by_activity: bool
+    search: tuple[str, ...]
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        columns, blank = _TENANTS.c, constant(" ")
+        text = columns.name + blank + columns.identifier + blank + func.coalesce(columns.domain, constant(""))
+        found = [columns.deleted_at.is_(None), *search_conditions(text, self.search)]
+        if self.by_activity:
+            found.append(columns.is_active == parameter("is_active", sa.Boolean()))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +73,23 @@ class PostgresTenants:
     connection: ServiceConnection
 
     async def by_id(self, tenant_id: UUID) -> Tenant | None:
-        return _found(await self.connection.fetchrow(f"{_LIVING}id = $1", tenant_id))
+        return _found(await self.connection.fetchrow(_BY_ID, tenant_id))
 
     async def by_identifier(self, identifier: str) -> Tenant | None:
-        return _found(await self.connection.fetchrow(f"{_LIVING}identifier = $1", identifier))
+        return _found(await self.connection.fetchrow(_BY_IDENTIFIER, identifier))
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
-        conditions = Conditions(parts=["deleted_at IS NULL"])
-        if listing.is_active is not None:
-            conditions.add(f"is_active = {conditions.value(listing.is_active, 'boolean')}")
-        conditions.search(SEARCHED, listing.search)
-        ordered = order_by(listing, SORTED_BY)
-        rows = await self.connection.fetch(f"SELECT {COLUMNS} FROM tenants {conditions} {ordered}", *conditions.values)
-        return [_tenant(row) for row in rows], await total_of(
-            self.connection, "tenants", conditions, listing, len(rows)
-        )
+        ensure_sortable(listing, COLUMNS)
+        searched = search_values(listing.search)
+        chosen = TenantFilter(listing.is_active is not None, tuple(searched))
+        values: dict[str, Any] = {"is_active": listing.is_active, **searched, **page_values(listing)}
+        statement = _page_statement(chosen, listing.sort_by, listing.descending)
+        rows = await self.connection.fetch(statement.text, *statement.arguments(values))
+        total = total_told_by(listing, len(rows))
+        if total is None:
+            statement = _total_statement(chosen)
+            total = int(await self.connection.fetchval(statement.text, *statement.arguments(values)))
+        return [_tenant(row) for row in rows], total
 
     async def add(self, tenant: Tenant) -> None:
         with taken(TAKEN):
@@ -67,9 +103,21 @@ class PostgresTenants:
         await self.connection.execute(_REMOVE, tenant_id, at)
 
 
+@lru_cache(SHAPES)
+def _page_statement(chosen: TenantFilter, sort_by: str, descending: bool) -> CompiledStatement:
+    columns = [*(_TENANTS.c[name] for name in COLUMNS), sa.cast(_TENANTS.c.settings, sa.Text())]
+    rows = sa.select(*columns).where(*chosen.conditions())
+    return compiled(paged(rows.order_by(*ordering(_TENANTS, sort_by, descending=descending))))
+
+
+@lru_cache(SHAPES)
+def _total_statement(chosen: TenantFilter) -> CompiledStatement:
+    return compiled(sa.select(func.count()).select_from(_TENANTS).where(*chosen.conditions()))
+
+
 def _values(tenant: Tenant) -> list[object]:
     settings = msgspec.json.encode(tenant.settings).decode()
-    return [*(getattr(tenant, name) for name in SORTED_BY), settings]
+    return [*(getattr(tenant, name) for name in COLUMNS), settings]
 
 
 def _found(row: asyncpg.Record | None) -> Tenant | None:
@@ -78,4 +126,4 @@ def _found(row: asyncpg.Record | None) -> Tenant | None:
 
 def _tenant(row: asyncpg.Record) -> Tenant:
     *columns, settings = row.values()
-    return Tenant(**dict(zip(SORTED_BY, columns, strict=True)), settings=_settings.decode(settings))
+    return Tenant(**dict(zip(COLUMNS, columns, strict=True)), settings=_settings.decode(settings))

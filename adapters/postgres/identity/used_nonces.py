@@ -1,11 +1,12 @@
-"""Ids that may be used once."""
+"""Nonces of encrypted passwords, each accepted once."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
 
-_SPEND = """
+# An expired nonce may be used again: what it protected against replay has ended with it.
+_CONSUME = """
 INSERT INTO spent_ids AS s (id, expires_at) VALUES ($1, $2)
 ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE s.expires_at <= $3
 RETURNING true"""
@@ -16,4 +17,4 @@ class PostgresUsedNonces:
     connection: ServiceConnection
 
     async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
-        return bool(await self.connection.fetchval(_SPEND, nonce, until, now))
+        return bool(await self.connection.fetchval(_CONSUME, nonce, until, now))

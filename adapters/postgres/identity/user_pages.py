@@ -1,99 +1,172 @@
-"""The list of users: one page and its total, quick for tenants of five members and of a hundred thousand."""
+"""The list of users: one page and its total, fast for tenants of five members and of a hundred thousand."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import asyncpg
+import sqlalchemy as sa
+from msgspec import Struct
+from sqlalchemy import ColumnElement, Select, func
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.identity.listings import Conditions, order_by
-from adapters.postgres.schema.sql import without_case
+from adapters.postgres.identity.listings import (
+    SHAPES,
+    TABLES,
+    ensure_sortable,
+    ordering,
+    page_values,
+    paged,
+    search_conditions,
+    search_values,
+    total_told_by,
+)
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
 from domain.identity.users import User
 
 COLUMNS = User.__struct_fields__
 
-SEARCHED = without_case("(full_name || ' ' || email)")
-"""What a search looks through; words hold no blank, so none is found across the two."""
-
 FEW = 2_000
-"""Up to so many are fetched by their ids and sorted; of more, an index is walked in the order asked for."""
+"""Largest number of candidates that are fetched by their ids and sorted; for more, an index gives the order."""
 
-_HELD_IN_TENANT = "membership_roles h JOIN roles r ON r.id = h.role_id WHERE h.tenant_id = $1"
-_HELD_AS_SUCH = "user_roles h JOIN roles r ON r.id = h.role_id WHERE true"
+_USERS, _MEMBERSHIPS = TABLES["users"], TABLES["memberships"].alias("m")
+_ROLES, _TENANT_ROLES, _SYSTEM_ROLES = (
+    TABLES["roles"].alias("r"),
+    TABLES["membership_roles"].alias("h"),
+    TABLES["user_roles"].alias("h"),
+)
+_TENANT = parameter("tenant", sa.Uuid())
+_ROLE_IDS = "SELECT id FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = $2"
 
 
-_ROLES = "SELECT id FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = $2"
+class Candidates(Struct, frozen=True):
+    """Users that a list chooses from: all, the members of a tenant, or the holders of roles.
+
+    ``roles`` counts the roles of the asked name, None when no role is asked for.
+    """
+
+    in_tenant: bool
+    roles: int | None = None
+
+    @property
+    def is_everybody(self) -> bool:
+        return not self.in_tenant and self.roles is None
+
+    def ids(self) -> Select[Any]:
+        if self.roles is None:
+            return sa.select(_MEMBERSHIPS.c.user_id).where(_MEMBERSHIPS.c.tenant_id == _TENANT)
+        held = _TENANT_ROLES if self.in_tenant else _SYSTEM_ROLES
+        holders = sa.select(held.c.user_id).where(held.c.role_id == sa.any_(parameter("roles", sa.ARRAY(sa.Uuid()))))
+        if self.in_tenant:
+            holders = holders.where(held.c.tenant_id == _TENANT)
+        return holders.distinct() if self.roles > 1 else holders  # a user may hold two roles of the same name
 
 
-@dataclass
+class UserFilter(Struct, frozen=True):
+    """Conditions of a list, without their values; ``search`` are the keys of ``search_values``."""
+
+    candidates: Candidates
+    are_few: bool
+    by_activity: bool
+    search: tuple[str, ...]
+
+    @property
+    def takes_all_candidates(self) -> bool:
+        return not self.by_activity and not self.search
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        found = list(search_conditions(_USERS.c.full_name + constant(" ") + _USERS.c.email, self.search))
+        if self.by_activity:
+            found.append(_USERS.c.is_active == parameter("is_active", sa.Boolean()))
+        if self.candidates.is_everybody:
+            return found
+        ids = self.candidates.ids()
+        # An array is looked up id by id; IN lets the planner walk an index of users and check each for membership.
+        return [*found, _USERS.c.id == sa.any_(_array(ids)) if self.are_few else _USERS.c.id.in_(ids)]
+
+
+@dataclass(frozen=True, slots=True)
 class UserPageStatement:
-    """``of`` selects the ids of those whom the listing is about, None when that is everybody."""
+    """Reads one page of users and the exact total of the list."""
 
     connection: ServiceConnection
     listing: Listing
-    conditions: Conditions = field(default_factory=Conditions)
 
     async def read(self) -> tuple[list[ListedUser], int]:
-        """First how many there are to choose from: it decides how, and is the total when nothing else is asked."""
-        about, held = self.conditions, _HELD_AS_SUCH
-        if self.listing.tenant_id is not None:
-            about.value(self.listing.tenant_id, "uuid")
-            held = _HELD_IN_TENANT
-        of = await self._pool()
-        few = None if of is None else await self._few(of)
-        self._choose()
-        is_whole = not about.parts
-        if of is not None:
-            about.add(f"id IN ({of})" if few is None else f"id = ANY (ARRAY({of}))")
-        rows = await self._fetch(self._page(held))
-        return [_listed(row) for row in rows], await self._total(len(rows), few if is_whole else None, of, is_whole)
-
-    async def _pool(self) -> str | None:
-        """The role is looked up first: by its id the server knows how many hold it."""
-        here = self.listing.tenant_id
-        if self.listing.role is not None:
-            found = [row["id"] for row in await self.connection.fetch(_ROLES, here, self.listing.role)]
-            roles = self.conditions.value(found, "uuid[]")
-            held = "user_roles h WHERE" if here is None else "membership_roles h WHERE h.tenant_id = $1 AND"
-            once = "DISTINCT " if len(found) > 1 else ""
-            return f"SELECT {once}h.user_id FROM {held} h.role_id = ANY ({roles})"
-        return None if here is None else "SELECT m.user_id FROM memberships m WHERE m.tenant_id = $1"
-
-    def _choose(self) -> None:
-        if self.listing.is_active is not None:
-            self.conditions.add(f"is_active = {self.conditions.value(self.listing.is_active, 'boolean')}")
-        self.conditions.search(SEARCHED, self.listing.search)
-
-    def _page(self, held: str) -> str:
-        """Rows and roles are fetched for what is shown, and not for what is skipped."""
-        ordered, *_ = order_by(self.listing, COLUMNS).partition(" LIMIT")
-        columns = ", ".join(COLUMNS)
-        return f"""
-        SELECT {columns}, ARRAY(SELECT r.name FROM {held} AND h.user_id = users.id ORDER BY r.name, r.id) AS role_names
-        FROM (SELECT id FROM users {self.conditions} {order_by(self.listing, COLUMNS)}) page
-        JOIN users USING (id) {ordered}"""
-
-    async def _few(self, of: str) -> int | None:
-        """How many, None when they are more than a few."""
-        (row,) = await self._fetch(f"SELECT count(*) FROM ({of} LIMIT {FEW + 1}) chosen")
-        return row["count"] if row["count"] <= FEW else None
-
-    async def _total(self, length: int, few: int | None, of: str | None, is_whole: bool) -> int:
-        """Counted only when the page does not tell it already."""
+        """Candidates are counted first: their number decides the plan, and is the total when nothing else is asked."""
         listing = self.listing
-        if few is not None:
-            return few
-        if 0 < length < listing.page_size or (listing.page == 1 and length == 0):
-            return (listing.page - 1) * listing.page_size + length
-        counted = f"({of}) chosen" if of is not None and is_whole else f"users {self.conditions}"
-        (row,) = await self._fetch(f"SELECT count(*) FROM {counted}")
+        ensure_sortable(listing, COLUMNS)
+        values = await self._values()
+        candidates = Candidates(listing.tenant_id is not None, len(values["roles"]) if "roles" in values else None)
+        few = None if candidates.is_everybody else await self._count(_few_statement(candidates), values)
+        are_few = few is not None and few <= FEW
+        chosen = UserFilter(candidates, are_few, listing.is_active is not None, tuple(search_values(listing.search)))
+        rows = await self._fetch(_page_statement(chosen, listing.sort_by, listing.descending), values)
+        total = few if are_few and chosen.takes_all_candidates else total_told_by(listing, len(rows))
+        if total is None:
+            total = await self._count(_total_statement(chosen), values)
+        return [_listed(row) for row in rows], total
+
+    async def _values(self) -> dict[str, Any]:
+        listing = self.listing
+        values: dict[str, Any] = {"tenant": listing.tenant_id, "is_active": listing.is_active}
+        values |= {**search_values(listing.search), **page_values(listing)}
+        if listing.role is not None:
+            # By the ids, and not by the name, the server's statistics tell how many users hold the role.
+            found = await self.connection.fetch(_ROLE_IDS, listing.tenant_id, listing.role)
+            values["roles"] = [row["id"] for row in found]
+        return values
+
+    async def _count(self, statement: CompiledStatement, values: Mapping[str, Any]) -> int:
+        (row,) = await self._fetch(statement, values)
         return int(row["count"])
 
-    async def _fetch(self, statement: str) -> list[asyncpg.Record]:
-        """Planned anew each time: what serves one tenant, or one word, is the worst way for another."""
-        prepared = await self.connection.prepare(statement)
-        return await prepared.fetch(*self.conditions.values[: len(prepared.get_parameters())])
+    async def _fetch(self, statement: CompiledStatement, values: Mapping[str, Any]) -> list[asyncpg.Record]:
+        # Prepared anew, and so planned for these values: the best plan for one tenant or word is the worst for another.
+        prepared = await self.connection.prepare(statement.text)
+        return await prepared.fetch(*statement.arguments(values))
+
+
+@lru_cache(SHAPES)
+def _page_statement(chosen: UserFilter, sort_by: str, descending: bool) -> CompiledStatement:
+    """Columns and roles are read for the rows of the page, and not for the rows before it."""
+    order = ordering(_USERS, sort_by, descending=descending)
+    page = paged(sa.select(_USERS.c.id).where(*chosen.conditions()).order_by(*order)).subquery("page")
+    columns = [*(_USERS.c[name] for name in COLUMNS), _role_names(chosen.candidates).label("role_names")]
+    rows = sa.select(*columns).select_from(page.join(_USERS, _USERS.c.id == page.c.id))
+    return compiled(rows.order_by(*order))
+
+
+@lru_cache(SHAPES)
+def _total_statement(chosen: UserFilter) -> CompiledStatement:
+    if chosen.takes_all_candidates and not chosen.candidates.is_everybody:
+        return compiled(
+            sa.select(func.count().label("count")).select_from(chosen.candidates.ids().subquery("candidates"))
+        )
+    return compiled(sa.select(func.count().label("count")).select_from(_USERS).where(*chosen.conditions()))
+
+
+@lru_cache(SHAPES)
+def _few_statement(candidates: Candidates) -> CompiledStatement:
+    """Counts the candidates, up to one more than a few."""
+    some = candidates.ids().limit(constant(FEW + 1, sa.Integer())).subquery("candidates")
+    return compiled(sa.select(func.count().label("count")).select_from(some))
+
+
+def _role_names(candidates: Candidates) -> ColumnElement[Any]:
+    """Names of the roles held in the listing's tenant; of the system roles when all tenants are listed."""
+    held = _TENANT_ROLES if candidates.in_tenant else _SYSTEM_ROLES
+    names = sa.select(_ROLES.c.name).select_from(held.join(_ROLES, _ROLES.c.id == held.c.role_id))
+    if candidates.in_tenant:
+        names = names.where(held.c.tenant_id == _TENANT)
+    return _array(names.where(held.c.user_id == _USERS.c.id).order_by(_ROLES.c.name, _ROLES.c.id).correlate(_USERS))
+
+
+def _array(ids: Select[Any]) -> ColumnElement[Any]:
+    return func.array(ids.scalar_subquery())
 
 
 def _listed(row: asyncpg.Record) -> ListedUser:

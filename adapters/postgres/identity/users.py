@@ -1,4 +1,4 @@
-"""Accounts, and all that is read about one in a single statement."""
+"""Accounts of users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,23 +6,31 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
+import sqlalchemy as sa
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from adapters.postgres.identity import account_states
+from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_state
+from adapters.postgres.identity.listings import SHAPES, TABLES
 from adapters.postgres.identity.user_pages import COLUMNS, UserPageStatement
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
 from domain.identity.users import AccountState, User
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_users_email": ("email", "There is an account with this address already.")}
 
-_ADD = f"""
-INSERT INTO users ({", ".join(COLUMNS)}) VALUES ({", ".join(f"${n + 1}" for n in range(len(COLUMNS)))})"""
+_ADD = """
+INSERT INTO users (
+    id, email, email_key, full_name, phone_number, profile_picture_url, password_hash, email_confirmed, email_proved,
+    is_active, must_change_password, password_set_at, created_at, updated_at, last_login_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"""
 _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
+# Foreign keys delete the user's memberships, roles, sessions and links.
+_REMOVE = "DELETE FROM users WHERE id = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +38,28 @@ class PostgresUsers:
     connection: ServiceConnection
 
     async def state(self, user_id: UUID) -> AccountState | None:
-        return await self._standing(account_states.BY_ID, user_id)
+        return await self._state(user_id, None)
 
     async def state_by_email(self, email_key: str) -> AccountState | None:
-        return await self._standing(account_states.BY_EMAIL, email_key)
+        return await self._state(None, email_key)
 
     async def add(self, user: User) -> None:
         with taken(TAKEN):
             await self.connection.execute(_ADD, *astuple(user))
 
     async def save(self, user: User, before: User) -> None:
-        written = [name for name in COLUMNS if getattr(before, name) != getattr(user, name)]
-        if not written:
+        changed = tuple(name for name in COLUMNS if getattr(before, name) != getattr(user, name))
+        if not changed:
             return
-        values = (getattr(user, name) for name in written)
+        statement = _update(changed)
+        values = {"user": user.id, **{f"new_{name}": getattr(user, name) for name in changed}}
         with taken(TAKEN):
-            await self.connection.execute(_save(tuple(written)), user.id, *values)
+            await self.connection.execute(statement.text, *statement.arguments(values))
+        # A link that was mailed to the former address must not open the account any more.
         await self.connection.execute(_END_TOKENS, user.id, user.email_key, user.updated_at)
 
     async def remove(self, user_id: UUID) -> None:
-        """The keys of memberships, roles and sessions take theirs with it."""
-        await self.connection.execute("DELETE FROM users WHERE id = $1", user_id)
+        await self.connection.execute(_REMOVE, user_id)
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         return await UserPageStatement(self.connection, listing).read()
@@ -58,11 +67,15 @@ class PostgresUsers:
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)
 
-    async def _standing(self, statement: str, key: UUID | str) -> AccountState | None:
-        state = await self.connection.fetchval(statement, key)
-        return None if state is None else account_states.decode(state)
+    async def _state(self, user_id: UUID | None, email_key: str | None) -> AccountState | None:
+        text = await self.connection.fetchval(ACCOUNT_STATE, user_id, email_key, None)
+        return None if text is None else decode_state(text)
 
 
-@lru_cache(64)
-def _save(names: tuple[str, ...]) -> str:
-    return f"UPDATE users SET {', '.join(f'{name} = ${n + 2}' for n, name in enumerate(names))} WHERE id = $1"
+@lru_cache(SHAPES)
+def _update(names: tuple[str, ...]) -> CompiledStatement:
+    """Writes the changed columns alone, so that a concurrent change of another column stays."""
+    users = TABLES["users"]
+    # `new_`: Core reserves parameters that are called like a column of the updated table.
+    values = {name: parameter(f"new_{name}", users.c[name].type) for name in names}
+    return compiled(sa.update(users).where(users.c.id == parameter("user", sa.Uuid())).values(values))

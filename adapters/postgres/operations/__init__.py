@@ -1,1 +1,4 @@
-"""Audit trail, outbox, token versions and retention on PostgreSQL."""
+"""Audit trail, outbox, token versions and retention on PostgreSQL.
+
+Every statement is one literal constant, prepared against the schema by a test.
+"""

@@ -1,4 +1,4 @@
-"""The audit trail: rows are added, and the service's role may do nothing else to them."""
+"""The audit trail: the service's role may add rows to it, and neither change nor delete them."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -9,10 +9,9 @@ from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.clock import Ids
 from domain.audit import AuditEvent
 
-_COLUMNS = AuditEvent.__struct_fields__
-_ADD = f"""
-INSERT INTO audit_events (tenant_id, id, {", ".join(_COLUMNS)})
-VALUES ($1, $2, {", ".join(f"${n + 3}" for n in range(len(_COLUMNS)))})"""
+_ADD = """
+INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Mails to be sent: written with what caused them, taken by whichever process comes first."""
+"""The outbox: mails written in the transaction that causes them, and taken by whichever process comes first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,26 +6,30 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 import asyncpg
+from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.outbox import Due, GivenUp, Mail
 
 COLUMNS = Mail.__struct_fields__
-_ADD = f"""
-INSERT INTO outbox ({", ".join(COLUMNS)}, due_at)
-VALUES ({", ".join(f"${n + 1}" for n in range(len(COLUMNS)))}, ${COLUMNS.index("at") + 1})"""
-_TAKE = f"""
+
+_ADD = """
+INSERT INTO outbox (id, kind, recipient, name, address, at, due_at) VALUES ($1, $2, $3, $4, $5, $6, $6)"""
+# SKIP LOCKED: a mail that another process is taking is left to it. NO KEY UPDATE is enough: `id` does not change.
+_TAKE = """
 WITH due AS (
     SELECT id FROM outbox WHERE given_up_at IS NULL AND due_at <= $2
     ORDER BY due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
 taken AS (
     UPDATE outbox o SET due_at = $3, tries = o.tries + 1 FROM due WHERE o.id = due.id
-    RETURNING {", ".join(f"o.{name}" for name in COLUMNS)}, o.number, o.tries,
+    RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.number, o.tries,
         coalesce(o.tried_again_at, o.at) AS since)
-SELECT * FROM taken ORDER BY number"""
+SELECT id, kind, recipient, name, address, at, number, tries, since FROM taken ORDER BY number"""
+_DONE = "DELETE FROM outbox WHERE id = $1"
+_PUT_OFF = "UPDATE outbox SET due_at = $2 WHERE id = $1"
 _GIVE_UP = "UPDATE outbox SET given_up_at = $2, why = $3 WHERE id = $1"
-_GIVEN_UP = f"""
-SELECT {", ".join(COLUMNS)}, tries, given_up_at, why FROM outbox
+_GIVEN_UP = """
+SELECT id, kind, recipient, name, address, at, tries, given_up_at, why FROM outbox
 WHERE given_up_at IS NOT NULL ORDER BY given_up_at DESC, number DESC LIMIT $1"""
 _TRY_AGAIN = """
 UPDATE outbox SET given_up_at = NULL, why = '', tries = 0, due_at = $2, tried_again_at = $2
@@ -38,17 +42,17 @@ class PostgresOutbox:
     connection: ServiceConnection
 
     async def add(self, mail: Mail) -> None:
-        await self.connection.execute(_ADD, *(getattr(mail, name) for name in COLUMNS))
+        await self.connection.execute(_ADD, *astuple(mail))
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
         rows = await self.connection.fetch(_TAKE, most, now, now + held)
         return [Due(mail=_mail(row), number=row["number"], tries=row["tries"], since=row["since"]) for row in rows]
 
     async def done(self, mail_id: UUID) -> None:
-        await self.connection.execute("DELETE FROM outbox WHERE id = $1", mail_id)
+        await self.connection.execute(_DONE, mail_id)
 
     async def put_off(self, mail_id: UUID, until: datetime) -> None:
-        await self.connection.execute("UPDATE outbox SET due_at = $2 WHERE id = $1", mail_id, until)
+        await self.connection.execute(_PUT_OFF, mail_id, until)
 
     async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
         await self.connection.execute(_GIVE_UP, mail_id, at, why)

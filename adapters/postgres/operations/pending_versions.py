@@ -1,4 +1,4 @@
-"""The raised revocation counts that the shared copy may not know yet: a mark on the counts themselves."""
+"""Token versions that may not have been published to the shared copy yet, marked by ``raised_at`` on their rows."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,12 +10,13 @@ from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import ROLE
 
 PATIENCE = 1.0
-"""Seconds for each statement; later than that the lease that it serves is over anyway."""
+"""Seconds allowed for a statement: the lease that asks has ended by then, and has no use for a later answer."""
 
 _DUE = """
 SELECT subject, count FROM revocation_counts WHERE raised_at < clock_timestamp() - $1::interval
 ORDER BY raised_at LIMIT $2"""
-_SETTLED = """
+# `c.count <= k.count`: a version that was bumped again meanwhile stays pending.
+_PUBLISHED = """
 WITH known AS (
     SELECT c.subject FROM revocation_counts c
     JOIN unnest($1::text[], $2::bigint[]) AS k (subject, count) ON k.subject = c.subject AND c.count <= k.count
@@ -24,7 +25,7 @@ UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts
 
 
 class PostgresPendingVersions:
-    """On a connection of its own: it must not wait behind requests that wait for the pool."""
+    """Uses a connection of its own: a full pool must not delay the publishing of revocations."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -40,14 +41,14 @@ class PostgresPendingVersions:
     async def published(self, counts: Mapping[str, int]) -> None:
         with translated():
             async with self._in_use:
-                await (await self._open()).execute(_SETTLED, list(counts), list(counts.values()))
+                await (await self._open()).execute(_PUBLISHED, list(counts), list(counts.values()))
 
     async def close(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
 
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
-        """A connection that was cut off in the middle of a statement is not used again."""
+        # A statement that was cancelled half-way leaves a closed connection behind.
         if self._connection is None or self._connection.is_closed():
             self._connection = await asyncpg.connect(
                 self._url,

@@ -1,4 +1,8 @@
-"""What is kept only for a while, taken away by its age: each kind by an index of its own."""
+"""Retention: rows past their age are deleted, the oldest first and some at a time, each kind through its own index.
+
+``$1`` is the moment up to which rows are deleted, ``$2`` how many at most. SKIP LOCKED leaves rows that a request
+holds to the next round; the conditions are checked again under the row's lock.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,31 +12,76 @@ from domain.retention import RetentionRule
 
 _CLAIM = "SELECT pg_try_advisory_xact_lock(hashtextextended('tenantry.housekeeping', 0))"
 
-
-def _remove(table: str, age: str, condition: str = "true") -> str:
-    """The oldest first; ``age`` is the column, ``condition`` what else must hold, looked at under the row's lock."""
-    return f"""
-WITH gone AS (
-    DELETE FROM {table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM {table} WHERE {age} <= $1 AND {condition}
-        ORDER BY {age} LIMIT $2 FOR UPDATE SKIP LOCKED))
-    RETURNING 1)
-SELECT count(*) FROM gone"""
-
-
-_UNLOCKED = "(locked_until IS NULL OR locked_until <= $1)"
-_NO_OLDER_MAIL = "number < (SELECT coalesce(min(o.number), 9223372036854775807) FROM outbox o)"
-
 STATEMENTS = {
-    RetentionRule.ENDED_SESSIONS: _remove("sessions", "ended_at"),
-    RetentionRule.OLD_SESSIONS: _remove("sessions", "created_at"),
-    RetentionRule.FAILURES: _remove("login_attempts", "tried_at", f"known_at IS NULL AND {_UNLOCKED}"),
-    RetentionRule.NETWORKS: _remove("login_attempts", "tried_at", f"known_at IS NOT NULL AND {_UNLOCKED}"),
-    RetentionRule.COUNTS: _remove("revocation_counts", "ended_at"),
-    RetentionRule.SPENT_IDS: _remove("spent_ids", "expires_at"),
-    RetentionRule.LINKS: _remove("one_time_tokens", "expires_at", _NO_OLDER_MAIL),
-    RetentionRule.ANSWERS: _remove("kept_answers", "at"),
-    RetentionRule.MAILS: _remove("outbox", "given_up_at"),
+    RetentionRule.ENDED_SESSIONS: """
+        WITH gone AS (
+            DELETE FROM sessions WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM sessions WHERE ended_at <= $1
+                ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.OLD_SESSIONS: """
+        WITH gone AS (
+            DELETE FROM sessions WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM sessions WHERE created_at <= $1
+                ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    # A lock in force keeps its row, however long ago the last try was.
+    RetentionRule.FAILURES: """
+        WITH gone AS (
+            DELETE FROM login_attempts WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM login_attempts
+                WHERE tried_at <= $1 AND known_at IS NULL AND (locked_until IS NULL OR locked_until <= $1)
+                ORDER BY tried_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.NETWORKS: """
+        WITH gone AS (
+            DELETE FROM login_attempts WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM login_attempts
+                WHERE tried_at <= $1 AND known_at IS NOT NULL AND (locked_until IS NULL OR locked_until <= $1)
+                ORDER BY tried_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.COUNTS: """
+        WITH gone AS (
+            DELETE FROM revocation_counts WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM revocation_counts WHERE ended_at <= $1
+                ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.SPENT_IDS: """
+        WITH gone AS (
+            DELETE FROM spent_ids WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM spent_ids WHERE expires_at <= $1
+                ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    # A mail that waits in the outbox since before the link would issue an older link again: the row must be there
+    # to refuse it. 9223372036854775807 is the largest bigint, for an empty outbox.
+    RetentionRule.LINKS: """
+        WITH gone AS (
+            DELETE FROM one_time_tokens WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM one_time_tokens
+                WHERE expires_at <= $1 AND number < (SELECT coalesce(min(o.number), 9223372036854775807) FROM outbox o)
+                ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.ANSWERS: """
+        WITH gone AS (
+            DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM kept_answers WHERE at <= $1
+                ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.MAILS: """
+        WITH gone AS (
+            DELETE FROM outbox WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM outbox WHERE given_up_at <= $1
+                ORDER BY given_up_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
 }
 
 

@@ -1,4 +1,4 @@
-"""Revocation counts: the truth that the shared memory copies."""
+"""Token versions of subjects: the authoritative copy, which the one in Redis follows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from datetime import datetime
 from adapters.postgres.connection.connections import ServiceConnection
 
 _OF = "SELECT subject, count FROM revocation_counts WHERE subject = ANY ($1)"
-_RAISE = """
+# raised_at keeps the oldest unpublished bump: the shared copy is behind since then.
+_BUMP = """
 INSERT INTO revocation_counts AS c (subject, count, raised_at)
 SELECT subject, 1, clock_timestamp() FROM unnest($1::text[]) subject
 ON CONFLICT (subject) DO UPDATE SET count = c.count + 1, raised_at = coalesce(c.raised_at, clock_timestamp())
@@ -24,7 +25,8 @@ class PostgresTokenVersions:
         return {**dict.fromkeys(subjects, 0), **{row["subject"]: row["count"] for row in rows}}
 
     async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
-        rows = await self.connection.fetch(_RAISE, sorted(set(subjects)))
+        # Sorted, so that two bumps of the same subjects lock their rows in the same order and cannot deadlock.
+        rows = await self.connection.fetch(_BUMP, sorted(set(subjects)))
         return {row["subject"]: row["count"] for row in rows}
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:

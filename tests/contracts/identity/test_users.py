@@ -173,6 +173,8 @@ async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> N
     assert await listed(database, search="100%") == ["Bob 100% Äther"]
     assert await listed(database, search="o_b") == []
     assert await listed(database, search="example.ORG bob") == ["Bob 100% Äther"]
+    assert await listed(database, search="b o 1 0 Ä 0% org") == ["Bob 100% Äther"]
+    assert await listed(database, search="b o 1 0 Ä 0_ org") == []
     assert await listed(database, sort_by="last_login_at") == ["Bob 100% Äther", "Ada Lovelace", "Cleo"]
     assert await listed(database, sort_by="full_name", descending=False) == ["Ada Lovelace", "Bob 100% Äther", "Cleo"]
 
