@@ -1,4 +1,4 @@
-"""What can be wrong with declarations taken together: each mistake is a line of one report."""
+"""Checks of declarations against each other; each mistake is one line of the report."""
 
 import re
 from collections import Counter
@@ -12,37 +12,40 @@ RESERVED_TABLES = frozenset(
     """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
     user-roles row-history kept-answers""".split()
 )
+# A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(
     """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted
     format bom permanent""".split()
 )
 _PLURAL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _BATCHES = ("BatchCreate", "BatchItem", "BatchUpdate", "BatchCreated", "BatchUpdated")
-_SHAPES = ("", "Create", "Update", "Page", "Export", *_BATCHES)
+_SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", *_BATCHES)
 
 
-def clashes(models: Sequence[EntityModel]) -> list[str]:
+def duplicates(models: Sequence[EntityModel]) -> list[str]:
+    """Plurals and OpenAPI schema names that more than one entity would have."""
     plurals = Counter(model.plural for model in models)
-    shapes = Counter(shape for model in models for shape in _shapes(model))
+    schemas = Counter(schema for model in models for schema in _schema_names(model))
     return [
         *(f"{plural!r} is declared {count} times" for plural, count in plurals.items() if count > 1),
-        *(f"{shape!r} would be the schema of {count} things" for shape, count in shapes.items() if count > 1),
+        *(f"{schema!r} would be the schema of {count} things" for schema, count in schemas.items() if count > 1),
     ]
 
 
-def _shapes(model: EntityModel) -> list[str]:
-    """The names of its schemas in the description."""
-    return [f"{model.name}{shape}" for shape in _SHAPES]
+def _schema_names(model: EntityModel) -> list[str]:
+    return [f"{model.name}{shape}" for shape in _SCHEMA_SUFFIXES]
 
 
 def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str]) -> Iterable[str]:
-    """``owned`` are the names of fields that the service writes, in any entity."""
+    """Mistakes of one entity, each a sentence to follow its name; ``owned`` are field names that the service writes."""
     yield from _name_mistakes(model)
     yield from _field_mistakes(model, owned)
     for relation in model.relations.values():
         yield from _relation_mistakes(model, relation, registry)
-    for one in model.unique:
-        yield from (f"unique() names {name!r}, which it has not" for name in one.fields if name not in model.by_name)
+    for constraint in model.unique:
+        yield from (
+            f"unique() names {name!r}, which it has not" for name in constraint.fields if name not in model.by_name
+        )
     for name in model.declaration.search:
         if name not in model.by_name or model.by_name[name].kind is not Kind.TEXT:
             yield f"search names {name!r}, which is not a text of it"
@@ -68,18 +71,19 @@ def _name_mistakes(model: EntityModel) -> Iterable[str]:
 
 
 def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[str]:
+    # A to-many relation that is included adds ``<name>HasMore`` to the row.
     more = [f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many]
-    seen = Counter(name.lower() for name in (*(one.wire for one in model.fields), *model.relations, *more))
+    seen = Counter(name.lower() for name in (*(field.wire for field in model.fields), *model.relations, *more))
     yield from (f"the name {name!r} stands for two things" for name, count in seen.items() if count > 1)
-    for one in model.declared:
-        if one.name in owned:
-            yield f"field {one.name!r} has a name of the service's own"
-        if one.wire.lower() in RESERVED_PARAMETERS:
-            yield f"field {one.name!r} has the name of a query parameter"
-        if one.reference is not None and one.kind is not Kind.UUID:
-            yield f"field {one.name!r} refers to {one.reference.target!r} but is no UUID"
-        if one.reference is not None and one.reference.on_delete == "clear" and not one.nullable:
-            yield f"field {one.name!r} is cleared on delete but cannot be null"
+    for field in model.declared:
+        if field.name in owned:
+            yield f"field {field.name!r} has a name of the service's own"
+        if field.wire.lower() in RESERVED_PARAMETERS:
+            yield f"field {field.name!r} has the name of a query parameter"
+        if field.reference is not None and field.kind is not Kind.UUID:
+            yield f"field {field.name!r} refers to {field.reference.target!r} but is no UUID"
+        if field.reference is not None and field.reference.on_delete == "clear" and not field.nullable:
+            yield f"field {field.name!r} is cleared on delete but cannot be null"
 
 
 def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registry) -> Iterable[str]:
@@ -87,6 +91,7 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
     if target is None:
         yield f"relation {relation.name!r} leads to {relation.target!r}, which is not declared"
         return
+    # Security: a shared row would show rows of one tenant to all others.
     if not model.tenant_owned and target.tenant_owned:
         yield f"relation {relation.name!r} would lead from rows that all share into a tenant's"
     if relation.is_many:
@@ -96,9 +101,12 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
 
 
 def oddities(models: Sequence[EntityModel]) -> Iterable[str]:
+    """Remarks on declarations that work but may surprise: a field ``minPrice`` beside ``price`` hides its lower
+    bound.
+    """
     for model in models:
-        wires = {one.wire.lower(): one.wire for one in model.fields}
-        for bare, wire in wires.items():
-            for name in (f"min{bare}", f"max{bare}", f"{bare}after", f"{bare}before"):
+        wires = {field.wire.lower(): field.wire for field in model.fields}
+        for lower, wire in wires.items():
+            for name in (f"min{lower}", f"max{lower}", f"{lower}after", f"{lower}before"):
                 if name in wires:
                     yield f"{model.name}: the property {wires[name]!r} wins over the bound on {wire!r}"

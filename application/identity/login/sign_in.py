@@ -42,7 +42,7 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
+from domain.identity.sessions import Lifetimes, RefreshOutcome, RefreshToken, Session, refresh_outcome, unknown_session
 from domain.identity.token_versions import session_subject, tenant_subject, user_subject
 from domain.identity.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
 from domain.identity.users import (
@@ -154,15 +154,15 @@ class SignIn:
             raise TokenInvalid("The refresh token is not valid.")
         session, state = await self._session(opened.session_id)
         now = self.clock.now()
-        showing = shown(session, opened.counter, now, self.policy.lifetimes)
-        if showing is Showing.STOLEN:
+        outcome = refresh_outcome(session, opened.counter, now, self.policy.lifetimes)
+        if outcome is RefreshOutcome.STOLEN:
             await self._end_stolen(session, state.user, client)
-        if showing is Showing.EXPIRED:
+        if outcome is RefreshOutcome.EXPIRED:
             raise TokenExpired("The session has expired: log in again.")
-        if showing is Showing.DEAD:
+        if outcome is RefreshOutcome.DEAD:
             raise TokenInvalid("The session has ended.")
         ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
-        if showing is Showing.FRESH:
+        if outcome is RefreshOutcome.FRESH:
             session, claims = await self._refreshed(session, state, form.tenant_id or session.tenant_id, now)
         else:
             claims = await self._issued_claims(session, state, session.tenant_id, now)
