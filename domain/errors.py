@@ -162,5 +162,6 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
     Example: ``unknown_name("pagesize", ["pageSize"])`` is ``"is not known; did you mean 'pageSize'?"``.
     """
     by_case = {known_name.lower(): known_name for known_name in known}
+    # Case is ignored in the comparison, since names of parameters are matched without it.
     near = difflib.get_close_matches(name.lower(), by_case, n=1)
     return f"is not known; did you mean {by_case[near[0]]!r}?" if near else "is not known"

@@ -27,8 +27,7 @@ class Verdict(Struct, frozen=True):
 
 
 class CountedHit(Struct, frozen=True):
-    """State of a caller's log of requests after counting; times are microseconds since 1970, None without such a
-    request.
+    """State of a caller's log of requests after counting; times are microseconds since 1970 or None.
 
     ``leaver`` is the request that must leave the window before another one is allowed.
     """

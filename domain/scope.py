@@ -48,9 +48,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def acts_for_all(self) -> bool:
-        """Whether the caller is a super-admin in the tenant ``system``, who administers users and roles of all
-        tenants.
-        """
+        """Whether the caller is a super-admin in the tenant ``system``, acting on users of all tenants."""
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
 
     def may(self, permission: str) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, Posted
+from adapters.memory.store import Access, OutboxMail
 from application.ports.mail_delivery import MailServerUnavailable, Message
 from application.ports.outbox import Due, GivenUp, Mail
 
@@ -19,7 +19,7 @@ class MemoryOutbox:
     async def add(self, mail: Mail) -> None:
         async with self.access.write() as store:
             number = store.numbers["outbox"] = store.numbers.get("outbox", 0) + 1
-            store.outbox[mail.id] = Posted(mail=mail, number=number, due_at=mail.at, since=mail.at)
+            store.outbox[mail.id] = OutboxMail(mail=mail, number=number, due_at=mail.at, since=mail.at)
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
         async with self.access.write() as store:

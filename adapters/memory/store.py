@@ -21,7 +21,7 @@ Tables = dict[str, dict[UUID, Row]]
 """The rows of entities, by table and id. A row is never changed, but replaced by another."""
 
 
-class Joined(Struct, frozen=True, kw_only=True):
+class StoredMembership(Struct, frozen=True, kw_only=True):
     """A membership as it is kept."""
 
     user_id: UUID
@@ -31,7 +31,7 @@ class Joined(Struct, frozen=True, kw_only=True):
     role_ids: tuple[UUID, ...]
 
 
-class Linked(Struct, frozen=True):
+class LinkedIdentity(Struct, frozen=True):
     """Whose an identity at a social provider is."""
 
     user_id: UUID
@@ -48,7 +48,7 @@ class Failures(Struct, frozen=True, kw_only=True):
     tried_at: datetime | None = None
 
 
-class Posted(Struct, frozen=True, kw_only=True):
+class OutboxMail(Struct, frozen=True, kw_only=True):
     """A mail in the outbox."""
 
     mail: Mail
@@ -80,7 +80,7 @@ class Store:
     """Plain dictionaries of values that are never changed, only replaced; the rows of entities too."""
 
     users: dict[UUID, User] = field(default_factory=dict)
-    memberships: dict[tuple[UUID, UUID], Joined] = field(default_factory=dict)
+    memberships: dict[tuple[UUID, UUID], StoredMembership] = field(default_factory=dict)
     system_roles: dict[UUID, tuple[UUID, ...]] = field(default_factory=dict)
     roles: dict[UUID, Role] = field(default_factory=dict)
     tenants: dict[UUID, Tenant] = field(default_factory=dict)
@@ -92,8 +92,8 @@ class Store:
     permissions: dict[UUID, Permission] = field(default_factory=dict)
     keys: dict[str, SigningKey] = field(default_factory=dict)
     spent_ids: dict[str, datetime] = field(default_factory=dict)
-    social: dict[tuple[str, str], Linked] = field(default_factory=dict)
-    outbox: dict[UUID, Posted] = field(default_factory=dict)
+    social: dict[tuple[str, str], LinkedIdentity] = field(default_factory=dict)
+    outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose], IssuedToken] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)

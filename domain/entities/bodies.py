@@ -19,8 +19,9 @@ Values = dict[str, object]
 
 
 class Sendable(Struct, frozen=True):
-    """Restrictions of a caller, by wire name: ``unknown`` fields do not exist, ``closed`` ones can be read but not
-    written.
+    """Restrictions of a caller, by wire name.
+
+    ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written.
     """
 
     unknown: frozenset[str] = frozenset()
@@ -104,9 +105,7 @@ def read_items(body: Body, read: Callable[[Body], Values]) -> list[Values]:
 
 
 def read_changed_items(body: Body, read: Callable[[Body], Values]) -> list[Item]:
-    """Changes of each item of ``{"items": [{"id": …, …}]}``. Raises ValidationError, also for an id that comes
-    twice.
-    """
+    """Changes of each item of ``{"items": [{"id": …, …}]}``. Raises ValidationError, also for a repeated id."""
     items = _objects(body)
     errors = [FieldError(f"items[{n}].id", "is required") for n, item in enumerate(items) if "id" not in item]
     errors += [
@@ -179,8 +178,7 @@ def _list(body: Body, name: str) -> list[object]:
 
 
 def _id(text: object, n: int) -> UUID:
-    # A malformed id names no row. Each gets an id of its own that no row has, so that two are not taken for a repeated
-    # one.
+    # A malformed id names no row. Each gets an id that no row has, so that two of them do not count as repeated.
     nothing = UUID(int=n)
     if not isinstance(text, str) or len(text) != len(str(nothing)):
         return nothing

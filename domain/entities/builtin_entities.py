@@ -13,8 +13,9 @@ Label = Annotated[str, Meta(min_length=1, max_length=100)]
 
 @entity("applications", search=["name"], unique=[unique("app_id")], tenant_owned=False)
 class Application(Struct, rename="camel", kw_only=True):
-    """A client application, named in ``X-App-Id``; ``allowed_tenant_ids`` None means all tenants, an empty list
-    none.
+    """A client application, named in ``X-App-Id``.
+
+    ``allowed_tenant_ids`` None means all tenants, an empty list none.
     """
 
     app_id: Label

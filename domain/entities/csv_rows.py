@@ -8,6 +8,7 @@ from itertools import islice
 # A quote that is never closed would otherwise read the whole file into one record.
 LONGEST_RECORD = 2 * 1024 * 1024
 """Characters of the longest record."""
+# Python's own limit of 128 kB per cell would refuse long texts.
 csv.field_size_limit(LONGEST_RECORD)
 
 Cells = list[str | None]

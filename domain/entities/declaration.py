@@ -84,8 +84,7 @@ class Unique(Struct, frozen=True):
 
 
 def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
-    """A decimal of ``precision`` digits, ``scale`` of them after the point; values that do not fit are refused, not
-    rounded.
+    """A decimal of ``precision`` digits, ``scale`` of them after the point; other values are refused, never rounded.
 
     Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
     """
@@ -293,9 +292,7 @@ class EntityModel:
         return f"{action}:{self.plural}"
 
     def broken_rules(self, values: Mapping[str, object], before: Mapping[str, object] | None) -> list[FieldError]:
-        """Errors of the entity's ``check`` for ``values`` that replace ``before``, by wire names; ``before`` is None at
-        creation.
-        """
+        """Errors of the entity's ``check``, by wire names; ``before`` is None when the row is created."""
         if not self.has_check:
             return []
         instance: Any = self._checked_instance(values)
@@ -317,8 +314,7 @@ class EntityModel:
         reads = self.declaration.check_reads
         if reads is None:
             return self.struct
-        # A change of a field beyond ``check_reads`` skips ``check``, so a ``check`` that reads one would miss it: it
-        # raises.
+        # A change of a field beyond ``check_reads`` skips ``check``, so a ``check`` that reads one must fail loudly.
         closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
         made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
@@ -364,4 +360,5 @@ class Registry:
         of_entities += [model.permission("purge") for model in self if model.can_be_purged]
         guards = [field.guard for model in self for field in model.fields]
         of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
+        # Several fields may be guarded by one permission.
         return list(dict.fromkeys([*of_entities, *of_fields]))

@@ -101,8 +101,9 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
 
 
 def oddities(models: Sequence[EntityModel]) -> Iterable[str]:
-    """Remarks on declarations that work but may surprise: a field ``minPrice`` beside ``price`` hides its lower
-    bound.
+    """Remarks on declarations that work but may surprise.
+
+    Example: a field ``minPrice`` beside ``price`` hides the filter for the lower bound of ``price``.
     """
     for model in models:
         wires = {field.wire.lower(): field.wire for field in model.fields}

@@ -78,6 +78,7 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
             models.append(read_entity(kind))
         except _Mistake as mistake:
             mistakes.append(f"{kind.__name__}: {mistake}")
+    # Checked even where an entity could not be read: one start reports everything that is wrong.
     mistakes += duplicates(models)
     registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
     mistakes += [f"{model.name}: {text}" for model in models for text in mistakes_of(model, registry, _RESERVED_NAMES)]
@@ -93,6 +94,7 @@ def read_entity(kind: type[Struct]) -> EntityModel:
         raise _Mistake("is listed as an entity but carries no @entity(...)")
     hints = get_type_hints(kind, include_extras=True)
     declared = [_read_field(info, hints[info.name]) for info in fields(kind)]
+    # The order of a response: the id first, the server's own fields last.
     every = (_ID, *declared, *_server_owned(declaration))
     return EntityModel(
         name=kind.__name__,

@@ -42,9 +42,7 @@ Form = Literal["csv", "json", "cells"]
 
 
 class Column(Struct, frozen=True):
-    """A column of an exported file: the field at the end of the relations ``steps``, called ``category.name`` for
-    example.
-    """
+    """A column of an exported file: the field at the end of ``steps``, such as ``category.name``."""
 
     name: str
     steps: tuple[str, ...]
@@ -62,6 +60,7 @@ def exported_columns(registry: Registry, model: EntityModel, view: View, *, show
         names = shown(target, view, steps)
         fields = [target.by_name[name] for name in names]
         found += [Column(".".join((*steps, field.wire)), steps, field) for field in fields]
+        # Rows of several tenants can have the same values: the tenant stands right behind the id.
         if shows_tenant and target.tenant_owned and "tenant_id" not in names:
             found.insert(len(found) - len(fields) + 1, Column(".".join((*steps, "tenantId")), steps, TENANT))
     return found
@@ -157,6 +156,7 @@ def read_header(
         if field is None and not _is_ignored(model, wire):
             errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
         found.append(field)
+    # Renamings that are left name no column of the file.
     errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in renamed]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))

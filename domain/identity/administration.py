@@ -99,8 +99,6 @@ def _permissions(roles: Iterable[Role]) -> list[str]:
 
 
 def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> None:
-    """Raises Conflict when ``user_id`` is the last of ``super_admins``, the active ones, whose rows the caller has
-    locked.
-    """
+    """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
     if list(super_admins) == [user_id]:
         raise Conflict("The last super-admin must stay.")

@@ -65,6 +65,7 @@ def refresh_outcome(session: Session, counter: int, now: datetime, lifetimes: Li
 
     Example: with ``session.counter == 3``, counter 3 is FRESH, 2 is REPLAYED within the grace and STOLEN after it.
     """
+    # A higher counter was sealed by us but is not in the database, as after the restoration of a backup.
     if session.ended_at is not None or counter > session.counter:
         return RefreshOutcome.DEAD
     if is_expired(session, now, lifetimes):

@@ -1,6 +1,4 @@
-"""Rotation of the service's keys: a key is used from ``active_from`` on and accepted until its last token has
-expired.
-"""
+"""Rotation of the service's keys: used from ``active_from`` on, accepted until the last token has expired."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -62,6 +62,7 @@ def caller_of(claims: Claims) -> Caller:
         permissions=claims.permissions,
         is_super_admin=claims.super_admin,
         app_id=None if claims.app_id is UNSET else claims.app_id,
+        # A session's version rises once, at its end, so the token need not carry it.
         issued={user_subject(claims.sub): claims.rev, session_subject(claims.sid): 0, **claims.ver},
         expires_at=claims.exp,
     )
@@ -127,6 +128,7 @@ def claims_for(
         name=user.full_name,
         email=user.email,
         app_id=session.app_id or UNSET,
+        # A Global Token gives no rights, not even to a super-admin: it only chooses a tenant.
         super_admin=membership is not None and state.is_super_admin,
         rev=state.token_versions.get(user_subject(user.id), 0),
         ver=at_issue(_stale_subjects(user, membership, roles), state.token_versions),
@@ -143,6 +145,7 @@ class Issue(Struct, frozen=True, kw_only=True):
 
 
 def _stale_subjects(user: User, membership: Membership | None, roles: Sequence[Role]) -> tuple[str, ...]:
+    # A Global Token depends on no tenant and no role.
     if membership is None:
         return (grants_subject(user.id),)
     tenant = tenant_subject(membership.tenant_id)

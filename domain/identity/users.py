@@ -147,6 +147,7 @@ def email_key(text: str) -> str | None:
     local, at, domain = address.rpartition("@")
     if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
         return None
+    # Security: unquoted, these characters could name another recipient in a mail header.
     if not _PUNCTUATION.isdisjoint(local):
         return None
     try:
@@ -201,6 +202,7 @@ def token_hash(secret: str) -> str:
 
 
 def _is_made_of(password: str, email: str, full_name: str) -> bool:
+    # Only letters are compared: "Ada-1990!" is made of the name "Ada".
     bare = "".join(char for char in password.casefold() if char.isalpha())
     local = email.rpartition("@")[0]
     words = {email, local, full_name, *full_name.split()}

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, Joined, Store
+from adapters.memory.store import Access, StoredMembership, Store
 from domain.identity.users import Membership
 
 
@@ -25,7 +25,7 @@ class MemoryMemberships:
             assert user_id in store.users
             assert tenant_id in store.tenants
             known = store.memberships.get((user_id, tenant_id))
-            store.memberships[user_id, tenant_id] = Joined(
+            store.memberships[user_id, tenant_id] = StoredMembership(
                 user_id=user_id,
                 tenant_id=tenant_id,
                 is_default=known is not None and known.is_default,
@@ -62,7 +62,7 @@ class MemoryMemberships:
             return removed is not None
 
 
-def _of(store: Store, user_id: UUID) -> list[Joined]:
+def _of(store: Store, user_id: UUID) -> list[StoredMembership]:
     return [one for one in store.memberships.values() if one.user_id == user_id]
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from adapters.memory.audit import note
 from adapters.memory.identity.attempts import forgive
-from adapters.memory.identity.users import living_sessions, standing_in
+from adapters.memory.identity.users import living_sessions, account_state_in
 from adapters.memory.store import Access
 from application.ports.clock import Ids
 from application.ports.identity.sessions import NewLogin
@@ -28,7 +28,7 @@ class MemorySessions:
     async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
         store = self.access.read()
         session = store.sessions.get(session_id)
-        state = standing_in(store, session.user_id) if session else None
+        state = account_state_in(store, session.user_id) if session else None
         return (session, state) if session and state else None
 
     async def begin(self, entry: NewLogin) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from adapters.memory.store import Access, Linked
+from adapters.memory.store import Access, LinkedIdentity
 from application.ports.identity.social import SocialIdentity
 from domain.errors import ServiceUnavailable
 
@@ -22,7 +22,7 @@ class MemorySocialIdentities:
         async with self.access.write() as store:
             if (provider, subject) in store.social:
                 return False
-            store.social[provider, subject] = Linked(user_id, at)
+            store.social[provider, subject] = LinkedIdentity(user_id, at)
             return True
 
     async def unlink_all(self, user_id: UUID) -> None:

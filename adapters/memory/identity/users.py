@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import asdict, replace
 
 from adapters.memory.listing import has_words, page_of
-from adapters.memory.store import Access, Joined, Store
+from adapters.memory.store import Access, StoredMembership, Store
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
 from domain.errors import Conflict
@@ -22,12 +22,12 @@ class MemoryUsers:
     access: Access
 
     async def state(self, user_id: UUID) -> AccountState | None:
-        return standing_in(self.access.read(), user_id)
+        return account_state_in(self.access.read(), user_id)
 
     async def state_by_email(self, email_key: str) -> AccountState | None:
         store = self.access.read()
         user = _by_email(store, email_key)
-        return standing_in(store, user.id) if user else None
+        return account_state_in(store, user.id) if user else None
 
     async def add(self, user: User) -> None:
         async with self.access.write() as store:
@@ -75,7 +75,7 @@ def _end_tokens(store: Store, user: User) -> None:
             store.one_time_tokens[key] = replace(one, used_at=user.updated_at)
 
 
-def standing_in(store: Store, user_id: UUID) -> AccountState | None:
+def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
     user = store.users.get(user_id)
     if user is None:
         return None
@@ -98,7 +98,7 @@ def living_sessions(store: Store, user_id: UUID) -> list[Session]:
     return [one for one in store.sessions.values() if one.user_id == user_id and one.ended_at is None]
 
 
-def _membership(store: Store, joined: Joined) -> Membership:
+def _membership(store: Store, joined: StoredMembership) -> Membership:
     tenant = store.tenants[joined.tenant_id]
     return Membership(
         tenant_id=tenant.id,

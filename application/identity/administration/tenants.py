@@ -1,4 +1,4 @@
-"""The tenants themselves, kept by super-admins."""
+"""Administration of tenants, for super-admins."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -41,7 +41,7 @@ class TenantAdministration:
         return TenantPage(items=tenants, **paging(listing, total))
 
     async def current(self, caller: Caller) -> Tenant:
-        """A Global Token has no current tenant: NotFound."""
+        """The tenant of the caller. Raises NotFound for a Global Token."""
         if caller.tenant_id is None:
             raise NotFound
         return await self.get(caller.tenant_id)
@@ -68,7 +68,7 @@ class TenantAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
-        """Closing a tenant kills its tokens at once."""
+        """Changes the tenant; closing it makes its tokens stale at once."""
         subject = tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -98,7 +98,7 @@ class TenantAdministration:
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:
-        """Of everybody at once, however many members the tenant has; kept until none from before is left."""
+        # All cached profiles refer to one value, since a tenant may have any number of members; it outlives them.
         await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
 
     async def _tenant(self, tx: TenantTransaction, tenant_id: UUID) -> Tenant:

@@ -34,6 +34,7 @@ def read_cursor(registry: Registry, model: EntityModel, sort: Sequence[SortKey],
     Raises BadRequest for a text that is no cursor, and for a cursor of another order.
     """
     try:
+        # Clients may change a cursor: each value is read as strictly as a query parameter.
         content = msgspec.json.decode(
             b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), type=_CursorContent
         )

@@ -1,5 +1,6 @@
-"""Operators of each kind of field, and bounds such as ``minPrice``: one table for validation, SQL, memory and
-OpenAPI.
+"""Operators of each kind of field, and bounds such as ``minPrice``.
+
+The one table for validation, SQL, the memory adapter and OpenAPI.
 """
 
 from collections.abc import Mapping
@@ -37,8 +38,9 @@ _NUMBERS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.DECIMAL, Kind.FLOAT})
 
 
 class Bound(Struct, frozen=True):
-    """Another spelling of an operator: ``minPrice=10`` is ``price.gte=10``, ``createdBefore=…`` is
-    ``createdAt.lt=…``.
+    """Another spelling of an operator.
+
+    Examples: ``minPrice=10`` is ``price.gte=10``; ``createdBefore=2026-11-20`` is ``createdAt.lt=2026-11-20``.
     """
 
     prefix: str
@@ -51,9 +53,7 @@ class Bound(Struct, frozen=True):
         return f"{self.prefix}{wire[:1].upper()}{wire[1:]}" if self.prefix else f"{wire}{self.suffix}"
 
     def property_in(self, word: str) -> str | None:
-        """The property in a lower-case parameter name (``price`` for ``minprice``), None when this bound has another
-        form.
-        """
+        """The property in a lower-case parameter name (``price`` for ``minprice``), None for another form of name."""
         prefix, suffix = self.prefix, self.suffix.lower()
         if not (word.startswith(prefix) and word.endswith(suffix)):
             return None

@@ -78,8 +78,7 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
 
 def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Parameters of a list: paging, order and view, filters on own fields, and filters by equality on related rows."""
-    # Every operator works on related rows too, three relations deep; listing all of them would make the document
-    # endless.
+    # Every operator works on related rows too, three relations deep: far too many to list them all.
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
 
@@ -101,9 +100,7 @@ def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden)
 
 
 def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
-    """Parameters called ``names``, except for those that this entity refuses, such as ``search`` without search
-    fields.
-    """
+    """Parameters called ``names`` that the entity accepts: without search fields there is no ``search``."""
     model = vocabulary.model
     search = ", ".join(model.by_name[name].wire for name in searched(model, vocabulary.hidden))
     relations = ", ".join(vocabulary.relation_names(model))

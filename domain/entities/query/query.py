@@ -139,9 +139,7 @@ def included(view: View, steps: tuple[str, ...]) -> list[str]:
 
 
 def shown(model: EntityModel, view: View, steps: tuple[str, ...] = ()) -> list[str]:
-    """Python names of the fields to show in the rows at the end of ``steps``; ``View.fields`` applies to the first
-    level.
-    """
+    """Python names of the fields to show in the rows at the end of ``steps``; ``View.fields`` narrows the first row."""
     wanted = view.fields if not steps else None
     names = (field.name for field in model.fields if wanted is None or field.name in wanted or field.name == "id")
     return [name for name in names if (model.plural, name) not in view.hidden]

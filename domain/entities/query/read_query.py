@@ -1,6 +1,4 @@
-"""Reads the parameters of a list, an export or a read into values; no other error than the documented ones is
-raised.
-"""
+"""Reads the parameters of a list, an export or a read into values; raises only the documented errors."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -38,6 +36,7 @@ from domain.errors import FieldError, ValidationError, unknown_name
 
 DEFAULT_PAGE_SIZE = 20
 MAX_PAGE_SIZE = 100
+# Bounds on the cost of one query.
 MAX_CONDITIONS = 30
 MAX_VALUES = 200
 MAX_SORT_KEYS = 5
@@ -163,8 +162,7 @@ class _ParameterReader:
         return self._read("search", self._search_words, ())
 
     def sort(self) -> tuple[SortKey, ...]:
-        # ``sort`` names properties and directions; ``sortBy`` and ``sortDirection`` one property, each with its
-        # default.
+        # ``sort`` names properties with directions; ``sortBy`` names one, and it or its direction may be missing.
         descending = self._direction()
         if "sort" in self.given:
             for other in ("sortBy", "sortDirection", "sortOrder"):

@@ -10,6 +10,7 @@ from domain.entities.query.operators import BOUNDS, BY_NAME, OPERATORS, Bound
 from domain.entities.query.query import Hidden, Operator, Path
 from domain.errors import unknown_name
 
+# Each step is a join or a subquery.
 MAX_STEPS = 3
 SHORT_NAMES = {"created": "createdat", "updated": "updatedat"}
 
@@ -28,9 +29,7 @@ class Property(Struct, frozen=True):
 
 
 class Filtered(Struct, frozen=True):
-    """Meaning of a filter's name: a property with an operator or a bound, or with neither (equal to one of the
-    values).
-    """
+    """Meaning of a filter's name: a property with an operator, a bound, or neither: equal to one of the values."""
 
     of: Property
     operator: Operator | None = None
