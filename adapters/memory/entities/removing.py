@@ -46,7 +46,7 @@ class MemoryRemoval:
             self._purge(key)
 
     def _gather(self, model: EntityModel, rows: list[Row], root: UUID, *, is_final: bool) -> None:
-        # A row that refers to one deleted for good has to go for good as well, even if it is marked deleted already.
+        # Without soft delete there is only deletion for good, and what refers to the row goes for good with it.
         is_final = is_final or "is_deleted" not in model.by_name
         new = [
             row for row in rows if (known := self._deletions.get(_key(model, row))) is None or (is_final and not known)

@@ -1,4 +1,4 @@
-"""One-time tokens, and changes of passwords and addresses by account holders."""
+"""Storage of one-time tokens, and changes of passwords and addresses by account holders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
