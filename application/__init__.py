@@ -1,1 +1,1 @@
-"""The use cases: one dataclass per room, one method per use case, reading like the specification."""
+"""Use cases: a dataclass per group of use cases, a method per use case."""

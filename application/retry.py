@@ -1,4 +1,4 @@
-"""Retrying what lost against concurrent transactions."""
+"""Retry of use cases that lost against concurrent transactions."""
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -17,6 +17,7 @@ def retry_on_conflict(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable
 
     @wraps(use_case)
     async def attempt(*args: P.args, **named: P.kwargs) -> R:
+        # No pause between the tries: the transaction that won has committed already.
         for _ in range(TRIES - 1):
             try:
                 return await use_case(*args, **named)

@@ -47,12 +47,13 @@ IMPORTED = ("name", "sku", "description", "price", "stock", "status", "category_
 
 
 def _exported(column: str) -> str:
-    """Text that a spreadsheet would run gets an apostrophe (all such sorts before an "A"); times are as in JSON."""
+    """A cell with times as in JSON; text that a spreadsheet would run gets an apostrophe."""
     shown = column
     if column in TEXTS:
         shown = rf"CASE WHEN {column} < 'A' AND {column} ~ '^''*[-=+@\t\r\n]' THEN '''' || {column} ELSE {column} END"
     elif column in TIMES:
         shown = f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+    # Every such text sorts before "A".
     return f'{shown} AS "{EXPORTED[column]}"'
 
 
@@ -69,7 +70,7 @@ async def export_products(request: Call) -> Stream:
 
 
 async def _pieces(pool: asyncpg.Pool, tenant_id: UUID) -> AsyncIterator[bytes]:
-    """A queue of few places: the database waits for a client that reads slowly."""
+    """Pieces through a short queue: the database waits for a client that reads slowly."""
     queue: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(4)
 
     async def keep(piece: bytes) -> None:

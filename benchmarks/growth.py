@@ -1,4 +1,4 @@
-"""How figures change as work grows: with rows, tenants, entities and connections."""
+"""Figures as rows, tenants, entities and connections grow."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from benchmarks.bench_data import Size
 from benchmarks.measures import Reading
 from benchmarks.operations import MAIN, Operation
 
-GROWING = tuple(one for one in MAIN if one.name in ("get", "page", "create", "update"))
+GROWING = tuple(operation for operation in MAIN if operation.name in ("get", "page", "create", "update"))
 ROWS = tuple(Size(rows=rows) for rows in (20_000, 200_000, 2_000_000))
 TENANTS = tuple(Size(tenants=tenants) for tenants in (10, 100, 1_000))
 ENTITIES = tuple(Size(entities=entities) for entities in (5, 100))
@@ -18,7 +18,7 @@ CONNECTIONS = (1, 8, 64)
 
 
 class Step(Struct, frozen=True):
-    """What one operation came to with so much of what grows."""
+    """Figures of an operation at one size."""
 
     operation: str
     amount: int
@@ -27,7 +27,7 @@ class Step(Struct, frozen=True):
 
 
 async def by_size(urls: tuple[str, str], timing: Timing, sizes: Sequence[Size], what: str) -> list[Step]:
-    """``what`` names the size's field that grows."""
+    """Figures as the field ``what`` of the size grows."""
     steps = []
     for size in sizes:
         async with opened(*urls, size, timing) as bench:

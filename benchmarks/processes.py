@@ -1,4 +1,4 @@
-"""What processes cost, read from /proc, and on which cores they may run."""
+"""Costs of processes, read from /proc, and the cores that they run on."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ KIB_IN_MIB = 1024
 
 
 def tree(root: int) -> list[int]:
-    """A process and all that descend from it."""
+    """The process and all of its descendants."""
     children: dict[int, list[int]] = {}
     for pid in _pids():
         children.setdefault(parent(pid), []).append(pid)
@@ -27,12 +27,12 @@ def parent(pid: int) -> int:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """Spent so far in user and system mode, with what their own ended children spent."""
+    """CPU seconds in user and system mode, with those of ended children."""
     return sum(sum(map(int, _stat(pid)[11:15])) for pid in pids) / TICKS
 
 
 def resident_mib(pids: Iterable[int]) -> float:
-    """Of the largest of them: the process that answers requests."""
+    """Memory of the largest process, the one that answers requests."""
     return max((_status_kib(pid, "VmRSS:") for pid in pids), default=0) / KIB_IN_MIB
 
 
@@ -41,19 +41,19 @@ def peak_mib(pids: Iterable[int]) -> float:
 
 
 def cores() -> tuple[list[int], list[int]]:
-    """Where the server runs, and where load and databases do; one core alone has to serve for both."""
+    """Cores of the server, and cores of load and databases; a single core serves for both."""
     first, *others = sorted(os.sched_getaffinity(0))
     return [first], others or [first]
 
 
 @contextmanager
 def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
-    """Holds a process and its descendants on some cores; False where that is not allowed."""
-    before = {one: os.sched_getaffinity(one) for one in tree(pid)}
+    """Keeps a process and its descendants to some cores; False where that is not allowed."""
+    before = {process: os.sched_getaffinity(process) for process in tree(pid)}
     try:
-        for one in before:
+        for process_id in before:
             with suppress(ProcessLookupError):
-                os.sched_setaffinity(one, to)
+                os.sched_setaffinity(process_id, to)
     except PermissionError:
         yield False
         return
@@ -61,9 +61,9 @@ def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
         yield True
     finally:
         widest = set().union(*before.values())
-        for one in tree(pid):
+        for process_id in tree(pid):
             with suppress(ProcessLookupError, PermissionError):
-                os.sched_setaffinity(one, before.get(one, widest))
+                os.sched_setaffinity(process_id, before.get(process_id, widest))
 
 
 def _pids() -> list[int]:
@@ -71,7 +71,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields behind the name, which may hold blanks; zeros for a process that is gone."""
+    """Fields of /proc/…/stat after the name, which may contain blanks; zeros for a process that is gone."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

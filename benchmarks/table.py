@@ -1,4 +1,4 @@
-"""The table of ratios, as lines of Markdown that read well in a terminal too."""
+"""The table of ratios in Markdown, readable in a terminal too."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,8 +25,8 @@ def ratios(rows: Sequence[Row]) -> str:
 
 
 def alone(readings: Sequence[tuple[str, Reading]]) -> str:
-    """What the baseline has no counterpart for."""
-    return markdown(ALONE, [[title, *_figures(one)] for title, one in readings])
+    """Table of the operations that the baseline does not have."""
+    return markdown(ALONE, [[title, *_figures(reading)] for title, reading in readings])
 
 
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -55,14 +55,14 @@ def _cells(row: Row) -> Iterator[str]:
     yield f"{baseline.memory:.0f} → {service.memory:.0f}"
 
 
-def _figures(one: Reading) -> list[str]:
+def _figures(reading: Reading) -> list[str]:
     return [
-        rate(one.rate),
-        number(one.p50),
-        number(one.p99),
-        number(one.cpu),
-        number(one.database_cpu),
-        f"{one.memory:.0f}",
+        rate(reading.rate),
+        number(reading.p50),
+        number(reading.p99),
+        number(reading.cpu),
+        number(reading.database_cpu),
+        f"{reading.memory:.0f}",
     ]
 
 
@@ -71,7 +71,7 @@ def rate(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that say something."""
+    """A number with three significant digits."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"

@@ -1,1 +1,1 @@
-"""The rules: standard library and msgspec only, no I/O, no clock."""
+"""Rules of the service, with the standard library and msgspec only: no I/O and no clock."""

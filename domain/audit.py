@@ -1,4 +1,4 @@
-"""What the audit trail is told: who did what on whom, from where, when."""
+"""Events of the audit trail: the actor, the action, its target, the client and the time."""
 
 from datetime import datetime
 from typing import Annotated
@@ -8,7 +8,11 @@ from msgspec import Meta, Struct
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """``network`` is what is counted and locked: the address, or its /64 for IPv6; ``device`` is its own word."""
+    """The client of a request.
+
+    ``network`` is the unit that failed logins are counted and locked by: the address itself for IPv4, its /64 for IPv6
+    (``2001:db8:1:2::/64``). ``device`` is the client's own description, its User-Agent.
+    """
 
     address: str
     network: str
@@ -17,7 +21,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):
-    """Who did what on whom; kept for ever, and changed by nobody."""
+    """A line of the audit trail: ``actor_id`` did ``action`` on ``target_id``. Kept for ever and never changed."""
 
     actor_id: UUID | None
     action: Annotated[str, Meta(min_length=1, max_length=100)]
@@ -28,7 +32,7 @@ class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 def event(action: str, actor: UUID | None, target: UUID | None, client: Client, at: datetime) -> AuditEvent:
-    """``action`` is ``<noun>.<what happened to it>``, such as ``login.failed`` or ``role.changed``."""
+    """Builds an event; ``action`` is ``<noun>.<participle>``, such as ``login.failed`` or ``role.changed``."""
     return AuditEvent(
         actor_id=actor,
         action=action,

@@ -1,4 +1,4 @@
-"""A memory of what was worked out before, bounded by how much it holds and by how long that stays true."""
+"""A cache with a bound on the total size of its entries and an end for each of them."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -8,40 +8,45 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """``size`` and ``until`` are of the caller's choice of units; the oldest goes first."""
+    """Least recently stored entries are dropped first; the caller chooses the units of ``size`` and ``until``.
+
+    Example: ``BoundedCache(most=1_000)`` with sizes in bytes holds at most 1,000 bytes.
+    """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._held = 0
+        self._max_size = most
+        self._size = 0
         self._values: dict[K, V] = {}
-        self._facts: dict[K, tuple[int, float]] = {}
+        self._limits: dict[K, tuple[int, float]] = {}
+        # Lookups are on the path of every request: the dictionary's own method saves a call
         self.get = self._values.get
 
     def put(self, key: K, value: V, size: int, until: float) -> None:
-        """One larger than all that may be held is not kept."""
+        """Stores the value; an entry larger than the whole cache is not stored."""
         self.drop(key)
-        self._values[key], self._facts[key] = value, (size, until)
-        self._held += size
-        while self._held > self._most:
+        self._values[key], self._limits[key] = value, (size, until)
+        self._size += size
+        while self._size > self._max_size:
             self.drop(next(iter(self._values)))
 
     def drop(self, key: K) -> None:
         if key in self._values:
             del self._values[key]
-            self._held -= self._facts.pop(key)[0]
+            self._size -= self._limits.pop(key)[0]
 
     def drop_ended(self, now: float) -> None:
-        """Those at the front whose time is over: as all live about as long, the oldest end first."""
-        while self._facts:
-            key, (_, until) = next(iter(self._facts.items()))
+        """Drops the entries whose ``until`` is not after ``now``."""
+        # Entries live about equally long, so the oldest ends first and the scan stops at the first living one.
+        while self._limits:
+            key, (_, until) = next(iter(self._limits.items()))
             if until > now:
                 return
             self.drop(key)
 
     def clear(self) -> None:
         self._values.clear()
-        self._facts.clear()
-        self._held = 0
+        self._limits.clear()
+        self._size = 0
 
     def __len__(self) -> int:
         return len(self._values)

@@ -1,4 +1,4 @@
-"""What can go wrong, one class per code of the specification; HTTP numbers stand in ``adapters/http`` alone."""
+"""Errors of the specification, one class per error code; ``adapters/http`` alone maps them to HTTP statuses."""
 
 import difflib
 from collections.abc import Iterable
@@ -8,14 +8,14 @@ from msgspec import Struct
 
 
 class FieldError(Struct, frozen=True):
-    """One wrong field: its wire name (``items[3].price``) and a sentence that says what it takes."""
+    """An invalid field: its wire name (``items[3].price``) and a sentence that says what it takes."""
 
     field: str
     message: str
 
 
 class Error(Exception):
-    """Anything a caller is told; ``fields`` names what was wrong where it can be said."""
+    """Base of all errors that a client is told; ``fields`` lists the invalid fields where they are known."""
 
     code: ClassVar[str]
     sentence: ClassVar[str]
@@ -80,16 +80,17 @@ class Forbidden(Error):
     sentence = "This is not allowed with your permissions."
 
 
+# Security: different messages would tell a caller which ids exist in other tenants.
 class NotFound(Error):
-    """Unknown, foreign, deleted and malformed ids alike: the sentence never says which."""
+    """An id that is unknown, malformed, deleted or another tenant's; the message never says which."""
 
     code = "NOT_FOUND"
-    sentence = "There is nothing here."
+    sentence = "There is no such resource."
 
 
 class MethodNotAllowed(Error):
     code = "METHOD_NOT_ALLOWED"
-    sentence = "This path does not take this method."
+    sentence = "This path does not support this method."
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self.allowed = tuple(allowed)
@@ -98,7 +99,7 @@ class MethodNotAllowed(Error):
 
 class Conflict(Error):
     code = "CONFLICT"
-    sentence = "This clashes with what is stored."
+    sentence = "This conflicts with stored data."
 
     @classmethod
     def on(cls, field: str, message: str) -> "Conflict":
@@ -107,7 +108,7 @@ class Conflict(Error):
 
 class PreconditionFailed(Error):
     code = "PRECONDITION_FAILED"
-    sentence = "It has changed since you read it."
+    sentence = "The row has changed since you read it: read it again."
 
 
 class PayloadTooLarge(Error):
@@ -117,12 +118,12 @@ class PayloadTooLarge(Error):
 
 class UnsupportedMediaType(Error):
     code = "UNSUPPORTED_MEDIA_TYPE"
-    sentence = "This content type is not taken here."
+    sentence = "This content type is not supported here."
 
 
 class UnprocessableEntity(Error):
     code = "UNPROCESSABLE_ENTITY"
-    sentence = "A business rule refuses this."
+    sentence = "A business rule of the entity refuses this."
 
 
 class RateLimited(Error):
@@ -135,7 +136,7 @@ class RateLimited(Error):
 
 
 class TooBusy(Error):
-    """The queue before the password hashes is full: nothing was checked, nothing was counted."""
+    """The queue of password hashes is full: no password was checked and no attempt was counted."""
 
     code = "RATE_LIMITED"
     sentence = "Too many logins at this moment: try again in a second."
@@ -147,7 +148,7 @@ class ServiceUnavailable(Error):
 
 
 class SerializationConflict(ServiceUnavailable):
-    """Rolled back because others changed the same rows: nothing is stored, and the same can be tried at once."""
+    """The transaction was rolled back because of a concurrent one: nothing is stored, and it can be retried at once."""
 
 
 class InternalError(Error):
@@ -156,7 +157,11 @@ class InternalError(Error):
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
-    """The sentence for a name that means nothing here, with the nearest one that does."""
-    by_case = {one.lower(): one for one in known}
+    """The message for an unknown name, with the nearest known one as a hint.
+
+    Example: ``unknown_name("pagesize", ["pageSize"])`` is ``"is not known; did you mean 'pageSize'?"``.
+    """
+    by_case = {known_name.lower(): known_name for known_name in known}
+    # Case is ignored in the comparison, since names of parameters are matched without it.
     near = difflib.get_close_matches(name.lower(), by_case, n=1)
     return f"is not known; did you mean {by_case[near[0]]!r}?" if near else "is not known"

@@ -1,4 +1,4 @@
-"""How often a caller may ask: the specification's two tables, and what a counted request comes to."""
+"""Rate limits: the specification's two tables, and the verdict on a counted request."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ class Limit(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """``reset`` is the epoch second at which the oldest counted request leaves the window."""
+    """Answer to a counted request; ``reset`` is the epoch second at which the oldest counted one leaves the window."""
 
     allowed: bool
     limit: int
@@ -27,9 +27,9 @@ class Verdict(Struct, frozen=True):
 
 
 class CountedHit(Struct, frozen=True):
-    """What a log of requests came to; times are microseconds of the epoch, None when there is no such request.
+    """State of a caller's log of requests after counting; times are microseconds since 1970 or None.
 
-    ``leaver`` is the request that must leave the window before another one is let in.
+    ``leaver`` is the request that must leave the window before another one is allowed.
     """
 
     allowed: bool
@@ -39,6 +39,7 @@ class CountedHit(Struct, frozen=True):
 
 
 def verdict_of(limit: Limit, counted: CountedHit, now: int) -> Verdict:
+    """The verdict, with ``retry_after`` in whole seconds."""
     window = limit.window // MICROSECOND
     oldest = now if counted.oldest is None else counted.oldest
     wait = 0 if counted.allowed else (now if counted.leaver is None else counted.leaver) + window - now
@@ -52,12 +53,12 @@ def verdict_of(limit: Limit, counted: CountedHit, now: int) -> Verdict:
 
 
 def _seconds(microseconds: int) -> int:
-    """Rounded up, so that who waits that long is not too early."""
+    # Rounded up, so that a client that waits this long is not refused again.
     return -(-microseconds // 1_000_000)
 
 
 class Hit(Struct, frozen=True):
-    """One request to be counted: against which limit, and for whom (``user:…``, ``address:…``, ``email:…``)."""
+    """A request to be counted: its limit, and the caller it counts for (``user:…``, ``address:…``, ``email:…``)."""
 
     limit: Limit
     caller: str
@@ -84,7 +85,7 @@ _ENTITY_COUNTS = {
 
 
 def endpoint_limit(name: str) -> Limit:
-    """Endpoints that the tables do not list."""
+    """The limit of an endpoint that the specification's tables do not list."""
     return Limit(name, 100)
 
 
@@ -93,5 +94,5 @@ def entity_limit(plural: str, operation: str) -> Limit:
 
 
 def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """What the caller is shown when several limits counted: a refusal first, then the least that remains."""
+    """The verdict to report when several limits counted: a refusal first, then the least remaining."""
     return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))

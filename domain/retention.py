@@ -1,44 +1,46 @@
-"""What is kept only for a while.
+"""Data with an end: what housekeeping removes and which time counts for it.
 
-The audit trail and the histories of rows are not among it: they stay.
+The audit trail and the histories of rows are kept for ever.
 """
 
 from datetime import timedelta
 from enum import Enum
 
+# A token issued before a setting was shortened lives on, so housekeeping uses this bound and not the setting.
 LONGEST_TOKEN = timedelta(hours=24)
-"""No setting lets an access token live longer; one of before a setting was changed may still do."""
+"""Greatest lifetime that settings accept for an access token."""
 
 GIVEN_UP_MAIL = timedelta(days=30)
-"""How long one that could not be sent is kept, for whoever looks."""
+"""How long mails that could not be sent are kept for inspection."""
 
 
 class RetentionRule(Enum):
-    """Each with the time that counts for it."""
+    """Kinds of data that are removed by age, each with the time that counts for it."""
 
     ENDED_SESSIONS = "ended sessions"
-    """Shown to nobody, and refreshed by nobody, from their end on."""
+    """Time of their end; nothing shows or refreshes an ended session."""
 
     OLD_SESSIONS = "expired sessions"
-    """By their beginning: past the greatest age, the id of the session alone tells that it has expired."""
+    """Time of their start; for an older session the id alone tells that it has expired."""
 
     FAILURES = "failed logins"
-    """By the last try; a lock that stands keeps them."""
+    """Time of the last attempt; a lock that lasts keeps them."""
 
     NETWORKS = "networks of logins"
-    """Those that somebody has logged in from, by the last try."""
+    """Networks with a successful login, by the time of the last attempt."""
 
     COUNTS = "revocation counts"
-    """By when the last token that names them can have been issued."""
+    """Time when the last token that carries them can have been issued."""
 
     SPENT_IDS = "spent ids of encrypted passwords"
-    """By when what carried them ended."""
+    """Time when the encrypted password with that id expired."""
 
+    # An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
     LINKS = "links of mails"
-    """By when they ended; while an older mail waits, what it would bring back stays known."""
+    """Time when the link expired."""
 
     ANSWERS = "answers kept for repeated requests"
-    """By when they were given."""
+    """Time when the response was given."""
 
     MAILS = "mails given up"
-    """By when they were given up."""
+    """Time when they were given up."""

@@ -1,4 +1,7 @@
-"""Who is asking, and whose rows a statement may touch: every way to the store takes a scope, none has a default."""
+"""The caller, and the scope of tenants that a statement may touch.
+
+Every access to the database takes a scope, and no scope is a default.
+"""
 
 from uuid import UUID
 
@@ -8,24 +11,24 @@ from domain.errors import Forbidden
 from domain.identity.permissions import allows
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
-"""The tenant that the first start makes, home of the super-admins; the same id wherever it runs."""
+"""The tenant of the super-admins, made by the first start with the same id everywhere."""
 
 
 class OneTenant(Struct, frozen=True):
-    """The rows of this tenant, and what is shared by all."""
+    """Rows of this tenant and rows shared by all tenants."""
 
     id: UUID
 
 
 class EveryTenant(Struct, frozen=True):
-    """The explicit bypass: identity's own work before a tenant is chosen, and audited super-admins."""
+    """Rows of all tenants: for identity before a tenant is chosen, and for audited super-admins."""
 
 
 Scope = OneTenant | EveryTenant
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who is asking, as a verified token says; ``issued`` is what must not have risen since."""
+    """The user behind a verified token; ``issued`` are the token versions it was issued under."""
 
     user_id: UUID
     session_id: UUID
@@ -45,7 +48,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def acts_for_all(self) -> bool:
-        """A super-admin in the tenant ``system``: acts on users and roles as such, not in a tenant."""
+        """Whether the caller is a super-admin in the tenant ``system``, acting on users of all tenants."""
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
 
     def may(self, permission: str) -> bool:
@@ -57,7 +60,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def tenant(self) -> OneTenant:
-        """The scope of the caller's own tenant, which a Global Token does not have."""
+        """Scope of the caller's own tenant. Raises Forbidden for a Global Token, which has none."""
         if self.tenant_id is None:
             raise Forbidden
         return OneTenant(self.tenant_id)

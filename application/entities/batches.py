@@ -1,4 +1,4 @@
-"""Many rows of an entity written at once, all or none; each failing item is named by its place."""
+"""Batches: several rows of an entity written together, all or none; errors name the item, as ``items[3].price``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,25 +20,27 @@ class Batches:
     async def create(
         self, write: Write, model: EntityModel, items: Sequence[Mapping[str, object]]
     ) -> WriteOutcome[list[Stored]]:
-        with _named(len(items)):
+        with _errors_by_item(len(items)):
             return await self.writing.add(write, model, [NewRow(self.ids.new(), values) for values in items])
 
     async def update(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
-        with _named(len(changes)):
+        with _errors_by_item(len(changes)):
             return await self.writing.change(write, model, changes)
 
     async def delete(self, write: Write, model: EntityModel, ids: Sequence[UUID]) -> WriteOutcome[list[UUID]]:
-        """Answers each id once, in the order given."""
+        """Deletes the rows and returns each id once, in the order given."""
         return await self.writing.remove(write, model, ids, None)
 
 
 @contextmanager
-def _named(count: int) -> Iterator[None]:
-    """A batch of one names its item too, which the store leaves out where there is only one row."""
+def _errors_by_item(count: int) -> Iterator[None]:
+    # RowWriter names fields of a single row without an index; in a batch of one item they need it too.
     try:
         yield
     except Error as error:
         if count != 1 or not (error.fields or isinstance(error, NotFound)):
             raise
         fields = error.fields or (FieldError("id", error.message),)
-        raise type(error)(error.message, [FieldError(f"items[0].{one.field}", one.message) for one in fields]) from None
+        raise type(error)(
+            error.message, [FieldError(f"items[0].{field.field}", field.message) for field in fields]
+        ) from None

@@ -1,4 +1,4 @@
-"""The life of one row, whichever its entity is: create, read, page, update, delete, restore."""
+"""Use cases for a single row of any entity: create, read, page, update, delete, restore."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class Crud:
-    """The permission has been checked before; what a row may be, and whose it is, is checked here."""
+    """Rows of any entity. The caller's permission has been checked before; tenant and rules are checked here."""
 
     database: Database[RecordTransaction]
     writing: RowWriter
@@ -38,7 +38,7 @@ class Crud:
             return await read.records.page(model, query)
 
     async def update(self, write: Write, model: EntityModel, change: Change) -> Stored:
-        """Only the values given change; ``change.version`` is what ``If-Match`` named."""
+        """Changes the given values only; ``change.version`` is the version in ``If-Match``, or None."""
         (stored,) = await self.writing.change(write, model, [change])
         return stored
 
@@ -46,11 +46,12 @@ class Crud:
         try:
             await self.writing.remove(write, model, [row_id], version)
         except NotFound:
-            raise NotFound from None  # one row's absence says nothing but that
+            # RowWriter names the missing ids of a batch; a single row needs no field.
+            raise NotFound from None
 
     async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         return await self.writing.restore(write, model, row_id)
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
-        """Takes a deleted row too."""
+        """Deletes the row for good; a row that is marked deleted is found too."""
         await self.writing.purge(write, model, row_id, version)

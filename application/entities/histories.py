@@ -1,4 +1,4 @@
-"""What happened to a row, of entities that keep a history."""
+"""History of a row, for entities that record one."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -16,15 +16,16 @@ class Histories:
     database: Database[HistoryTransaction]
 
     async def page(self, scope: Scope, model: EntityModel, row_id: UUID, query: Query) -> tuple[list[Entry], int]:
-        """Of a row that the caller can read, and how many there are; fields that do not exist for them are left out."""
+        """The page of the history and the number of entries. Raises NotFound for a row that the caller cannot read."""
         async with self.database.read_only(scope) as read:
             if await read.records.get(model, row_id, query.view) is None:
                 raise NotFound
             entries, total = await read.history.page(model, row_id, query.offset, query.page_size)
-        known = {one.wire for one in model.declared if (model.plural, one.name) not in query.view.hidden}
-        return [_shown(entry, known) for entry in entries], total
+        # Security: changes of hidden fields are left out.
+        known = {field.wire for field in model.declared if (model.plural, field.name) not in query.view.hidden}
+        return [_visible(entry, known) for entry in entries], total
 
 
-def _shown(entry: Entry, known: set[str]) -> Entry:
-    changes = tuple(one for one in entry.changes if one.field in known)
+def _visible(entry: Entry, known: set[str]) -> Entry:
+    changes = tuple(change for change in entry.changes if change.field in known)
     return Entry(entry.version, entry.action, entry.at, entry.by, changes)

@@ -1,4 +1,4 @@
-"""Rows of any entity out into files and in from them."""
+"""Export and import of rows of any entity."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -24,12 +24,13 @@ from domain.entities.sheets import (
 from domain.errors import BadRequest, ServiceUnavailable, UnprocessableEntity, ValidationError
 from domain.scope import EveryTenant, Scope
 
+# Each holds a database connection until its end.
 AT_ONCE = 8
-"""Files that one process sends or takes at a time; each holds a connection for as long as it lasts."""
+"""Most exports and imports that run in one process at the same time."""
 
 
-class _Undone(Exception):
-    """Takes back what a transaction did; the report of it stands."""
+class _RollBack(Exception):
+    """Rolls the transaction back and carries the report out of it."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -37,13 +38,16 @@ class _Undone(Exception):
 
 
 @dataclass
-class Turnstile:
+class TransferSlots:
+    """Counter of running transfers."""
+
     inside: int = 0
 
     def __enter__(self) -> None:
-        """Raises ServiceUnavailable at once: a queue of long answers helps nobody."""
+        """Raises ServiceUnavailable when all slots are taken."""
+        # Refused at once instead of queued: a transfer may take minutes, longer than clients wait.
         if self.inside >= AT_ONCE:
-            raise ServiceUnavailable("Too many files are on their way: try again shortly.")
+            raise ServiceUnavailable("Too many exports and imports are running: try again shortly.")
         self.inside += 1
 
     def __exit__(self, *_: object) -> None:
@@ -52,13 +56,14 @@ class Turnstile:
 
 @dataclass(frozen=True)
 class FileTransfer(RowWriter):
-    """The permission has been checked before; what a row may be, and whose it is, is checked here."""
+    """Transfers of rows. The caller's permission has been checked before; tenant and rules are checked here."""
 
     database: Database[TransferTransaction]
     sheets: Sheets
-    turnstile: Turnstile = field(default_factory=Turnstile)
+    turnstile: TransferSlots = field(default_factory=TransferSlots)
 
     async def export(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
+        """Pieces of the file, in CSV or JSON."""
         with self.turnstile:
             async with (
                 self.database.transaction(scope) as tx,
@@ -68,12 +73,13 @@ class FileTransfer(RowWriter):
                     yield piece
 
     async def export_workbook(self, scope: Scope, model: EntityModel, query: Query) -> AsyncGenerator[bytes, None]:
-        """The rows are read, and the connection given back, before the first byte."""
+        """Pieces of an xlsx file. Raises BadRequest when there are more rows than a sheet holds."""
         async with self.database.read_only(scope) as read:
             count = await read.transfers.count(model, query, MOST_XLSX_ROWS + 1)
         if count > MOST_XLSX_ROWS:
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
         columns = exported_columns(self.registry, model, query.view, shows_tenant=isinstance(scope, EveryTenant))
+        # An xlsx file is complete before its first byte is sent, so the connection is free by then.
         async with (
             aclosing(self.export(scope, model, query, "cells")) as rows,
             self.sheets.workbook(columns, rows) as pieces,
@@ -84,10 +90,13 @@ class FileTransfer(RowWriter):
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: Sendable
     ) -> WriteOutcome[Report]:
-        """Raises ValidationError with all rows' errors where ``atomic`` was asked for."""
+        """Stores the rows of the file and reports.
+
+        Raises ValidationError with the rows' errors when ``atomic`` was asked for.
+        """
         ensure_may_write(write.caller, model)
         if model.asks_other_rows:
-            raise UnprocessableEntity("Each of these rows is judged by other rows: create them in batches.")
+            raise UnprocessableEntity("The rule of these rows reads other rows: create them in batches instead.")
         with self.turnstile:
             return await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
 
@@ -102,19 +111,21 @@ class FileTransfer(RowWriter):
                 self.sheets.read(model, upload, reading) as sheet,
                 self.database.transaction(write.scope) as tx,
             ):
-                if (first := await self._first(tx, write, Report)) is not None:
-                    return first
+                if (replayed := await self._replayed_response(tx, write, Report)) is not None:
+                    return replayed
                 report = _report(sheet, await tx.transfers.load(model, sheet.rows(), loading))
+                # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):
-                    raise _Undone(report)
-                return await self._kept(tx, write, report)
-        except _Undone as undone:
-            if options.atomic and undone.report.failed:
-                raise _all_or_nothing(undone.report) from None
-            return WriteOutcome(undone.report)
+                    raise _RollBack(report)
+                return await self._store_response(tx, write, report)
+        except _RollBack as rollback:
+            if options.atomic and rollback.report.failed:
+                raise _all_or_nothing(rollback.report) from None
+            return WriteOutcome(rollback.report)
 
 
 def _report(sheet: ReadSheet, loaded: Loaded) -> Report:
+    # The sheet's own errors and the database's are found at different times.
     errors = sorted((*sheet.errors, *loaded.errors), key=lambda error: error.row)
     return Report(
         imported=loaded.imported,
@@ -126,5 +137,5 @@ def _report(sheet: ReadSheet, loaded: Loaded) -> Report:
 
 def _all_or_nothing(report: Report) -> ValidationError:
     more = f", of which the first {len(report.errors)} are listed" if report.failed > len(report.errors) else ""
-    faults = [RowFault(f"row {one.row}", one.message, one.row) for one in report.errors]
+    faults = [RowFault(f"row {error.row}", error.message, error.row) for error in report.errors]
     return ValidationError(f"Nothing was stored: {report.failed} rows have errors{more}.", faults)

@@ -1,5 +1,7 @@
-"""Rows that are written: any number of them, all or none; in one transaction with the rules on rows as they stand, and
-with the kept answer, or in one statement where there is neither."""
+"""Writes of rows: any number of them, all or none.
+
+A write with a rule on other rows or an idempotency key runs in a transaction, any other is one statement.
+"""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,20 +31,21 @@ from domain.errors import (
 from domain.scope import Caller, OneTenant
 
 MOST_ASKED = 1_000
+"""Most rows that a rule reads with ``OtherRows.all``."""
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
 
 R = TypeVar("R")
 
 
 class IdempotencyKey(Struct, frozen=True):
-    """The caller's word that what it sends under this key is one request, however often it comes."""
+    """The client's Idempotency-Key: requests with the same key are one request, and ``fingerprint`` its content."""
 
     key: str
     fingerprint: str
 
 
 class Write(Struct, frozen=True, kw_only=True):
-    """Who writes, and in which tenant."""
+    """The caller, the tenant written to, and the idempotency key if the client sent one."""
 
     caller: Caller
     scope: OneTenant
@@ -51,14 +54,14 @@ class Write(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class WriteOutcome(Generic[R]):
-    """``is_replayed``: nothing was written now, this is what the first request was answered."""
+    """Result of a write; with ``is_replayed`` it is the response to the first request, and nothing was written now."""
 
     answer: R
     is_replayed: bool = False
 
 
 class RuleInput(Struct, frozen=True):
-    """What a rule looks at: the values as they are now, and those they replace."""
+    """Values of a row for its rule: the new ones, and those they replace (None at creation)."""
 
     values: Values
     before: Values | None
@@ -66,7 +69,7 @@ class RuleInput(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class RowWriter:
-    """The permission has been checked before. Rules come last: a clash is told before what the business refuses."""
+    """Writes rows. The caller's permission has been checked before."""
 
     database: Database[WriteTransaction]
     registry: Registry
@@ -83,7 +86,7 @@ class RowWriter:
     async def remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
     ) -> WriteOutcome[list[UUID]]:
-        """All of them or none; NotFound names each that is missing as ``ids[2]``."""
+        """Deletes all of the rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._remove(write, model, ids, version))
 
@@ -96,38 +99,40 @@ class RowWriter:
         await ensure_stored(lambda: self._purge(write, model, row_id, version))
 
     async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
-        if _is_alone(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
+        if _is_one_statement(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
             async with self.database.autocommit(write.scope) as tx:
                 return WriteOutcome(await tx.records.add(model, rows, self._act(write)))
         async with self.database.transaction(write.scope) as tx:
-            if (first := await self._first(tx, write, list[Stored])) is not None:
-                return first
+            if (replayed := await self._replayed_response(tx, write, list[Stored])) is not None:
+                return replayed
             stored = await tx.records.add(model, rows, self._act(write))
+            # Rules come last: a conflict is reported before a rule, as in the specification's order of checks.
             await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
-            return await self._kept(tx, write, stored)
+            return await self._store_response(tx, write, stored)
 
     async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
-        judges = model.rules_look_at(name for change in changes for name in change.values)
-        if _is_alone(write, model):
-            if len(changes) == 1 and (one := await self._change_alone(write, model, changes[0])):
-                return [one]
-            if not judges:
+        has_rule = model.rules_look_at(name for change in changes for name in change.values)
+        if _is_one_statement(write, model):
+            if len(changes) == 1 and (changed := await self._change_in_one_statement(write, model, changes[0])):
+                return [changed]
+            if not has_rule:
                 async with self.database.autocommit(write.scope) as tx:
                     return await tx.records.change(model, changes, self._act(write))
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
-            if judges:
+            if has_rule:
+                # Rows are locked before the rule sees them, so that it judges what is stored.
                 before = await tx.records.current(model, [change.id for change in changes])
             stored = await tx.records.change(model, changes, self._act(write))
-            if judges:
-                await self._ensure_rules(tx, model, [_judged(change, before[change.id].values) for change in changes])
+            if has_rule:
+                await self._ensure_rules(
+                    tx, model, [_rule_input(change, before[change.id].values) for change in changes]
+                )
         return stored
 
-    async def _change_alone(self, write: Write, model: EntityModel, change: Change) -> Stored | None:
-        """The row as it is read, its rule, and one statement that holds it to the version that was read.
-
-        None where anything is in the way: the transaction then tells what, in the order of checks.
-        """
+    async def _change_in_one_statement(self, write: Write, model: EntityModel, change: Change) -> Stored | None:
+        # Optimistic: the statement holds the row to the version that the rule was checked on. None where anything is in
+        # the way: the transaction then finds the error, in the specification's order of checks.
         async with self.database.autocommit(write.scope) as tx:
             if model.rules_look_at(change.values):
                 seen = (await tx.records.current(model, [change.id], locked=False)).get(change.id)
@@ -146,50 +151,51 @@ class RowWriter:
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
     ) -> WriteOutcome[list[UUID]]:
         async with self.database.transaction(write.scope) as tx:
-            if (first := await self._first(tx, write, list[UUID])) is not None:
-                return first
-            gone = await tx.records.remove(model, ids, self._act(write), version)
-            missing = set(ids).difference(gone)
+            if (replayed := await self._replayed_response(tx, write, list[UUID])) is not None:
+                return replayed
+            removed = await tx.records.remove(model, ids, self._act(write), version)
+            # The exception rolls the deletion of the others back.
+            missing = set(ids).difference(removed)
             if missing:
-                absent = [n for n, one in enumerate(ids) if one in missing]
+                absent = [n for n, row_id in enumerate(ids) if row_id in missing]
                 raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
-            return await self._kept(tx, write, gone)
+            return await self._store_response(tx, write, removed)
 
     async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         async with self.database.transaction(write.scope) as tx:
-            if (first := await self._first(tx, write, Stored)) is not None:
-                return first
-            return await self._kept(tx, write, await tx.records.restore(model, row_id, self._act(write)))
+            if (replayed := await self._replayed_response(tx, write, Stored)) is not None:
+                return replayed
+            return await self._store_response(tx, write, await tx.records.restore(model, row_id, self._act(write)))
 
     async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
         async with self.database.transaction(write.scope) as tx:
             if not await tx.records.purge(model, [row_id], self._act(write), version):
                 raise NotFound
 
-    async def _first(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
-        """What was answered when this request came before; another one under its key is refused."""
+    async def _replayed_response(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
         if write.idempotency_key is None:
             return None
-        kept = await tx.answers.claim(_claim(write, write.idempotency_key), self.clock.now())
-        if kept is None:
+        stored = await tx.answers.claim(_claim(write, write.idempotency_key), self.clock.now())
+        if stored is None:
             return None
-        if kept.fingerprint != write.idempotency_key.fingerprint:
+        # Another request under the same key is a mistake of the client, not a repetition.
+        if stored.fingerprint != write.idempotency_key.fingerprint:
             raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
-        return WriteOutcome(msgspec.json.decode(kept.answer, type=kind), is_replayed=True)
+        return WriteOutcome(msgspec.json.decode(stored.answer, type=kind), is_replayed=True)
 
-    async def _kept(self, tx: WriteTransaction, write: Write, answer: R) -> WriteOutcome[R]:
+    async def _store_response(self, tx: WriteTransaction, write: Write, answer: R) -> WriteOutcome[R]:
         if write.idempotency_key is not None:
             await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), self.clock.now())
         return WriteOutcome(answer)
 
-    async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, judged: Sequence[RuleInput]) -> None:
+    async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
         others = TransactionRows(tx.records, self.registry)
         broken: list[FieldError] = []
-        for number, one in enumerate(judged):
-            errors = model.broken_rules(one.values, one.before)
+        for number, row in enumerate(inputs):
+            errors = model.broken_rules(row.values, row.before)
             if model.asks_other_rows:
-                errors += await others.broken_rules(model, one)
-            broken += [_of_item(number, error) if len(judged) > 1 else error for error in errors]
+                errors += await others.broken_rules(model, row)
+            broken += [_of_item(number, error) if len(inputs) > 1 else error for error in errors]
         if broken:
             raise UnprocessableEntity(fields=broken)
 
@@ -199,15 +205,15 @@ class RowWriter:
 
 @dataclass(frozen=True)
 class TransactionRows:
-    """The rows of one transaction, as rules ask for them."""
+    """Rows as an entity's rule reads them, in the transaction of the write."""
 
     records: Records
     registry: Registry
 
-    async def broken_rules(self, model: EntityModel, judged: RuleInput) -> list[FieldError]:
-        now: Any = model.made_of(judged.values)
-        before = None if judged.before is None else model.made_of(judged.before)
-        return [error async for error in now.check_stored(before, self)]
+    async def broken_rules(self, model: EntityModel, rule_input: RuleInput) -> list[FieldError]:
+        row: Any = model.made_of(rule_input.values)
+        before = None if rule_input.before is None else model.made_of(rule_input.before)
+        return [error async for error in row.check_stored(before, self)]
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
         model = self._model(kind)
@@ -229,23 +235,26 @@ class TransactionRows:
         return next(model for model in self.registry if model.struct is kind)
 
 
-def _is_alone(write: Write, model: EntityModel) -> bool:
-    """Whether one statement, which writes any number of rows or none, says it all and needs no transaction."""
+def _is_one_statement(write: Write, model: EntityModel) -> bool:
+    # One statement writes any number of rows or none, and costs two round trips fewer than a transaction.
     return write.idempotency_key is None and not model.asks_other_rows
 
 
 def ensure_may_write(caller: Caller, model: EntityModel) -> None:
-    """Rows that all tenants share are written by super-admins only."""
+    """Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin."""
     if not model.tenant_owned and not caller.is_super_admin:
         raise Forbidden
 
 
 async def ensure_stored(attempt: Callable[[], Coroutine[Any, Any, R]]) -> R:
-    """The outcome of ``attempt``, which is retried. Raises Conflict when concurrent transactions win every time."""
+    """The outcome of ``attempt``, retried on conflicts.
+
+    Raises Conflict when concurrent transactions win every time.
+    """
     try:
         return await retry_on_conflict(attempt)()
     except SerializationConflict:
-        raise Conflict("Others keep changing the same things at this moment: try again.") from None
+        raise Conflict("Other requests keep changing the same rows: try again.") from None
 
 
 def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:
@@ -257,7 +266,7 @@ def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:
     )
 
 
-def _judged(change: Change, before: Mapping[str, object]) -> RuleInput:
+def _rule_input(change: Change, before: Mapping[str, object]) -> RuleInput:
     return RuleInput({**before, **change.values}, before)
 
 

@@ -1,4 +1,4 @@
-"""Use cases of area A for the account holder; ``login/`` starts sessions, ``administration/`` is for administrators.
+"""Use cases of identity for account holders; ``login/`` starts sessions, ``administration/`` is for administrators.
 
 No HTTP and no SQL.
 """

@@ -1,4 +1,4 @@
-"""What account holders do for themselves: confirm an address, reset and change a password."""
+"""Use cases of account holders: confirming an address, resetting and changing a password."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,7 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.cache import Cache
 from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.accounts import AccountTransaction as AccountRooms
-from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.outbox import Mail, MailKind
 from application.ports.passwords import Passwords
 from application.ports.revocation import Revocations
@@ -49,7 +48,7 @@ class ResetForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True
 
 
 class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``is_password_encrypted`` speaks of both."""
+    """Body of a change; ``is_password_encrypted`` applies to both passwords."""
 
     current_password: str
     new_password: str
@@ -58,7 +57,7 @@ class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 
 @dataclass(frozen=True)
 class Accounts:
-    database: Database[AccountRooms]
+    database: Database[AccountTransaction]
     passwords: Passwords
     password_reader: PasswordReader
     revocations: Revocations
@@ -68,10 +67,11 @@ class Accounts:
     lockout: Lockout
 
     async def request_link(self, kind: MailKind, form: EmailForm) -> None:
-        """One line in the outbox, whether or not the address has an account: that is found out when it is sent."""
+        """Puts a mail into the outbox, whether or not the address has an account."""
         key = email_key(form.email)
         if key is None:
             raise ValidationError.on("email", "is not an e-mail address")
+        # Security: the account is looked up when the mail is sent, so the response time tells nothing about it.
         mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now())
         async with self.database.autocommit(EveryTenant()) as tx:
             await tx.outbox.add(mail)
@@ -80,16 +80,19 @@ class Accounts:
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
-            token = await self._living(tx, "confirm", form.email, form.token)
+            token = await self._usable_token(tx, "confirm", form.email, form.token)
             await self._confirm(tx, token, now)
             await self._audit(tx, "email.confirmed", token.user_id, client)
         await self.cache.drop([profile_key(token.user_id)])
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
-        """Ends every session, lifts the lock and confirms the address; a password refused spends no token."""
+        """Sets a new password: ends every session, lifts the lock and confirms the address.
+
+        Raises ValidationError; an invalid password does not use the token up.
+        """
         password = await self.password_reader.read(form.new_password, form.is_password_encrypted, "newPassword")
         async with self.database.read_only(EveryTenant()) as read:
-            token = await self._living(read, "reset", form.email, form.token)
+            token = await self._usable_token(read, "reset", form.email, form.token)
             state = await read.users.state(token.user_id)
         if state is None or not state.user.is_active:
             raise wrong_token()
@@ -104,17 +107,20 @@ class Accounts:
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await tx.credentials.set_password(user.id, hashed, now)
+                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
                 await tx.attempts.unlock(user.email_key)
+                # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, now)
                 if not user.email_proved:
-                    await tx.social.unlink_all(user.id)  # whoever linked them never showed that the address is theirs
-                counts = await self._begin_anew(tx, user, subjects, now)
+                    # Security: whoever linked the identities before never proved that the address is theirs.
+                    await tx.social.unlink_all(user.id)
+                versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
-            published.update(counts)
+            published.update(versions)
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
-        """Every session of the user ends, the caller's own included."""
+        """Sets a new password; every session of the user ends, the caller's included."""
         encrypted = form.is_password_encrypted
         current = await self.password_reader.read(form.current_password, encrypted, "currentPassword")
         new = await self.password_reader.read(form.new_password, encrypted, "newPassword")
@@ -124,26 +130,28 @@ class Accounts:
             raise TokenInvalid
         user = state.user
         ensure_good(new, user)
-        await self._change(caller, user, await self._exchanged(user, current, new, client), client)
+        await self._change(caller, user, await self._hash_after_verification(user, current, new, client), client)
 
     @retry_on_conflict
     async def _change(self, caller: Caller, user: User, hashed: str, client: Client) -> None:
-        """Rows are locked in the order of a login: the account, then its attempts, then its sessions."""
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
+                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
                 await tx.credentials.set_password(user.id, hashed, now)
                 await tx.attempts.forgive(user.email_key, client.network, now)
-                ensure_alive({one: caller.issued[one] for one in subjects}, await tx.token_versions.of(subjects))
+                # The token may have been revoked while the password was hashed.
+                issued = {subject: caller.issued[subject] for subject in subjects}
+                ensure_alive(issued, await tx.token_versions.of(subjects))
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
-                counts = await self._begin_anew(tx, user, subjects, now)
+                versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
                 await tx.outbox.add(self._notice(user, client, now))
-            published.update(counts)
+            published.update(versions)
 
-    async def _exchanged(self, user: User, current: str, new: str, client: Client) -> str:
-        """The new hash, for who knows the old password. Guesses count towards the lock, as at login."""
+    async def _hash_after_verification(self, user: User, current: str, new: str, client: Client) -> str:
         async with self.database.autocommit(EveryTenant()) as tx:
+            # Guesses of the current password count towards the lock, as at login.
             if not await tx.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
                 raise AccountLocked
         try:
@@ -151,35 +159,38 @@ class Accounts:
             hashed = await self.passwords.hash(normal_password(new)) if verified else None
         except TooBusy:
             async with self.database.autocommit(EveryTenant()) as tx:
+                # Nothing was checked, so the attempt does not count.
                 await tx.attempts.release(user.email_key, client.network)
             raise
         if hashed is None:
             async with self.database.transaction(EveryTenant()) as tx:
                 await self._audit(tx, "password.change-refused", user.id, client)
-            raise ValidationError.on("currentPassword", "is not your password")
+            raise ValidationError.on("currentPassword", "is not your current password")
         return hashed
 
-    async def _living(self, tx: AccountRooms, purpose: Purpose, email: str, secret: str) -> OneTimeToken:
-        """Looked for by the secret alone: who has none learns nothing about an address, not even by time."""
+    async def _usable_token(self, tx: AccountTransaction, purpose: Purpose, email: str, secret: str) -> OneTimeToken:
+        # Looked up by the secret alone: without it the response, and its time, tell nothing about the address.
         token = await tx.one_time_tokens.living(purpose, token_hash(secret), self.clock.now())
         if token is None or token.email_key != email_key(email):
             raise wrong_token()
         return token
 
-    async def _confirm(self, tx: AccountRooms, token: OneTimeToken, now: datetime) -> None:
-        """Rows are locked in the order in which a new address locks them: the account, then its tokens."""
-        is_theirs = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
-        if not is_theirs or not await tx.one_time_tokens.spend(token.purpose, token.hash, now):
+    async def _confirm(self, tx: AccountTransaction, token: OneTimeToken, now: datetime) -> None:
+        # Rows are locked in the order of a changed address: the account, then its tokens. Another order could deadlock.
+        has_address = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
+        if not has_address or not await tx.one_time_tokens.spend(token.purpose, token.hash, now):
             raise wrong_token()
         await tx.one_time_tokens.forget(token.user_id, ["confirm"], now)
 
-    async def _begin_anew(self, tx: AccountRooms, user: User, subjects: Sequence[str], now: datetime) -> dict[str, int]:
-        counts = await tx.token_versions.bump(subjects)
+    async def _end_sessions(
+        self, tx: AccountTransaction, user: User, subjects: Sequence[str], now: datetime
+    ) -> dict[str, int]:
+        versions = await tx.token_versions.bump(subjects)
         await tx.users.end_sessions(user.id, now)
-        return dict(counts)
+        return dict(versions)
 
     async def _audit(
-        self, tx: AccountRooms, action: str, user_id: UUID, client: Client, tenant_id: UUID | None = None
+        self, tx: AccountTransaction, action: str, user_id: UUID, client: Client, tenant_id: UUID | None = None
     ) -> None:
         line = event(action, user_id, user_id, client, self.clock.now())
         await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
@@ -196,10 +207,11 @@ class Accounts:
 
 
 def ensure_good(password: str, user: User) -> None:
+    """Raises ValidationError for a new password that breaks the rules."""
     if errors := password_errors(password, email=user.email, full_name=user.full_name, field="newPassword"):
         raise ValidationError(fields=errors)
 
 
 def wrong_token() -> ValidationError:
-    """Wrong, used, expired and replaced alike."""
+    """The error for a token that is wrong, used, expired or replaced; the message does not tell which."""
     return ValidationError.on("token", "is wrong, was used, or has expired: ask for a new mail")

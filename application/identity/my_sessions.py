@@ -1,4 +1,4 @@
-"""One's own sessions: where one is signed in, and ending that."""
+"""Sessions of the caller: listing them and ending one."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 
 
 class SessionItem(Struct, rename="camel", kw_only=True):
-    """``id`` is the claim ``sid`` of the session's tokens; ``address`` is where it was begun."""
+    """A session in the list; ``id`` is the claim ``sid`` of its tokens, ``address`` the client's at login."""
 
     id: UUID
     device: str
@@ -41,7 +41,7 @@ class MySessions:
     lifetimes: Lifetimes
 
     async def all(self, caller: Caller) -> SessionList:
-        """The last used first."""
+        """The caller's sessions, the last used first."""
         now = self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             living = await read.sessions.living(caller.user_id, now, self.lifetimes)
@@ -61,19 +61,23 @@ class MySessions:
 
     @retry_on_conflict
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
-        """Its access tokens die at once; a session of somebody else is as unknown as one that never was."""
+        """Ends a session of the caller; its access tokens are revoked at once.
+
+        Raises NotFound, alike for another user's session and an unknown one.
+        """
         now = self.clock.now()
         await self._ensure_own(caller, session_id)
         subjects = (session_subject(session_id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 await tx.token_versions.end(subjects, now)
+                # The session may have ended since it was looked up.
                 if not await tx.sessions.end(session_id, now):
                     raise NotFound
                 line = event("session.ended", caller.user_id, session_id, client, now)
                 await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
-            published.update(counts)
+            published.update(versions)
 
     async def _ensure_own(self, caller: Caller, session_id: UUID) -> None:
         async with self.database.read_only(EveryTenant()) as read:

@@ -1,4 +1,4 @@
-"""Who am I: from the token's claims alone, or whole from the database, remembered for a while."""
+"""The caller's profile: from the token's claims alone, or complete from the database, through the cache."""
 
 import asyncio
 from dataclasses import dataclass
@@ -38,16 +38,16 @@ class Profile(Struct, rename="camel", kw_only=True):
     last_login_at: datetime | None
 
 
-class Under(Struct):
-    """What a profile was built under: a change of roles, memberships or any tenant makes it another's."""
+class ProfileBasis(Struct):
+    """Versions that a profile was built from; with any of them changed, the cached profile is stale."""
 
     tenant_id: UUID | None
     issued: dict[str, int]
     tenants: bytes | None
 
 
-class Remembered(Struct):
-    under: Under
+class CachedProfile(Struct):
+    under: ProfileBasis
     profile: Profile
 
 
@@ -57,7 +57,7 @@ class Profiles:
     cache: Cache
 
     def basic(self, caller: Caller) -> BasicProfile:
-        """From the claims alone: no database, no cache."""
+        """The profile in the token's claims, without database or cache."""
         return BasicProfile(
             id=caller.user_id,
             name=caller.name,
@@ -67,24 +67,25 @@ class Profiles:
         )
 
     async def complete(self, caller: Caller) -> Profile:
-        """The state of the tenants is asked for before the database: what changes in between is not kept."""
+        """The complete profile. Raises TokenInvalid when the account is gone."""
+        # The tenants' value is read before the database: a change in between makes the cached profile stale, not wrong.
         key = profile_key(caller.user_id)
         found, tenants = await asyncio.gather(self.cache.get(key), self.cache.get(TENANTS_KEY))
-        counts = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
-        under = Under(caller.tenant_id, counts, tenants)
-        if (known := _known(found)) and known.under == under:
-            return known.profile
+        versions = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
+        basis = ProfileBasis(caller.tenant_id, versions, tenants)
+        if (cached := _decoded(found)) and cached.under == basis:
+            return cached.profile
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
         if state is None:
             raise TokenInvalid
         profile = _profile(caller, state)
-        await self.cache.put(key, msgspec.json.encode(Remembered(under, profile)), PROFILES_KEPT)
+        await self.cache.put(key, msgspec.json.encode(CachedProfile(basis, profile)), PROFILES_KEPT)
         return profile
 
 
-def _known(found: bytes | None) -> Remembered | None:
-    return msgspec.json.decode(found, type=Remembered) if found else None
+def _decoded(found: bytes | None) -> CachedProfile | None:
+    return msgspec.json.decode(found, type=CachedProfile) if found else None
 
 
 def _profile(caller: Caller, state: AccountState) -> Profile:
@@ -98,7 +99,7 @@ def _profile(caller: Caller, state: AccountState) -> Profile:
         email_confirmed=user.email_confirmed,
         roles=caller.roles,
         permissions=caller.permissions,
-        tenants=[tenant_name(one) for one in state.memberships],
+        tenants=[tenant_name(membership) for membership in state.memberships],
         created_at=user.created_at,
         last_login_at=user.last_login_at,
     )

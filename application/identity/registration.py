@@ -1,4 +1,4 @@
-"""Making an account of one's own."""
+"""Registration of accounts by their owners."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -36,14 +36,14 @@ class Registered(Struct, rename="camel", kw_only=True):
 
 
 class RegistrationPolicy(Struct, frozen=True, kw_only=True):
-    """``default_tenant`` is the identifier of the tenant that who registers joins, None for none."""
+    """Settings; ``default_tenant`` is the identifier of the tenant that new users join, None for no tenant."""
 
     default_tenant: str | None
     confirm_email: bool
 
 
 class RegistrationTransaction(IdentityTransaction, TenantTransaction, Protocol):
-    """The rooms of the database that registering works in."""
+    """Parts of the database that registration uses."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class Registration:
     policy: RegistrationPolicy
 
     async def register(self, form: RegisterForm, client: Client) -> Registered:
-        """Raises Conflict on ``email`` when the address has an account: the one thing that a stranger may learn."""
+        """Makes an account. Raises Conflict on ``email`` when the address has one already."""
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
+        # The conflict on ``email`` is the only thing that a stranger may learn about accounts.
         if errors := new_account_errors(form.email, password, form.full_name, form.phone_number):
             raise ValidationError(fields=errors)
         hashed = await self.passwords.hash(normal_password(password))
@@ -74,9 +75,9 @@ class Registration:
         return Registered(id=user.id, email=user.email, full_name=user.full_name, created_at=user.created_at)
 
     async def _join(self, tx: RegistrationTransaction, user: User) -> UUID | None:
-        """A default tenant that is gone or closed takes nobody in, and keeps nobody from registering."""
         identifier = self.policy.default_tenant
         tenant = await tx.tenants.by_identifier(identifier) if identifier else None
+        # A missing or closed default tenant must not keep anybody from registering.
         if tenant is None or not tenant.is_active:
             return None
         roles = await tx.roles.by_names(None, [MEMBER])
@@ -84,7 +85,7 @@ class Registration:
         return tenant.id
 
     join = _join
-    """For accounts that are made at another door."""
+    """For accounts that social logins make."""
 
     def _new_user(self, form: RegisterForm, hashed: str) -> User:
         now = self.clock.now()

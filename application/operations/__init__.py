@@ -1,1 +1,1 @@
-"""Use cases that no request asks for: first start, signing keys, mail delivery, housekeeping."""
+"""Use cases that no request starts: first start, signing keys, mail delivery, housekeeping."""

@@ -1,4 +1,4 @@
-"""What must exist before anybody can log in: the tenant ``system``, the shipped roles, a super-admin."""
+"""First start: makes the tenant ``system``, the shipped roles and a super-admin."""
 
 import secrets
 from dataclasses import dataclass
@@ -23,13 +23,14 @@ class FirstStart:
     ids: Ids
 
     async def prepare(self, email: str, password: str | None) -> str | None:
-        """Makes what is missing, once; answers the password when one was generated, else None.
+        """Makes what is missing; returns the super-admin's password when one was generated, else None.
 
-        The super-admin is made only while there is none at all; processes that start together make one.
+        The super-admin is made only while there is none; of processes that start together, one makes it.
         """
         try:
             has_admin = await self._has_admin()
-        except Conflict:  # another process made the system in this moment
+        except Conflict:
+            # Another process made the tenant or the roles at the same moment.
             has_admin = await self._has_admin()
         if has_admin:
             return None
@@ -37,6 +38,7 @@ class FirstStart:
         try:
             await self.create_admin(email, chosen)
         except Conflict:
+            # Another process made the super-admin with the same address.
             return None
         return None if password else chosen
 
@@ -46,7 +48,10 @@ class FirstStart:
             return bool(await tx.roles.lock_super_admins())
 
     async def create_admin(self, email: str, password: str) -> UUID:
-        """Raises Conflict when the address has an account, ValidationError when address or password will not do."""
+        """Makes a super-admin.
+
+        Raises Conflict when the address has an account, ValidationError for a bad address or password.
+        """
         key = checked_email(email)
         if errors := password_errors(password, email=email, full_name="", field="password"):
             raise ValidationError(fields=errors)
@@ -85,5 +90,5 @@ class FirstStart:
 
 
 def shipped_role_id(name: str) -> UUID:
-    """The same wherever the service runs."""
+    """Id of a shipped role, the same in every installation."""
     return uuid5(SYSTEM_TENANT_ID, name)

@@ -1,4 +1,4 @@
-"""Housekeeping: what no rule can ask for any more is taken away, so that no table grows for ever."""
+"""Housekeeping: removes data past its retention, so that no table grows for ever."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
 DAY = timedelta(days=1)
-"""To spare, wherever clocks of several machines meet."""
+"""Margin for clocks that differ between machines."""
 
+# Few enough that no other statement waits long for their locks.
 AT_ONCE = 500
-"""Rows of one statement: it is over before anybody waits for it."""
+"""Most rows of one statement."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +28,21 @@ class Housekeeping:
     lifetimes: Lifetimes
 
     async def sweep(self) -> Mapping[RetentionRule, int] | None:
-        """Some of each kind, and how many there were; None while another process is at it."""
+        """Removes some rows of each rule and returns how many; None while another process is at it."""
         swept: dict[RetentionRule, int] = {}
-        for what, before in forgotten_before(self.clock.now(), self.lifetimes).items():
+        for rule, before in forgotten_before(self.clock.now(), self.lifetimes).items():
+            # One transaction per rule, so that locks are held for one statement only.
             async with self.database.transaction(EveryTenant()) as tx:
                 if not await tx.retention.claim():
                     return None
-                gone = await tx.retention.remove(what, before, AT_ONCE)
-            if gone:
-                swept[what] = gone
+                removed = await tx.retention.remove(rule, before, AT_ONCE)
+            if removed:
+                swept[rule] = removed
         return swept
 
 
 def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRule, datetime]:
-    """What is older than this can be asked for by no rule any more."""
+    """The end of the retention of each rule: older data can be asked for by no rule of the service."""
     return {
         RetentionRule.ENDED_SESSIONS: now - DAY,
         RetentionRule.OLD_SESSIONS: now - lifetimes.session - DAY,

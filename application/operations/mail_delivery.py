@@ -1,4 +1,4 @@
-"""The relay: what is in the outbox is written and sent, again and again until somebody has taken it on."""
+"""Delivery of the mails in the outbox: each is rendered and sent until a mail server has accepted it."""
 
 import asyncio
 import logging
@@ -25,8 +25,9 @@ from domain.identity.users import User, token_hash
 from domain.scope import EveryTenant
 
 AT_ONCE = 10
+# Longer than sending takes: a mail whose sender died is taken by another process afterwards.
 HELD = timedelta(minutes=2)
-"""Longer than sending takes: a mail whose sender died is taken by another after it."""
+"""Time for which a mail that was taken is not taken again."""
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 GIVEN_UP_AFTER = timedelta(days=3)
@@ -48,7 +49,7 @@ LINKS: dict[MailKind, Link] = {
 
 
 class Pages(Struct, frozen=True):
-    """Where links lead to, by what they are for."""
+    """Web pages that links lead to."""
 
     confirm: str
     reset: str
@@ -64,7 +65,7 @@ class OutboxRelay:
     pages: Pages
 
     async def deliver(self) -> int:
-        """What is due now, some at a time; answers how many were taken up."""
+        """Sends some of the mails that are due; returns how many were taken."""
         async with self.database.autocommit(EveryTenant()) as tx:
             taken = await tx.outbox.take(AT_ONCE, self.clock.now(), HELD)
         await asyncio.gather(*(self._deliver(due) for due in taken))
@@ -77,16 +78,17 @@ class OutboxRelay:
                 await self.mailer.send(self.renderer.write(content))
         except Undeliverable as refusal:
             await self._give_up(due, refusal)
+        # The mail stays taken; it is due again after HELD.
         except ServiceUnavailable:
             log.warning("The database does not answer: a mail that was taken waits.")
-        except Exception as error:  # noqa: BLE001  # one mail must not keep the others
+        # One broken mail must not keep the others from being sent.
+        except Exception as error:  # noqa: BLE001
             await self._try_again(due, error)
         else:
             async with self.database.autocommit(EveryTenant()) as tx:
                 await tx.outbox.done(due.mail.id)
 
     async def _content(self, due: Due) -> MailContent | None:
-        """None when there is nothing to say any more."""
         mail = due.mail
         link = LINKS.get(mail.kind)
         if link is None:
@@ -95,8 +97,10 @@ class OutboxRelay:
             )
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state_by_email(mail.recipient)
+            # No account has the address any more, or the link has become useless: nothing is sent.
             if state is None or not is_wanted(mail, state.user):
                 return None
+            # The same mail always gets the same secret: a mail that is sent twice carries one working link.
             user, secret = state.user, self.secrets.secret(mail.id)
             token = OneTimeToken(
                 user_id=user.id,
@@ -106,6 +110,7 @@ class OutboxRelay:
                 hash=token_hash(secret),
                 expires_at=self.clock.now() + link.lifetime,
             )
+            # The link was used, or a newer one was sent.
             if not await tx.one_time_tokens.issue(token):
                 return None
         return MailContent(
@@ -120,7 +125,7 @@ class OutboxRelay:
         )
 
     def _url(self, purpose: Purpose, email: str, secret: str) -> str:
-        """Behind the ``#`` no server, log or referrer sees it."""
+        # Security: browsers do not send what follows the ``#``, so no server log and no Referer contains the token.
         page = self.pages.confirm if purpose == "confirm" else self.pages.reset
         return f"{page}#{urlencode({'email': email, 'token': secret})}"
 
@@ -138,15 +143,16 @@ class OutboxRelay:
     async def _give_up(self, due: Due, why: Exception) -> None:
         log.error("A %s mail (%s) is given up: %s", due.mail.kind, due.mail.id, why)
         async with self.database.autocommit(EveryTenant()) as tx:
+            # PostgreSQL cannot store NUL, which a server's answer may contain.
             await tx.outbox.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
 
 
 def is_wanted(mail: Mail, user: User) -> bool:
-    """A disabled account gets no links, a confirmed address no confirmation."""
+    """Whether the mail still makes sense: no links for a disabled account, no confirmation of a confirmed address."""
     return user.is_active and not (mail.kind == "confirmation" and user.email_confirmed)
 
 
 def pause(tries: int) -> timedelta:
-    """After so many tries, each pause three times the one before."""
+    """Time to wait after ``tries`` failures: 10 s, then three times as long each time, at most an hour."""
     factor: int = 3 ** min(tries - 1, 10)
     return min(LONGEST_PAUSE, FIRST_PAUSE * factor)

@@ -1,4 +1,4 @@
-"""The life of the service's keys: made at the first start, read again by every process, rotated on command."""
+"""The service's keys: made at the first start, reloaded by every process, rotated on command."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,8 +9,9 @@ from application.ports.identity.signing_keys import Keyring, KeyTransaction
 from domain.identity.signing_keys import NOTICE, PURPOSES, SIGNS, SigningKey
 from domain.scope import EveryTenant
 
+# Much shorter than NOTICE, so that every process knows a new key before it is used.
 RELOADED_EVERY = timedelta(seconds=15)
-"""Well under the notice that a new key is given, so that every process knows it before it is used."""
+"""Time between two reloads."""
 
 
 @dataclass(frozen=True)
@@ -22,25 +23,27 @@ class KeyRotation:
     async def ensure(self) -> None:
         """Makes the first key of each purpose that has none; processes that start together agree on one."""
         async with self.database.autocommit(EveryTenant()) as tx:
-            there = {key.purpose for key in await tx.keys.all()}
+            existing = {key.purpose for key in await tx.keys.all()}
             for purpose in PURPOSES:
-                if purpose not in there:
+                if purpose not in existing:
                     await tx.keys.add_first(self.keyring.make_key(purpose, self.clock.now()))
         await self.reload()
 
     async def reload(self) -> None:
+        """Gives the keyring all stored keys."""
         async with self.database.read_only(EveryTenant()) as read:
             self.keyring.use(await read.keys.all())
 
     async def rotate(self) -> SigningKey:
-        """A new key for each purpose, used after the notice; the old ones read on until what they made has ended.
+        """Adds a new key for each purpose, used after NOTICE, and returns the one that signs.
 
-        Answers the one that signs.
+        Old keys are accepted until everything made with them has expired.
         """
-        hour = self.clock.now() + NOTICE
-        made = {purpose: self.keyring.make_key(purpose, hour) for purpose in PURPOSES}
+        active_from = self.clock.now() + NOTICE
+        new_keys = {purpose: self.keyring.make_key(purpose, active_from) for purpose in PURPOSES}
         async with self.database.transaction(EveryTenant()) as tx:
-            for key in made.values():
+            for key in new_keys.values():
                 await tx.keys.add(key)
+        # This process need not wait for its next reload.
         await self.reload()
-        return made[SIGNS]
+        return new_keys[SIGNS]

@@ -1,1 +1,1 @@
-"""Every Protocol the use cases need, one file per room, each with its contract in its docstring."""
+"""Ports: the Protocols that use cases need, each method with its contract in its docstring."""

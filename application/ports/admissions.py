@@ -1,4 +1,4 @@
-"""The one round trip of every request: limits counted and revocation asked, in memory shared by all processes."""
+"""Admission of a request: rate limits and token versions in one round trip to the shared memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,17 +9,18 @@ from domain.limits import Hit, Verdict
 
 
 class ShownToken(Struct, frozen=True):
-    """The token of a request: the counts it was issued under, by subject, and what is counted if it is dead."""
+    """Token of a request: the versions it was issued under, and the hits to count if it is dead."""
 
     issued: Mapping[str, int]
     instead: Sequence[Hit]
 
 
 class Admission(Struct, frozen=True):
-    """``counts`` is None when the shared memory does not know them all for certain: ask the database.
+    """Answer of the shared memory.
 
-    ``counted_instead``: a count has risen for certain, and the verdicts are of what counts then. ``ticket`` is what
-    ``remember`` wants back, so that an answer from before a forgotten memory is not kept.
+    ``token_versions`` is None when it does not know all of them for certain: the database has to be asked.
+    ``counted_instead``: a version is certainly higher, and the verdicts are of ``ShownToken.instead``. ``ticket`` is
+    handed to ``remember``: versions read before the memory was lost are not stored.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -29,23 +30,23 @@ class Admission(Struct, frozen=True):
 
 
 class Admissions(Protocol):
-    """Limits slide over their window, and are exact: a refused request does not count, against none of its limits.
+    """Rate limits with a sliding window, exact to the request; a refused request counts against none of its limits.
 
-    With the shared memory away every process counts for itself and knows no counts (None), never an error.
+    While the shared memory is away each process counts for itself and knows no versions (None); no error is raised.
     """
 
     async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
-        """Verdicts in the order of ``hits``, or of what is counted instead; when one refuses, none is counted."""
+        """Counts ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts keep their order."""
         ...
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
-        """Takes back what ``admit`` counted just now, and counts ``instead``: the database knew that it is dead."""
+        """Takes back what ``admit`` just counted, and counts ``instead``: the database knew that the token is dead."""
         ...
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
-        """Keeps what the database said, unless a change has begun or the memory was lost since ``admit``."""
+        """Stores versions read from the database, unless a change began or the memory was lost since ``admit``."""
         ...
 
     async def is_shared(self) -> bool:
-        """Whether the shared memory answers now; readiness tells."""
+        """Whether the shared memory answers now, for readiness."""
         ...

@@ -1,25 +1,27 @@
-"""The cache that all processes share."""
+"""The cache shared by all processes."""
 
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
 
+# Longer than a reader takes between reading the database and storing the value, so no old value comes back.
 TOMBSTONE = timedelta(seconds=10)
-"""Longer than any reader holds a value that it read before a change."""
+"""Time after a ``drop`` in which nothing is stored under the key."""
 
 
 class Cache(Protocol):
-    """Shared by all processes, and never an error: with the memory behind it away nothing is known, and nothing kept.
+    """Values shared by all processes; no method raises.
 
-    A value that could not be dropped is the reader's to tell: it says itself what it was built from.
+    While its memory is away, ``get`` finds nothing and ``put`` stores nothing. A ``drop`` may fail unnoticed, so a
+    value should contain the versions that it was built from.
     """
 
     async def get(self, key: str) -> bytes | None: ...
 
     async def put(self, key: str, value: bytes, lifetime: timedelta) -> None:
-        """Replaces what was kept, and does nothing within TOMBSTONE of a ``drop``."""
+        """Stores the value; does nothing within TOMBSTONE of a ``drop`` of the key."""
         ...
 
     async def drop(self, keys: Sequence[str]) -> None:
-        """Forgets, and keeps readers from before the change from putting the old value back."""
+        """Removes the values, and keeps readers from storing an older value again."""
         ...

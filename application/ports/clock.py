@@ -1,4 +1,4 @@
-"""Time and new identifiers."""
+"""Time and new ids."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,11 +7,11 @@ from uuid import UUID
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """An aware datetime in UTC."""
+        """The current time, aware and in UTC."""
         ...
 
 
 class Ids(Protocol):
     def new(self) -> UUID:
-        """A UUIDv7: later ones sort after earlier ones of the same process."""
+        """A UUIDv7; within a process later ids sort after earlier ones."""
         ...

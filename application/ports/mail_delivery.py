@@ -1,4 +1,4 @@
-"""What becomes of a mail once it is in the outbox: taken, written, sent, crossed off."""
+"""Delivery of mails: their content, rendering and sending."""
 
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -10,7 +10,7 @@ from application.ports.outbox import MailKind
 
 
 class MailContent(Struct, frozen=True, kw_only=True):
-    """All that a mail says. ``link`` is None for a notice, ``lifetime`` how long it works."""
+    """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works."""
 
     id: UUID
     kind: MailKind
@@ -23,7 +23,7 @@ class MailContent(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """A letter as it is read; the same id is the same message, however often it is sent."""
+    """A rendered mail; the id becomes its Message-ID, so that a repeated mail is recognised."""
 
     id: UUID
     to: str
@@ -34,27 +34,27 @@ class Message(Struct, frozen=True, kw_only=True):
 
 class MailRenderer(Protocol):
     def write(self, letter: MailContent) -> Message:
-        """What users chose themselves is text in it, never markup, template or header."""
+        """Renders the mail; values chosen by users are text in it, never markup, template or header."""
         ...
 
 
 class Undeliverable(Exception):
-    """This message will never be taken for this address."""
+    """The server refuses this message for this address for good."""
 
 
 class MailServerUnavailable(Exception):
-    """Nothing can be sent now."""
+    """The server cannot take any message now."""
 
 
 class Mailer(Protocol):
     async def send(self, message: Message) -> None:
-        """Returns once somebody else has taken it on; raises Undeliverable or MailServerUnavailable."""
+        """Returns once the server has accepted the message. Raises Undeliverable or MailServerUnavailable."""
         ...
 
 
 class LinkSecrets(Protocol):
-    """What links carry, made with a key that is not in the database, so that the outbox need not hold it."""
+    """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
 
     def secret(self, mail_id: UUID) -> str:
-        """The same one for the same mail; 256 bits that nobody else can tell."""
+        """The secret of this mail's link, 256 bits; the same mail always gets the same one."""
         ...

@@ -1,4 +1,4 @@
-"""The outbox: mails written in the transaction of what caused them."""
+"""The outbox: mails stored in the transaction that causes them, and delivered afterwards."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -11,10 +11,10 @@ MailKind = Literal["confirmation", "reset", "welcome", "password-changed", "sess
 
 
 class Mail(Struct, frozen=True, kw_only=True):
-    """What is to be said to somebody; how, is decided when it is sent. ``id`` is new, ``address`` the client's.
+    """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
 
-    The first three kinds carry a link: their ``recipient`` is the key of an address, and they go to the account that
-    has it when they are sent, or to nobody. The others are notices, and their ``recipient`` is a stored address.
+    The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
+    the time of sending, or to nobody. The others are notices to a stored address.
     """
 
     id: UUID
@@ -26,9 +26,9 @@ class Mail(Struct, frozen=True, kw_only=True):
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A mail to be sent now. ``number`` grows in the order of the outbox, ``tries`` counts this one.
+    """A mail to send now. ``number`` grows in the order of the outbox, ``tries`` includes this one.
 
-    ``since`` is when trying began: when it was put in, or when somebody asked for it to be tried again.
+    ``since`` is the first try: when it was added, or when an operator asked for another try.
     """
 
     mail: Mail
@@ -38,6 +38,8 @@ class Due(Struct, frozen=True, kw_only=True):
 
 
 class GivenUp(Struct, frozen=True, kw_only=True):
+    """A mail that could not be sent, and the last reason."""
+
     mail: Mail
     tries: int
     at: datetime
@@ -45,32 +47,36 @@ class GivenUp(Struct, frozen=True, kw_only=True):
 
 
 class Outbox(Protocol):
-    """A mail stays in the outbox until it is done: nothing is lost by whoever dies while sending it."""
+    """Mails that are not delivered yet; a mail stays until ``done``, so a crash while sending loses none."""
 
     async def add(self, mail: Mail) -> None:
-        """Sent if, and only if, the transaction commits: one statement, whoever the recipient may be."""
+        """Stores the mail: it is sent if, and only if, the transaction commits. One statement for any recipient."""
         ...
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
-        """The longest due first, each to one taker alone, and due again after ``held`` if nothing more is heard."""
+        """Takes the mails that are due, the longest first; each goes to one caller, and is due again after ``held``."""
         ...
 
-    async def done(self, mail_id: UUID) -> None: ...
+    async def done(self, mail_id: UUID) -> None:
+        """Removes the mail."""
+        ...
 
-    async def put_off(self, mail_id: UUID, until: datetime) -> None: ...
+    async def put_off(self, mail_id: UUID, until: datetime) -> None:
+        """Makes the mail due again at ``until``."""
+        ...
 
     async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
-        """It is kept, for whoever looks, and not due again."""
+        """Keeps the mail for inspection; it is not due any more."""
         ...
 
     async def given_up(self, most: int) -> Sequence[GivenUp]:
-        """The last given up first."""
+        """Mails that were given up, the latest first."""
         ...
 
     async def try_again(self, mail_id: UUID, now: datetime) -> bool:
-        """One that was given up is due now, as if it had just been put in; False when there is none such."""
+        """Makes a mail that was given up due again, as if it were new; False when there is none."""
         ...
 
     async def drop(self, mail_id: UUID) -> bool:
-        """One that was given up goes for good; False when there is none such."""
+        """Deletes a mail that was given up; False when there is none."""
         ...

@@ -1,23 +1,25 @@
-"""Hashing of passwords, and reading them from a request body."""
+"""Hashing of passwords."""
 
 from typing import Protocol
 
 
 class Passwords(Protocol):
-    """Hashing runs off the event loop, as many at a time as there are cores, behind a bounded queue.
+    """Hashes outside the event loop, as many at a time as there are cores, behind a bounded queue.
 
-    Raises TooBusy when the queue is full: then nothing was computed.
+    Raises TooBusy when the queue is full; nothing was computed then.
     """
 
-    async def hash(self, password: str) -> str: ...
+    async def hash(self, password: str) -> str:
+        """Hash of a password that was normalised with ``normal_password``."""
+        ...
 
     async def verify(self, password: str, stored: str | None) -> bool:
-        """False for None and for what is no hash, after the time that a real one takes.
+        """Whether the password matches; False for None and malformed hashes, after the time of a real verification.
 
-        Takes the password as it was typed: our own hashes are of its NFKC, imported ones of what was typed.
+        Takes the password as typed: the service's hashes are of its NFKC, imported ones of the typed text.
         """
         ...
 
     def is_outdated(self, stored: str) -> bool:
-        """Whether a stored hash is weaker than what ``hash`` makes now."""
+        """Whether the hash is weaker than what ``hash`` makes now."""
         ...

@@ -1,4 +1,4 @@
-"""Taking away what is kept only for a while, some at a time."""
+"""Removal of data past its retention."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,19 +7,19 @@ from domain.retention import RetentionRule
 
 
 class Retention(Protocol):
-    """Both are called in one transaction, whose scope is every tenant."""
+    """Both methods are called in one transaction with the scope of every tenant."""
 
     async def claim(self) -> bool:
-        """Whether this transaction alone takes away; False, at once, while another one does."""
+        """Whether this transaction may remove data; False, without waiting, while another one does."""
         ...
 
     async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
-        """Those whose time is ``before`` or earlier; answers how many. Rows that others work on wait for next time."""
+        """Removes and counts at most ``most`` rows whose time is not after ``before``. Locked rows are skipped."""
         ...
 
 
 class RetentionTransaction(Protocol):
-    """The room of the database that housekeeping works in."""
+    """Parts of the database that housekeeping needs."""
 
     @property
     def retention(self) -> Retention: ...

@@ -1,4 +1,4 @@
-"""Revocation of tokens: the counts in the database and the shared copy of them."""
+"""Revocation of tokens: token versions in the database and their copy in the shared memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -7,27 +7,28 @@ from typing import Protocol
 
 
 class Revocations(Protocol):
-    """The shared copy of the revocation counts, as seen by who raises them."""
+    """The shared copy of the token versions, for use cases that change them."""
 
     def publishing(self, subjects: Sequence[str]) -> AbstractAsyncContextManager[dict[str, int]]:
-        """Around the transaction that raises revocation counts: the subjects are pending from before it begins.
+        """Marks the subjects as pending around the transaction that bumps them.
 
-        The caller puts the new counts into the yielded dictionary once they are committed; leaving without them
-        means that nothing was changed. A process that dies inside leaves the subjects pending, which means that
-        everyone asks the database.
+        The caller puts the new versions into the yielded dictionary after the commit; leaving without them means that
+        nothing changed. While subjects are pending, also after a crash, every process asks the database.
         """
         ...
 
 
 class TokenVersions(Protocol):
+    """Versions in the database, which only rise."""
+
     async def of(self, subjects: Sequence[str]) -> dict[str, int]:
-        """All of ``subjects``, 0 for those never raised."""
+        """The version of each subject, 0 for one never bumped."""
         ...
 
     async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
-        """Adds one to each and answers the new counts; subjects are locked in one order."""
+        """Raises each version by one and returns the new ones; subjects are locked in one order."""
         ...
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:
-        """No token is issued under them any more: their counts may go once the last one must have ended."""
+        """Records that no further token is issued under the subjects: their versions may be removed later."""
         ...

@@ -1,4 +1,4 @@
-"""All rooms of the database together: what its adapters offer, and what only the entrypoints need whole."""
+"""Everything that the database offers, for its adapters and the entrypoints."""
 
 from typing import Protocol
 
@@ -28,10 +28,12 @@ class Transaction(
     RetentionTransaction,
     Protocol,
 ):
-    """Everything the database keeps, by room."""
+    """Every part of the database."""
 
 
 class WholeDatabase(Database[Transaction], Protocol):
+    """The database as the entrypoints see it."""
+
     async def is_ready(self) -> bool:
-        """Whether it answers and its migrations are current."""
+        """Whether the database answers and its migrations are current."""
         ...

@@ -1,4 +1,4 @@
-"""Rules of entities: declarations and the models made of them, bodies, files; ``query/`` has the query grammar.
+"""Rules of entities: declarations and their models, bodies and files; ``query/`` has the query grammar.
 
-Nothing here reads or writes a store.
+No database access.
 """

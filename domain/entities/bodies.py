@@ -1,4 +1,4 @@
-"""What a caller may send of an entity: bodies of one row or of many, and fields that are not for everybody."""
+"""Bodies of one row or of many, and the fields of them that a caller may send."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -12,14 +12,17 @@ from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.identity.permissions import allows
 
 MOST_ITEMS = 1_000
-NOT_THEIRS = "is not yours to write"
+NOT_THEIRS = "must not be sent: you lack the permission to write this field"
 
 Body = Mapping[str, object]
 Values = dict[str, object]
 
 
 class Sendable(Struct, frozen=True):
-    """By wire name: ``unknown`` fields do not exist for the caller, ``closed`` ones they may read but not write."""
+    """Restrictions of a caller, by wire name.
+
+    ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written.
+    """
 
     unknown: frozenset[str] = frozenset()
     closed: frozenset[str] = frozenset()
@@ -32,14 +35,17 @@ EVERYTHING = Sendable()
 
 
 class Item(Struct, frozen=True):
-    """One of many changes."""
+    """A change of one of several rows."""
 
     id: UUID
     values: Values
 
 
 def sendable(model: EntityModel, permissions: Iterable[str]) -> Sendable:
-    """A field with a write permission of its own is for its holders, others for those who see them."""
+    """The restrictions of a caller with these permissions.
+
+    A field with a write permission can be sent by its holders, any other field by callers who can read it.
+    """
     guards = _guards(model)
     if not guards:
         return EVERYTHING
@@ -53,16 +59,22 @@ def sendable(model: EntityModel, permissions: Iterable[str]) -> Sendable:
 @lru_cache(maxsize=1024)
 def _guards(model: EntityModel) -> tuple[tuple[str, str | None, str | None], ...]:
     return tuple(
-        (one.wire, one.guard.read, one.guard.write) for one in model.declared if one.guard.read or one.guard.write
+        (field.wire, field.guard.read, field.guard.write)
+        for field in model.declared
+        if field.guard.read or field.guard.write
     )
 
 
 def read_new_from(model: EntityModel, body: Body, may: Sendable) -> Values:
-    """Raises Forbidden, too, where a field that is not theirs would have to be sent."""
+    """Values of a new row from a body.
+
+    Raises Forbidden for closed fields, also where a required one is missing, and ValidationError otherwise.
+    """
     return _read(model, body, may, read_new)
 
 
 def read_changes_from(model: EntityModel, body: Body, may: Sendable) -> Values:
+    """Changed values of a row from a body. Raises Forbidden for closed fields, ValidationError otherwise."""
     return _read(model, body, may, read_changes)
 
 
@@ -71,14 +83,15 @@ def _read(model: EntityModel, body: Body, may: Sendable, read: Callable[[EntityM
         return read(model, body)
     if closed := sorted(may.closed & body.keys()):
         raise Forbidden(fields=[FieldError(name, NOT_THEIRS) for name in closed])
-    known = [one.wire for one in model.declared if one.wire not in may.unknown]
+    known = [field.wire for field in model.declared if field.wire not in may.unknown]
     unknown = list(strangers(model, body, known))
     errors: list[FieldError] = []
     values: Values = {}
     try:
-        values = read(model, {name: body[name] for name in body if name not in {one.field for one in unknown}})
+        values = read(model, {name: body[name] for name in body if name not in {error.field for error in unknown}})
     except ValidationError as error:
-        errors = [one for one in error.fields if one.field not in may.unknown | may.closed]
+        errors = [wrong for wrong in error.fields if wrong.field not in may.unknown | may.closed]
+        # Only fields that the caller cannot send were missing: naming them would tell that they exist.
         if not errors and not unknown:
             raise Forbidden from None
     if errors or unknown:
@@ -87,12 +100,12 @@ def _read(model: EntityModel, body: Body, may: Sendable, read: Callable[[EntityM
 
 
 def read_items(body: Body, read: Callable[[Body], Values]) -> list[Values]:
-    """Every failing field of every item at once, as ``items[3].price``."""
+    """Values of each item of ``{"items": […]}``; every invalid field is named, as ``items[3].price``."""
     return _each(_objects(body), read)
 
 
 def read_changed_items(body: Body, read: Callable[[Body], Values]) -> list[Item]:
-    """Each carries its ``id`` and what changes; the same id twice is refused."""
+    """Changes of each item of ``{"items": [{"id": …, …}]}``. Raises ValidationError, also for a repeated id."""
     items = _objects(body)
     errors = [FieldError(f"items[{n}].id", "is required") for n, item in enumerate(items) if "id" not in item]
     errors += [
@@ -102,36 +115,37 @@ def read_changed_items(body: Body, read: Callable[[Body], Values]) -> list[Item]
     ]
     ids = [_id(item.get("id"), n) for n, item in enumerate(items)]
     seen: dict[UUID, int] = {}
-    for n, one in enumerate(ids):
-        if seen.setdefault(one, n) != n:
-            errors.append(FieldError(f"items[{n}].id", f"is the id of items[{seen[one]}] too"))
+    for n, row_id in enumerate(ids):
+        if seen.setdefault(row_id, n) != n:
+            errors.append(FieldError(f"items[{n}].id", f"is the id of items[{seen[row_id]}] too"))
     values = _each(items, read, errors)
     return [Item(*pair) for pair in zip(ids, values, strict=True)]
 
 
 def read_ids(body: Body) -> list[UUID]:
+    """Ids of ``{"ids": […]}``, at most 1,000."""
     given = _list(body, "ids")
     errors = [
-        FieldError(f"ids[{n}]", "must be an id (UUID)") for n, one in enumerate(given) if not isinstance(one, str)
+        FieldError(f"ids[{n}]", "must be an id (UUID)") for n, row_id in enumerate(given) if not isinstance(row_id, str)
     ]
     if errors:
         raise ValidationError(fields=errors)
-    return [_id(one, n) for n, one in enumerate(given)]
+    return [_id(row_id, n) for n, row_id in enumerate(given)]
 
 
 def _each(items: list[Body], read: Callable[[Body], Values], errors: Iterable[FieldError] = ()) -> list[Values]:
-    """Whose fields they may not write is told before what is wrong with the others."""
     values: list[Values] = []
     wrong, forbidden = list(errors), list[FieldError]()
     for n, item in enumerate(items):
         try:
             values.append(read(item))
         except ValidationError as error:
-            wrong += [FieldError(f"items[{n}].{one.field}", one.message) for one in error.fields]
+            wrong += [FieldError(f"items[{n}].{field.field}", field.message) for field in error.fields]
         except Forbidden as error:
-            forbidden += [FieldError(f"items[{n}].{one.field}", one.message) for one in error.fields] or [
+            forbidden += [FieldError(f"items[{n}].{field.field}", field.message) for field in error.fields] or [
                 FieldError(f"items[{n}]", error.message)
             ]
+    # Forbidden goes before invalid, as for a single row.
     if forbidden:
         raise Forbidden(fields=forbidden)
     if wrong:
@@ -142,11 +156,11 @@ def _each(items: list[Body], read: Callable[[Body], Values], errors: Iterable[Fi
 def _objects(body: Body) -> list[Body]:
     items = _list(body, "items")
     errors = [
-        FieldError(f"items[{n}]", "must be an object") for n, one in enumerate(items) if not isinstance(one, dict)
+        FieldError(f"items[{n}]", "must be an object") for n, item in enumerate(items) if not isinstance(item, dict)
     ]
     if errors:
         raise ValidationError(fields=errors)
-    return [one for one in items if isinstance(one, dict)]
+    return [item for item in items if isinstance(item, dict)]
 
 
 def _list(body: Body, name: str) -> list[object]:
@@ -157,17 +171,18 @@ def _list(body: Body, name: str) -> list[object]:
     if not isinstance(given, list):
         raise ValidationError.on(name, "is required" if name not in body else "must be a list")
     if not given:
-        raise ValidationError.on(name, "must hold one at least")
+        raise ValidationError.on(name, "must hold at least one entry")
     if len(given) > MOST_ITEMS:
-        raise ValidationError.on(name, f"may hold {MOST_ITEMS:,} at most")
+        raise ValidationError.on(name, f"may hold at most {MOST_ITEMS:,} entries")
     return given
 
 
 def _id(text: object, n: int) -> UUID:
-    """A malformed one is the id of nothing, and no two are the same nothing."""
+    # A malformed id names no row. Each gets an id that no row has, so that two of them do not count as repeated.
     nothing = UUID(int=n)
     if not isinstance(text, str) or len(text) != len(str(nothing)):
         return nothing
+    # Python's UUID() also takes braces and missing hyphens, which are no ids of the API.
     try:
         found = UUID(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The service's own entities, served by the same engine as everybody's: applications and the audit trail."""
+"""The service's own entities, served like declared ones: applications and the audit trail."""
 
 from typing import Annotated
 from uuid import UUID
@@ -13,7 +13,10 @@ Label = Annotated[str, Meta(min_length=1, max_length=100)]
 
 @entity("applications", search=["name"], unique=[unique("app_id")], tenant_owned=False)
 class Application(Struct, rename="camel", kw_only=True):
-    """What may be named in ``X-App-Id``; ``allowed_tenant_ids`` None means all, an empty list none."""
+    """A client application, named in ``X-App-Id``.
+
+    ``allowed_tenant_ids`` None means all tenants, an empty list none.
+    """
 
     app_id: Label
     name: Label

@@ -1,4 +1,4 @@
-"""The example entities, and what to copy for your own: a shop's catalogue."""
+"""Example entities, a shop's catalogue, to copy for your own."""
 
 from collections.abc import Iterator
 from datetime import datetime

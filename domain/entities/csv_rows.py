@@ -1,19 +1,21 @@
-"""CSV as RFC 4180 has it, with what its readers forget: an empty cell is null, ``""`` is empty text. Pure."""
+"""CSV as in RFC 4180, with a distinction that Python's reader drops: an empty cell is null, ``""`` is empty text."""
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+# A quote that is never closed would otherwise read the whole file into one record.
 LONGEST_RECORD = 2 * 1024 * 1024
-"""In characters; a quote that never ends must not swallow the file."""
+"""Characters of the longest record."""
+# Python's own limit of 128 kB per cell would refuse long texts.
 csv.field_size_limit(LONGEST_RECORD)
 
 Cells = list[str | None]
 
 
 class BrokenCsv(Exception):
-    """``row`` counts records from 1; the message goes on from it."""
+    """The file is not CSV; ``row`` counts records from 1, the message completes "row 7 …"."""
 
     def __init__(self, row: int, message: str) -> None:
         self.row = row
@@ -21,36 +23,40 @@ class BrokenCsv(Exception):
 
 
 def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[Cells]:
-    """One list of cells per record, an empty one for a blank line. Raises BrokenCsv."""
-    taken: list[str] = []
+    """Cells of each record, None for null; a blank line gives an empty list. Raises BrokenCsv.
+
+    Example: the line ``a,,""`` gives ``["a", None, ""]``.
+    """
+    lines_read: list[str] = []
     row = 0
     try:
-        for record in csv.reader(_taped(lines, taken), delimiter=delimiter, strict=True):
+        for record in csv.reader(_recording(lines, lines_read), delimiter=delimiter, strict=True):
             row += 1
-            yield _with_nulls(record, taken, delimiter) if "" in record else [*record]
-            taken.clear()
+            yield _nulls_restored(record, lines_read, delimiter) if "" in record else [*record]
+            lines_read.clear()
     except csv.Error as error:
         raise BrokenCsv(row + 1, _plain(str(error))) from None
 
 
-def _taped(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
-    """Leaves in ``taken`` the lines that the record in hand is made of."""
+def _recording(lines: Iterable[str], lines_read: list[str]) -> Iterator[str]:
+    # ``lines_read`` keeps the lines of the current record: csv.reader does not tell whether a cell was quoted.
     length = 0
     for line in lines:
-        length = length + len(line) if taken else len(line)
+        length = length + len(line) if lines_read else len(line)
         if length > LONGEST_RECORD:
             raise csv.Error(f"is longer than {LONGEST_RECORD} characters; is a quote open?")
-        taken.append(line)
+        lines_read.append(line)
         yield line
 
 
-def _with_nulls(record: list[str], taken: list[str], delimiter: str) -> Cells:
-    if '""' in taken[0] or len(taken) > 1:
-        return _told_apart("".join(taken), record, delimiter)
+def _nulls_restored(record: list[str], lines_read: list[str], delimiter: str) -> Cells:
+    # Only a record with an empty quoted cell, or with line breaks in cells, needs its text parsed a second time.
+    if '""' in lines_read[0] or len(lines_read) > 1:
+        return _nulls_of_quoted("".join(lines_read), record, delimiter)
     return [cell or None for cell in record]
 
 
-def _told_apart(text: str, record: list[str], delimiter: str) -> Cells:
+def _nulls_of_quoted(text: str, record: list[str], delimiter: str) -> Cells:
     found = _cells(delimiter).finditer(text)
     is_quoted = [match.group(1) is not None for match in islice(found, len(record))]
     return [cell if cell or quoted else None for cell, quoted in zip(record, is_quoted, strict=True)]
@@ -76,5 +82,5 @@ def quoted(text: str) -> str:
 
 
 def written(cells: Iterable[str | None]) -> str:
-    """One line; every text in quotes, so that null is the only thing without."""
+    """A line of CSV with every text in quotes, so that an unquoted empty cell is always null."""
     return ",".join("" if cell is None else quoted(cell) for cell in cells) + "\n"

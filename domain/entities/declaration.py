@@ -1,7 +1,7 @@
-"""What an entity can declare, and the model that everything else is derived from."""
+"""The declaration of an entity (``@entity`` and its markers), and the model made of it."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -18,7 +18,7 @@ OnDelete = Literal["restrict", "cascade", "clear"]
 
 
 class Kind(Enum):
-    """What a field holds: decides its column, its operators, its schema and its cell in a file."""
+    """Type of a field's value: decides its column, operators, JSON schema and cell in a file."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -34,9 +34,6 @@ class Kind(Enum):
     TEXTS = "texts"
 
 
-# Markers: they stand in a field's Annotated[...] or in the arguments of @entity.
-
-
 class Money(Struct, frozen=True):
     precision: int
     scale: int
@@ -45,7 +42,7 @@ class Money(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """A to-one relation: this field holds the id of a row of ``target`` (a plural)."""
+    """A to-one relation: the field holds the id of a row of ``target``, the plural of another entity."""
 
     target: str
     on_delete: OnDelete
@@ -53,7 +50,7 @@ class Reference(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True):
-    """Permissions of this field's own; a caller without ``read`` never learns that it exists."""
+    """Permissions of a single field; for a caller without ``read`` the field does not exist."""
 
     read: str | None = None
     write: str | None = None
@@ -63,42 +60,50 @@ UNGUARDED = Guard()
 
 
 class Big(Struct, frozen=True):
-    """A 64-bit integer."""
+    pass
 
 
 class Many(Struct, frozen=True):
-    """A to-many relation: the rows of ``target`` whose field ``by`` names this one."""
-
     target: str
     by: str
 
 
 class Unique(Struct, frozen=True):
-    """Per tenant and among living rows; ``ignore_case`` compares text without case."""
+    """A unique constraint per tenant, among rows that are not deleted; ``ignore_case`` compares text without case."""
 
     fields: tuple[str, ...]
     ignore_case: bool = False
 
 
 def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
-    """A decimal of ``precision`` digits, ``scale`` of them after the point; never rounded silently."""
+    """A decimal of ``precision`` digits, ``scale`` of them after the point; other values are refused, never rounded.
+
+    Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
+    """
     return Money(precision, scale, None if ge is None else Decimal(ge), None if le is None else Decimal(le))
 
 
 def ref(target: str, on_delete: OnDelete = "restrict", relation: str | None = None) -> Reference:
-    """``relation`` is the name it is included and filtered by: by default the field's name without ``_id``."""
+    """A reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
+
+    Deleting the target is refused with ``restrict``, deletes this row too with ``cascade``, or sets null with
+    ``clear``. ``relation`` is the name for ``include`` and filters; by default the field's name without ``_id``.
+    """
     return Reference(target, on_delete, relation)
 
 
 def many(target: str, by: str) -> Many:
+    """A to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
     return Many(target, by)
 
 
 def unique(*fields: str, ignore_case: bool = False) -> Unique:
+    """A unique constraint over one or more fields: ``unique("name", ignore_case=True)``."""
     return Unique(fields, ignore_case)
 
 
 def guarded(read: str | None = None, write: str | None = None) -> Guard:
+    """Permissions of a single field: ``Annotated[str, guarded(read="read:salaries", write="update:salaries")]``."""
     return Guard(read, write)
 
 
@@ -106,11 +111,13 @@ big = Big()
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """The arguments of @entity. ``plural`` is the path in kebab-case and the resource of the permissions.
+    """The arguments of ``@entity``.
 
-    ``tenant_owned=False`` makes rows that all tenants share, written by super-admins only;
-    ``writable=False`` leaves only the reading routes; ``history`` records each change; ``check_reads`` are the fields
-    that ``check`` looks at, None where it may look at all.
+    ``plural`` is the path in kebab-case and the resource of the permissions; ``search`` are the text fields that
+    ``?search=`` looks at; ``sort`` is the default order, a field with ``-`` before it for descending.
+    ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
+    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
+    ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
     """
 
     plural: str
@@ -140,10 +147,15 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     sort: str = "-created_at",
     check_reads: Sequence[str] | None = None,
 ) -> Callable[[T], T]:
-    """Declares a struct as an entity; ``sort`` is the default order, a field with ``-`` before it for descending.
+    """Declares a struct as an entity; ``Declaration`` explains the arguments.
 
-    With ``check_reads`` a change of other fields than these is not shown to ``check``, and need not read the row first;
-    a ``check`` that looks at another field all the same fails.
+    With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
+    looks at another field raises LookupError. Example, which serves ``/api/books``::
+
+        @entity("books", search=["title"], unique=[unique("isbn")])
+        class Book(Struct, rename="camel", kw_only=True):
+            title: Annotated[str, Meta(min_length=1, max_length=200)]
+            isbn: str
     """
     declaration = Declaration(
         plural=plural,
@@ -166,11 +178,11 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     return declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class FieldModel:
-    """One property. ``name`` is its column and Python name, ``wire`` its JSON name.
+    """A field of an entity. ``name`` is its column and Python name, ``wire`` its JSON name.
 
-    ``type`` is what msgspec checks a body's value against; ``default`` is UNSET when a value is required.
+    ``type`` is the type that msgspec checks a value of a body against; ``default`` is UNSET when a value is required.
     """
 
     name: str
@@ -190,9 +202,9 @@ class FieldModel:
         return self.default is UNSET
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Relation:
-    """``by`` is the referring column: on this entity for to-one, on the target for to-many."""
+    """A relation; ``by`` is the referring column: on this entity for to-one, on the target for to-many."""
 
     name: str
     target: str
@@ -201,12 +213,13 @@ class Relation:
     on_delete: OnDelete = "restrict"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+# Compared by identity, so that caches of what is derived from a model can have it as their key.
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class EntityModel:
-    """A declaration, understood. Compared by identity, so it can key what is derived from it.
+    """Model of a declared entity, from which routes, tables, schemas and queries are made.
 
-    ``fields`` are in the order of an answer: id, the declared ones, the server's own.
-    ``create_form`` and ``update_form`` are structs whose fields are the declared ones.
+    ``fields`` are in the order of a response: ``id``, the declared ones, the server's own. The two forms are structs of
+    the declared fields, for bodies. ``by_wire`` has lower-case keys.
     """
 
     name: str
@@ -218,17 +231,16 @@ class EntityModel:
     relations: Mapping[str, Relation]
     create_form: type[Struct]
     update_form: type[Struct]
-    by_name: Mapping[str, FieldModel] = field(repr=False)
-    by_wire: Mapping[str, FieldModel] = field(repr=False)
+    by_name: Mapping[str, FieldModel] = dataclasses.field(repr=False)
+    by_wire: Mapping[str, FieldModel] = dataclasses.field(repr=False)
 
     @cached_property
     def declared(self) -> tuple[FieldModel, ...]:
-        return tuple(one for one in self.fields if not one.server_owned)
+        return tuple(field for field in self.fields if not field.server_owned)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of the declared fields, as columns."""
-        return tuple(one.name for one in self.declared)
+        return tuple(field.name for field in self.declared)
 
     @property
     def tenant_owned(self) -> bool:
@@ -255,42 +267,41 @@ class EntityModel:
         return self.has_check or self.asks_other_rows
 
     def rules_look_at(self, changed: Iterable[str]) -> bool:
-        """Whether a change of these fields, by Python name, can break a rule that held before."""
+        """Whether a change of these fields (Python names) can break a rule that held before."""
         reads = self.declaration.check_reads
         return self.asks_other_rows or (self.has_check and (reads is None or not reads.isdisjoint(changed)))
 
     @property
     def can_be_purged(self) -> bool:
-        """Whether deleting for good is something else than deleting."""
+        """Whether rows can be deleted for good after they were marked deleted."""
         return self.declaration.writable and self.soft_delete
 
     def permission(self, action: str) -> str:
         return f"{action}:{self.plural}"
 
     def broken_rules(self, values: Mapping[str, object], before: Mapping[str, object] | None) -> list[FieldError]:
-        """What the entity's own ``check`` says of these values, given those they replace; wire names."""
+        """Errors of the entity's ``check``, by wire names; ``before`` is None when the row is created."""
         if not self.has_check:
             return []
-        judged: Any = self._judged(values)
-        return list(judged.check(None if before is None else self._judged(before)))
+        instance: Any = self._checked_instance(values)
+        return list(instance.check(None if before is None else self._checked_instance(before)))
 
     def made_of(self, values: Mapping[str, object]) -> Struct:
-        """The entity's own struct, of declared values by Python name."""
-        return self.struct(**self._own(values))
+        return self.struct(**self._declared_values(values))
 
-    def _judged(self, values: Mapping[str, object]) -> Struct:
-        return self._checked_struct(**self._own(values))
+    def _checked_instance(self, values: Mapping[str, object]) -> Struct:
+        return self._checked_struct(**self._declared_values(values))
 
-    def _own(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """Others may come along."""
+    def _declared_values(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        # Rows carry the server's own columns too, which the struct does not take.
         return values if len(values) == len(self.names) else {name: values[name] for name in self.names}
 
     @cached_property
     def _checked_struct(self) -> type[Struct]:
-        """What ``check`` is asked on: its fields beyond ``check_reads`` refuse to be looked at."""
         reads = self.declaration.check_reads
         if reads is None:
             return self.struct
+        # A change of other fields skips ``check``, so a ``check`` that reads one of them must fail loudly.
         closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
         made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
@@ -303,12 +314,10 @@ def _closed(plural: str, name: str) -> property:
     return property(look)
 
 
-@dataclass(frozen=True, eq=False)
+# Compared by identity, so that caches of what is derived from a registry can have it as their key.
+@dataclasses.dataclass(frozen=True, eq=False)
 class Registry:
-    """All entities that are served, by plural; ``oddities`` are what a start reports without refusing.
-
-    Compared by identity, so it can key what is derived from it.
-    """
+    """The served entities by plural; ``oddities`` are remarks that a start reports without refusing to serve."""
 
     models: Mapping[str, EntityModel]
     oddities: tuple[str, ...] = ()
@@ -323,19 +332,18 @@ class Registry:
         return self.models[relation.target]
 
     def referring(self, plural: str) -> list[tuple[EntityModel, FieldModel]]:
-        """The fields, of any entity, that hold ids of this one."""
         return [
-            (model, one)
+            (model, field)
             for model in self
-            for one in model.fields
-            if one.reference is not None and one.reference.target == plural
+            for field in model.fields
+            if field.reference is not None and field.reference.target == plural
         ]
 
     def permissions(self) -> list[str]:
-        """The permissions that served entities register by themselves, those of single fields among them."""
+        """Names of the permissions that served entities add, those of guarded fields included."""
         actions = ("create", "read", "update", "delete")
-        whole = [model.permission(action) for model in self for action in actions]
-        whole += [model.permission("purge") for model in self if model.can_be_purged]
-        guards = [one.guard for model in self for one in model.fields]
-        single = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
-        return list(dict.fromkeys([*whole, *single]))
+        of_entities = [model.permission(action) for model in self for action in actions]
+        of_entities += [model.permission("purge") for model in self if model.can_be_purged]
+        guards = [field.guard for model in self for field in model.fields]
+        of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
+        return list(dict.fromkeys([*of_entities, *of_fields]))

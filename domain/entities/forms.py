@@ -1,4 +1,4 @@
-"""From untyped JSON to a struct, naming every field that is wrong at once."""
+"""Reads untyped JSON into structs, naming every invalid field at once."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Struct)
 
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NEVER = re.compile(r"(?!)")
-_IGNORED = frozenset(one.wire for one in SERVER_OWNED)
+_IGNORED = frozenset(field.wire for field in SERVER_OWNED)
 _CODE = re.compile("`([^`]*)`")
 _WORDS = {
     "str": "text",
@@ -37,10 +37,11 @@ _WORDS = {
 
 
 def read_form(kind: type[F], body: Mapping[str, object]) -> F:
-    """The body as a ``kind``; raises ValidationError with every failing and every unknown field.
+    """The body as a ``kind``. Raises ValidationError with every invalid and every unknown field.
 
-    Fields take the types of JSON; a decimal may also come as text. Unknown fields get the nearest name as a hint.
+    Fields take the types of JSON; a decimal may also be text. An unknown field gets the nearest name as a hint.
     """
+    # msgspec stops at the first error; only a body that fails is read field by field for all of them.
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:
@@ -69,122 +70,125 @@ def _field_error(info: FieldInfo, value: object) -> FieldError | None:
 
 
 def _choice_error(kind: object) -> str:
-    """Names what may be chosen, wherever in the type the choice stands."""
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return f"takes one of: {', '.join(str(one.value) for one in kind)}"
+        return f"takes one of: {', '.join(str(member.value) for member in kind)}"
     if get_origin(kind) is Literal:
         return f"takes one of: {', '.join(map(str, get_args(kind)))}"
+    # The choice may stand inside a list or a union.
     return next((error for part in get_args(kind) if (error := _choice_error(part))), "")
 
 
 def _plain(sentence: str) -> str:
-    """msgspec's sentence without its marks, and with the end of a pattern as it was declared."""
-    text = _CODE.sub(lambda found: _named(found.group(1)), sentence.replace("\\\\Z'", "$'"))
+    # Patterns were given ``\Z`` for ``$`` (registry.py): the message shows them as they were declared.
+    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z'", "$'"))
     return text[:1].lower() + text[1:]
 
 
-def _named(code: str) -> str:
-    """msgspec's names of types in the words of JSON; anything else stays as it is."""
+def _json_words(code: str) -> str:
+    # "int | str" becomes "a whole number or text".
     return " or ".join(_WORDS.get(part, part) for part in code.split(" | "))
 
 
 def read_new(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
-    """The values of a new row, defaults filled in; what the server owns is ignored."""
+    """Values of a new row by Python name, with defaults; fields that the server owns are ignored."""
     return dict(zip(model.names, astuple(_read(model, model.create_form, body)), strict=True))
 
 
 def read_changes(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
-    """Only the values that were sent; null is one."""
+    """Values that were sent, by Python name; null is a value."""
     values = zip(model.names, astuple(_read(model, model.update_form, body)), strict=True)
     return {name: value for name, value in values if value is not UNSET}
 
 
 def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object]) -> Struct:
-    checked = _checked(model)
-    own = _own_fields(checked, body)
-    errors = [*_money_errors(checked, own)]
+    checks = _extra_checks(model)
+    own = _own_fields(checks, body)
+    errors = [*_money_errors(checks, own)]
     try:
         read = read_form(form, own)
     except ValidationError as error:
         raise ValidationError(fields=(*error.fields, *errors)) from None
-    errors += _moment_errors(checked, read)
+    errors += _moment_errors(checks, read)
     if errors:
         raise ValidationError(fields=errors)
     return read
 
 
-class _Checked(Struct, frozen=True):
-    """What a type alone does not say of a body: names that mean nothing, amounts, and moments."""
-
+# Checks of a body beyond its types: ignored names, decimals and timestamps. Made once per entity.
+class _ExtraChecks(Struct, frozen=True):
     ignored: frozenset[str]
     amounts: tuple["_Amount", ...]
     moments: tuple[FieldModel, ...]
 
 
+# ``surely_valid`` matches the plain numbers, nearly all, that need no arithmetic to be accepted.
 class _Amount(Struct, frozen=True):
-    """``certain`` is the text of numbers that surely fit, and most do."""
-
     wire: str
     money: Money
-    certain: re.Pattern[str]
+    surely_valid: re.Pattern[str]
 
 
 @lru_cache(maxsize=1024)
-def _checked(model: EntityModel) -> _Checked:
-    return _Checked(
+def _extra_checks(model: EntityModel) -> _ExtraChecks:
+    return _ExtraChecks(
         ignored=_IGNORED | model.relations.keys(),
-        amounts=tuple(_Amount(one.wire, one.money, _certain(one.money)) for one in model.declared if one.money),
-        moments=tuple(one for one in model.declared if one.kind is Kind.TIMESTAMP),
+        amounts=tuple(
+            _Amount(field.wire, field.money, _surely_valid(field.money)) for field in model.declared if field.money
+        ),
+        moments=tuple(field for field in model.declared if field.kind is Kind.TIMESTAMP),
     )
 
 
-def _certain(money: Money) -> re.Pattern[str]:
-    """Nothing is, where a bound has to be looked at."""
+def _surely_valid(money: Money) -> re.Pattern[str]:
     whole, is_bounded = money.precision - money.scale, money.le is not None or (money.ge is not None and money.ge > 0)
     if is_bounded or whole < 1 or money.scale < 1:
         return _NEVER
     return re.compile(rf"[0-9]{{1,{whole}}}(\.[0-9]{{1,{money.scale}}})?")
 
 
-def _moment_errors(checked: _Checked, read: Struct) -> Iterator[FieldError]:
-    """Hours from the ends of the calendar a zone can lead out of it."""
-    for one in checked.moments:
-        value = getattr(read, one.name)
+def _moment_errors(checks: _ExtraChecks, read: Struct) -> Iterator[FieldError]:
+    for field in checks.moments:
+        value = getattr(read, field.name)
         if isinstance(value, datetime):
+            # The years 1 and 9999 can leave the calendar when their zone is taken away.
             try:
                 value.astimezone(UTC)
             except OverflowError:
-                yield FieldError(one.wire, "must be a moment between the years 1 and 9999, in UTC")
+                yield FieldError(field.wire, "must be a moment between the years 1 and 9999, in UTC")
 
 
 def strangers(model: EntityModel, body: Mapping[str, object], known: Collection[str]) -> Iterator[FieldError]:
-    """The names in a body that mean nothing where only those ``known`` mean something."""
-    meant = {*_IGNORED, *model.relations, *known}
-    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in meant)
+    """Errors for the names in a body that are neither ``known`` nor ignored."""
+    accepted = {*_IGNORED, *model.relations, *known}
+    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in accepted)
 
 
-def _own_fields(checked: _Checked, body: Mapping[str, object]) -> Mapping[str, object]:
-    if checked.ignored.isdisjoint(body):
+def _own_fields(checks: _ExtraChecks, body: Mapping[str, object]) -> Mapping[str, object]:
+    if checks.ignored.isdisjoint(body):
         return body
-    return {name: body[name] for name in body if name not in checked.ignored}
+    return {name: body[name] for name in body if name not in checks.ignored}
 
 
-def _money_errors(checked: _Checked, body: Mapping[str, object]) -> Iterator[FieldError]:
-    for one in checked.amounts:
-        value = body.get(one.wire)
-        if isinstance(value, (str, Decimal)) and one.certain.fullmatch(str(value)):
+def _money_errors(checks: _ExtraChecks, body: Mapping[str, object]) -> Iterator[FieldError]:
+    for amount in checks.amounts:
+        value = body.get(amount.wire)
+        if isinstance(value, (str, Decimal)) and amount.surely_valid.fullmatch(str(value)):
             continue
-        if (error := money_error(one.money, value)) is not None:
-            yield FieldError(one.wire, error)
+        if (error := money_error(amount.money, value)) is not None:
+            yield FieldError(amount.wire, error)
 
 
 def money_error(money: Money, value: object) -> str | None:
-    """Why a value that msgspec takes for a decimal does not fit; None also for what is no number at all."""
+    """Reason why a number does not fit ``money``, None if it fits, and for a value that is no number at all.
+
+    Example: ``money_error(money(5, 2), Decimal("1000"))`` is "must have at most 3 digits before the point".
+    """
     number = _number(value)
     if number is None:
         return None
     if not number.is_finite():
         return "must be a finite number"
+    # Decimal() also takes underscores and other scripts' digits.
     if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value) is None:
         return "must be a number in plain digits"
     if money.ge is not None and number < money.ge:
@@ -198,6 +202,7 @@ def _number(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         return None
     try:
+        # repr of a float has the digits that the client sent; Decimal(float) has its binary expansion.
         return Decimal(repr(value) if isinstance(value, float) else value)
     except ArithmeticError:
         return None

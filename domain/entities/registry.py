@@ -1,4 +1,4 @@
-"""From declared structs to models, with one readable report of everything that is wrong with them."""
+"""Reads declared structs into models, and reports every mistake in the declarations at once."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from domain.entities.declaration import (
     Registry,
     Relation,
 )
-from domain.entities.mistakes import clashes, mistakes_of, oddities
+from domain.entities.mistakes import duplicates, mistakes_of, oddities
 
 M = TypeVar("M")
 
@@ -56,11 +56,13 @@ _KINDS = {
 
 
 class DeclarationError(Exception):
-    """The registry cannot be served; the message lists every mistake, one a line."""
+    """The declarations cannot be served; the message lists every mistake, one per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
-        super().__init__("The entity declarations cannot be served:\n" + "\n".join(f"  - {one}" for one in mistakes))
+        super().__init__(
+            "The entity declarations cannot be served:\n" + "\n".join(f"  - {mistake}" for mistake in mistakes)
+        )
 
 
 class _Mistake(Exception):
@@ -68,7 +70,7 @@ class _Mistake(Exception):
 
 
 def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
-    """Raises DeclarationError with all mistakes of all entities at once."""
+    """The registry of the declared structs. Raises DeclarationError with all mistakes of all entities."""
     models: list[EntityModel] = []
     mistakes: list[str] = []
     for kind in kinds:
@@ -76,20 +78,23 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
             models.append(read_entity(kind))
         except _Mistake as mistake:
             mistakes.append(f"{kind.__name__}: {mistake}")
-    mistakes += clashes(models)
+    # Checked even where an entity could not be read: one start reports everything that is wrong.
+    mistakes += duplicates(models)
     registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
-    mistakes += [f"{model.name}: {text}" for model in models for text in mistakes_of(model, registry, _OWNED)]
+    mistakes += [f"{model.name}: {text}" for model in models for text in mistakes_of(model, registry, _RESERVED_NAMES)]
     if mistakes:
         raise DeclarationError(mistakes)
     return registry
 
 
 def read_entity(kind: type[Struct]) -> EntityModel:
+    """The model of one declared struct, not yet checked against the other entities."""
     declaration: Declaration | None = getattr(kind, "__entity__", None)
     if declaration is None:
-        raise _Mistake("is listed as an entity but carries no @entity(...)")
+        raise _Mistake("is listed as an entity but has no decorator @entity(...)")
     hints = get_type_hints(kind, include_extras=True)
     declared = [_read_field(info, hints[info.name]) for info in fields(kind)]
+    # The order of a response: the id first, the server's own fields last.
     every = (_ID, *declared, *_server_owned(declaration))
     return EntityModel(
         name=kind.__name__,
@@ -101,8 +106,8 @@ def read_entity(kind: type[Struct]) -> EntityModel:
         relations=_relations(declared, declaration),
         create_form=_create_form(kind, declared),
         update_form=_update_form(kind, declared),
-        by_name={one.name: one for one in every},
-        by_wire={one.wire.lower(): one for one in every},
+        by_name={field.name: field for field in every},
+        by_wire={field.wire.lower(): field for field in every},
     )
 
 
@@ -128,7 +133,10 @@ def _read_field(info: FieldInfo, hint: Any) -> FieldModel:
 
 
 def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
-    """Annotated and None, in any nesting → the bare type, all marks, whether it may be null."""
+    """Splits an annotation into its bare type, all marks, and whether it may be null.
+
+    Example: ``Annotated[UUID | None, ref("books")]`` gives ``(UUID, [Reference(…)], True)``.
+    """
     marks: list[object] = []
     nullable = False
     while True:
@@ -136,7 +144,7 @@ def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
             hint, *more = get_args(hint)
             marks += more
         elif get_origin(hint) in (Union, UnionType):
-            alternatives = [one for one in get_args(hint) if one is not NoneType]
+            alternatives = [alternative for alternative in get_args(hint) if alternative is not NoneType]
             if len(alternatives) != 1 or nullable:
                 raise _Mistake(f"has the type {hint}: only one type, or it and None, can be stored")
             hint, nullable = alternatives[0], True
@@ -149,9 +157,9 @@ def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
 
 
 def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
-    """What it holds, the type to check it by, and, for a choice, its values."""
+    """The kind of the field, the type that values are checked against, and the values of a choice."""
     if isinstance(bare, type) and issubclass(bare, Enum):
-        return _choice(bare, [one.value for one in bare])
+        return _choice(bare, [member.value for member in bare])
     if get_origin(bare) is Literal:
         return _choice(bare, get_args(bare))
     if get_origin(bare) in (list, tuple) and get_args(bare)[0] in (UUID, str):
@@ -169,22 +177,22 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
 
 def _choice(bare: Any, values: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
     if not all(isinstance(value, str) for value in values):
-        raise _Mistake("is a choice of something else than text")
+        raise _Mistake("is a choice whose values are not text")
     return Kind.CHOICE, bare, tuple(str(value) for value in values)
 
 
 def _checked_type(kind: Kind, bare: Any, marks: Sequence[object], nullable: bool) -> Any:
-    """The type as msgspec checks it, with the bounds that the column has anyway."""
     rules: dict[str, Any] = {}
     for mark in marks:
         if isinstance(mark, Meta):
             rules |= {name: getattr(mark, name) for name in _CONSTRAINTS if getattr(mark, name) is not None}
+    # Without the column's own bounds PostgreSQL would refuse the number, and the client would get no field error.
     if kind in _BITS:
         rules |= _column_bounds(rules, _BITS[kind])
     if kind is Kind.TIMESTAMP:
         rules["tz"] = True
     if "pattern" in rules:
-        rules["pattern"] = _whole(rules["pattern"])
+        rules["pattern"] = _anchored(rules["pattern"])
     checked = Annotated[bare, Meta(**rules)] if rules else bare
     return Union[checked, None] if nullable else checked
 
@@ -195,37 +203,38 @@ def _column_bounds(rules: dict[str, Any], bits: int) -> dict[str, int]:
     return lower | upper
 
 
-def _whole(pattern: str) -> str:
-    """Python's ``$`` also matches before a closing line feed; what a declaration means is the end."""
+def _anchored(pattern: str) -> str:
+    # Python's ``$`` also matches before a final line feed, ``\Z`` only at the end.
     return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 
 def _create_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Struct]:
     infos = {info.name: info for info in fields(kind)}
+    # The struct of the declaration is not used for bodies itself: it takes unknown fields and has no column bounds.
     return defstruct(
         f"{kind.__name__}Create",
-        [_required(one) if one.required else _optional(one, infos[one.name]) for one in declared],
-        rename={one.name: one.wire for one in declared},
+        [_required(field) if field.required else _optional(field, infos[field.name]) for field in declared],
+        rename={field.name: field.wire for field in declared},
         kw_only=True,
         forbid_unknown_fields=True,
     )
 
 
-def _required(one: FieldModel) -> tuple[str, Any]:
-    return (one.name, one.type)
+def _required(field: FieldModel) -> tuple[str, Any]:
+    return (field.name, field.type)
 
 
-def _optional(one: FieldModel, info: FieldInfo) -> tuple[str, Any, Any]:
+def _optional(field: FieldModel, info: FieldInfo) -> tuple[str, Any, Any]:
     if info.default_factory is not msgspec.NODEFAULT:
-        return (one.name, one.type, msgspec.field(default_factory=info.default_factory))
-    return (one.name, one.type, info.default)
+        return (field.name, field.type, msgspec.field(default_factory=info.default_factory))
+    return (field.name, field.type, info.default)
 
 
 def _update_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Struct]:
     return defstruct(
         f"{kind.__name__}Update",
-        [(one.name, Union[one.type, UnsetType], UNSET) for one in declared],
-        rename={one.name: one.wire for one in declared},
+        [(field.name, Union[field.type, UnsetType], UNSET) for field in declared],
+        rename={field.name: field.wire for field in declared},
         kw_only=True,
         forbid_unknown_fields=True,
     )
@@ -251,8 +260,8 @@ _SOFT_DELETE = (
 )
 _VERSION = _server_field("version", "version", Kind.INTEGER, int)
 SERVER_OWNED = (_ID, _TENANT, *_AUDIT, *_SOFT_DELETE, _VERSION)
-"""What a body may carry and the service ignores, whatever the entity."""
-_OWNED = frozenset({"deleted_with", *(one.name for one in SERVER_OWNED)})
+"""Fields that the server fills in; in a body they are ignored, so that a row that was read can be sent back."""
+_RESERVED_NAMES = frozenset({"deleted_with", *(field.name for field in SERVER_OWNED)})
 
 
 def _server_owned(declaration: Declaration) -> list[FieldModel]:
@@ -263,13 +272,13 @@ def _server_owned(declaration: Declaration) -> list[FieldModel]:
 
 
 def _relations(declared: Sequence[FieldModel], declaration: Declaration) -> dict[str, Relation]:
-    to_one = [_to_one(one, one.reference) for one in declared if one.reference is not None]
+    to_one = [_to_one(field, field.reference) for field in declared if field.reference is not None]
     to_many = [
         Relation(name=name, target=many.target, by=many.by, is_many=True) for name, many in declaration.has_many.items()
     ]
     return {relation.name: relation for relation in (*to_one, *to_many)}
 
 
-def _to_one(one: FieldModel, reference: Reference) -> Relation:
-    name = reference.relation or one.wire.removesuffix("Id")
-    return Relation(name=name, target=reference.target, by=one.name, is_many=False, on_delete=reference.on_delete)
+def _to_one(field: FieldModel, reference: Reference) -> Relation:
+    name = reference.relation or field.wire.removesuffix("Id")
+    return Relation(name=name, target=reference.target, by=field.name, is_many=False, on_delete=reference.on_delete)

@@ -1,4 +1,4 @@
-"""What an entity's own rule may ask of other rows: its ``check_stored`` is handed ``OtherRows``."""
+"""Access to other rows for an entity's own rule: ``check_stored`` is given ``OtherRows``."""
 
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -12,22 +12,24 @@ E = TypeVar("E", bound=Struct)
 
 
 class OtherRows(Protocol):
-    """The living rows of the tenant that is written to, as the write leaves them: what it wrote is among them.
+    """Rows of the tenant that is written to, without deleted ones, as the write leaves them.
 
-    They are read in its transaction, so a rule that refuses undoes the write. ``kind`` is a declared struct.
+    They are read in the transaction of the write, so a rule that refuses undoes it. ``kind`` is a declared struct.
     """
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
-        """Holds the row until the write is done: of two writes that ask for the same one the second waits."""
+        """The row with this id, locked until the transaction ends: a second write that asks for it waits."""
         ...
 
     async def all(self, kind: type[E], *conditions: Condition) -> list[E]:
-        """The first thousand for which all conditions hold, oldest id first."""
+        """At most 1,000 rows for which all conditions hold, in the order of their ids."""
         ...
 
-    async def count(self, kind: type[Struct], *conditions: Condition) -> int: ...
+    async def count(self, kind: type[Struct], *conditions: Condition) -> int:
+        """Number of rows for which all conditions hold."""
+        ...
 
 
 def where(name: str, operator: Operator, value: object) -> Condition:
-    """``name`` is the Python name of a field of the rows that are asked for."""
+    """A condition for ``OtherRows``; ``name`` is a field's Python name: ``where("status", Operator.EQ, "live")``."""
     return Condition(Path((), name), operator, value.value if isinstance(value, Enum) else value)

@@ -1,11 +1,11 @@
-"""Rows in and out of files: columns and cells, the formula escape and its undoing, row errors. Pure."""
+"""Rows as files: exported columns, imported headers and cells, the escape of formulas, and errors of rows."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from domain.entities.bodies import EVERYTHING, NOT_THEIRS, Sendable
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
@@ -20,28 +20,29 @@ MOST_ROWS = 200_000
 MOST_COLUMNS = 1_000
 MOST_ERRORS = 1_000
 MOST_XLSX_ROWS = 1_048_575
-"""Under the header, in a sheet."""
+"""Most rows of an xlsx sheet below its header."""
 LONGEST_XLSX_TEXT = 32_767
 
 FORMULA = r"^'*[-=+@\t\r\n]"
-"""What a spreadsheet would run, behind any number of apostrophes; every such beginning sorts before ``BELOW``."""
+"""Texts that a spreadsheet would run as a formula, behind any number of apostrophes."""
+# Every such text sorts before ``BELOW``, so one comparison spares most texts the regular expression.
 BELOW = "A"
 _FORMULA = re.compile(FORMULA)
 _ESCAPED = re.compile(r"'+[-=+@\t\r\n]")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
 _BOOLEANS = {"true": True, "false": False}
-_SERVER_OWNED = {one.wire.lower() for one in SERVER_OWNED}
-_SAID = 20
-"""How many wrong columns are named; one mistaken delimiter makes thousands."""
+_SERVER_OWNED = {field.wire.lower() for field in SERVER_OWNED}
+_MOST_HEADER_ERRORS = 20
+"""Most wrong columns that are named: a mistaken delimiter makes thousands of them."""
 
 Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
-"""``cells`` is CSV for a machine: no header, no formula escape."""
+"""Formats of an export; ``cells`` is CSV for a program: no header and no escape of formulas."""
 
 
 class Column(Struct, frozen=True):
-    """A column of an exported file: the field at the end of the relations ``steps``."""
+    """A column of an exported file: the field at the end of ``steps``, such as ``category.name``."""
 
     name: str
     steps: tuple[str, ...]
@@ -49,32 +50,42 @@ class Column(Struct, frozen=True):
 
 
 def exported_columns(registry: Registry, model: EntityModel, view: View, *, shows_tenant: bool) -> list[Column]:
-    """The fields of a list's item in their order, then those of each included row by their dotted names."""
+    """Columns of an export: the fields of a row in their order, then those of each included row.
+
+    ``shows_tenant`` adds ``tenantId`` behind the id, for exports over all tenants.
+    """
     found: list[Column] = []
     for steps in ((), *view.include):
         target = at_end(registry, model, steps)
         names = shown(target, view, steps)
         fields = [target.by_name[name] for name in names]
-        found += [Column(".".join((*steps, one.wire)), steps, one) for one in fields]
+        found += [Column(".".join((*steps, field.wire)), steps, field) for field in fields]
+        # Rows of several tenants can have the same values: the tenant stands right behind the id.
         if shows_tenant and target.tenant_owned and "tenant_id" not in names:
             found.insert(len(found) - len(fields) + 1, Column(".".join((*steps, "tenantId")), steps, TENANT))
     return found
 
 
-TENANT = next(one for one in SERVER_OWNED if one.name == "tenant_id")
+TENANT = next(field for field in SERVER_OWNED if field.name == "tenant_id")
 
 
 def escaped(text: str) -> str:
-    """As it stands in a CSV file: nothing that a spreadsheet would run."""
+    """The text as a CSV cell that no spreadsheet runs: ``=1+1`` becomes ``'=1+1`` (OWASP: CSV injection)."""
     return f"'{text}" if text < BELOW and _FORMULA.match(text) else text
 
 
 def unescaped(text: str) -> str:
+    """The text without the apostrophe of ``escaped``: ``'=1+1`` becomes ``=1+1``; other texts are unchanged."""
     return text[1:] if text.startswith("'") and _ESCAPED.match(text) else text
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """``columns`` leads from a column of the file to the JSON name that it stands for; ``sheet`` counts from 1."""
+    """Options of an import.
+
+    ``mode`` ``upsert`` changes the row with the same ``key``, a unique field, and creates others. ``atomic`` stores all
+    rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
+    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1.
+    """
 
     mode: Mode = "create"
     key: str | None = None
@@ -83,16 +94,16 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | int | None = None
-    columns: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def read_options(model: EntityModel, body: Mapping[str, object]) -> ImportOptions:
-    """Raises ValidationError on what is wrong, each name beginning with ``options.``."""
+    """The options in ``body``. Raises ValidationError, each field named ``options.…``."""
     try:
         options = read_form(ImportOptions, body)
     except ValidationError as error:
-        fields = [FieldError(f"options.{one.field}", one.message) for one in error.fields]
-        raise ValidationError(fields=fields) from None
+        named = [FieldError(f"options.{wrong.field}", wrong.message) for wrong in error.fields]
+        raise ValidationError(fields=named) from None
     wrong = list(_wrong_options(model, options))
     if wrong:
         raise ValidationError(fields=wrong)
@@ -104,71 +115,79 @@ def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[Field
         yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
     if options.mode == "create":
         if options.key is not None:
-            yield FieldError("options.key", "is for the mode upsert")
+            yield FieldError("options.key", "is taken with the mode upsert only")
         return
-    keys = [model.by_name[one.fields[0]].wire for one in model.unique if len(one.fields) == 1]
+    keys = [model.by_name[constraint.fields[0]].wire for constraint in model.unique if len(constraint.fields) == 1]
     if options.key is None:
         if len(keys) != 1:
-            yield FieldError("options.key", f"is required: it takes one of {', '.join(keys) or 'nothing here'}")
-    elif options.key.lower() not in {one.lower() for one in keys}:
+            hint = f"is required: it takes one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
+            yield FieldError("options.key", hint)
+    elif options.key.lower() not in {key.lower() for key in keys}:
         yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
 
 
 def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
-    """By which an upsert finds the row that is there; the only one there is needs no naming."""
+    """The field by which an upsert finds the stored row: ``options.key``, or the only unique field."""
     if options.key is not None:
         return model.by_wire[options.key.lower()]
-    return next(model.by_name[one.fields[0]] for one in model.unique if len(one.fields) == 1)
+    return next(model.by_name[constraint.fields[0]] for constraint in model.unique if len(constraint.fields) == 1)
 
 
 def read_header(
     model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: Sendable = EVERYTHING
 ) -> list[FieldModel | None]:
-    """The field of each column, None for those that the server owns.
+    """The field of each column, None for columns that the server owns and an import ignores.
 
-    Raises ValidationError naming the others, Forbidden for those that are not the caller's to write.
+    Raises ValidationError naming unknown and repeated columns (at most 20), Forbidden for fields that the caller may
+    not write. Example: ``["id", "sku", "Price"]`` gives ``[None, <sku>, <price>]``.
     """
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
     renamed = {name.strip().lower(): target for name, target in renames.items()}
-    known = [one.wire for one in model.declared if one.wire not in may.unknown]
+    known = [field.wire for field in model.declared if field.wire not in may.unknown]
     by_wire = {wire.lower(): model.by_wire[wire.lower()] for wire in known}
     errors: list[FieldError] = []
     found: list[FieldModel | None] = []
     for number, name in enumerate(names, start=1):
-        said = (name or "").strip()
-        wire = renamed.pop(said.lower(), said)
-        one = by_wire.get(wire.lower())
-        if one is not None and one in found:
-            errors.append(FieldError(said, f"stands for {one.wire!r}, which another column stands for already"))
-        if one is None and not _is_ignored(model, wire):
-            errors.append(FieldError(said or f"column {number}", _unknown(said, wire, known)))
-        found.append(one)
+        title = (name or "").strip()
+        wire = renamed.pop(title.lower(), title)
+        field = by_wire.get(wire.lower())
+        if field is not None and field in found:
+            errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
+        if field is None and not _is_ignored(model, wire):
+            errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
+        found.append(field)
+    # Renamings that are left name no column of the file.
     errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in renamed]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
     if errors:
-        raise ValidationError(fields=errors[:_SAID])
-    if closed := [FieldError(one.wire, NOT_THEIRS) for one in found if one is not None and one.wire in may.closed]:
+        raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
+    if closed := [
+        FieldError(field.wire, NOT_THEIRS) for field in found if field is not None and field.wire in may.closed
+    ]:
         raise Forbidden(fields=closed)
     return found
 
 
 def _is_ignored(model: EntityModel, wire: str) -> bool:
-    """What an export writes and the server owns: audit fields, and the fields of included rows."""
+    # An export contains audit fields and the fields of included rows; importing it again must work.
     relation, dot, _ = wire.lower().partition(".")
     return wire.lower() in _SERVER_OWNED or (bool(dot) and relation in {name.lower() for name in model.relations})
 
 
-def _unknown(said: str, wire: str, known: Sequence[str]) -> str:
-    if not said:
+def _unknown(title: str, wire: str, known: Sequence[str]) -> str:
+    if not title:
         return "has no name"
-    return unknown_name(wire, known) if wire == said else f"is renamed to {wire!r}, which {unknown_name(wire, known)}"
+    return unknown_name(wire, known) if wire == title else f"is renamed to {wire!r}, which {unknown_name(wire, known)}"
 
 
-def cell_value(one: FieldModel, text: str) -> object:
-    """What the cell would be in a JSON body; text that is no such value stays text, and is refused as in a body."""
-    read = READERS.get(one.kind)
+def cell_value(field: FieldModel, text: str) -> object:
+    """The cell as it would be in a JSON body: ``"12"`` is 12 for an integer.
+
+    Text that is no such value stays text, and is refused by the check of the body with its usual message.
+    """
+    read = READERS.get(field.kind)
     return text if read is None else read(text)
 
 
@@ -195,29 +214,29 @@ READERS: Mapping[Kind, Callable[[str], object]] = {
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
 }
-"""Cells of other kinds are text, as in a body."""
+"""Readers of cells by kind; cells of other kinds stay text, as in a body."""
 
 
 class RowError(Struct, frozen=True):
-    """``row`` is counted as a person sees it: the header is row 1."""
+    """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2."""
 
     row: int
     message: str
 
 
 class RowFault(FieldError, frozen=True):
-    """A row's error among an answer's details."""
+    """An error of a row among the details of a response."""
 
     row: int
 
 
 def sentence(fields: Sequence[FieldError]) -> str:
-    """All that is wrong with a row, in one line."""
-    return "; ".join(f"{one.field}: {one.message}" for one in fields)
+    """The errors of a row in one line: ``sku: is required; price: takes a number``."""
+    return "; ".join(f"{error.field}: {error.message}" for error in fields)
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """``failed`` counts the rows with errors, of which ``errors`` lists the first."""
+    """Result of an import; ``failed`` counts the rows with errors, ``errors`` lists the first 1,000."""
 
     imported: int
     skipped: int

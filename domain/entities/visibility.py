@@ -1,4 +1,4 @@
-"""Which fields do not exist for a caller: those whose own read permission they do not hold."""
+"""Fields that do not exist for a caller, because the caller does not hold their read permission."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -9,8 +9,9 @@ from domain.identity.permissions import allows
 
 
 def hidden_from(registry: Registry, permissions: Iterable[str]) -> Hidden:
-    """What queries and views of this caller neither show nor know."""
+    """The fields hidden from a caller with these permissions, for queries and views."""
     guarded = _guarded(registry)
+    # Most registries guard nothing: then the permissions are not even copied.
     held = tuple(permissions) if guarded else ()
     return frozenset((plural, name) for plural, name, needed in guarded if not allows(held, needed))
 
@@ -18,8 +19,8 @@ def hidden_from(registry: Registry, permissions: Iterable[str]) -> Hidden:
 @lru_cache(maxsize=16)
 def _guarded(registry: Registry) -> tuple[tuple[str, str, str], ...]:
     return tuple(
-        (model.plural, one.name, one.guard.read)
+        (model.plural, field.name, field.guard.read)
         for model in registry
-        for one in model.fields
-        if one.guard.read is not None
+        for field in model.fields
+        if field.guard.read is not None
     )

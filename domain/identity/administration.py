@@ -1,4 +1,4 @@
-"""Who may change whom: nobody gives what they do not hold, and nobody reaches past their own tenant."""
+"""Limits of what administrators may do: grant only permissions they hold, and change only users of their own tenant."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -18,18 +18,20 @@ def ensure_super_admin(caller: Caller) -> None:
 
 
 def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role] = ()) -> None:
-    """Checks what changes: a role given, or one taken away, must hold nothing that the caller does not.
+    """Raises Forbidden unless the caller may replace the roles ``before`` by ``given``.
 
-    SuperAdmin is given by super-admins alone, from the tenant ``system``, and never in a membership.
+    Only roles that are added or taken away are checked: the caller must hold every permission of them. SuperAdmin is
+    given by super-admins alone, from the tenant ``system``.
     """
-    kept = {role.id for role in given} & {role.id for role in before}
-    changed = [role for role in (*given, *before) if role.id not in kept]
+    unchanged = {role.id for role in given} & {role.id for role in before}
+    changed = [role for role in (*given, *before) if role.id not in unchanged]
     if any(is_super_admin_role(role) for role in changed) and not caller.acts_for_all:
-        raise Forbidden("SuperAdmin is given by super-admins, from the tenant system.")
+        raise Forbidden("The role SuperAdmin is only given or taken by super-admins, from the tenant system.")
     ensure_may_grant(caller, (name for role in changed for name in role.permissions))
 
 
 def ensure_may_grant(caller: Caller, permissions: Iterable[str]) -> None:
+    """Raises Forbidden unless the caller holds every one of ``permissions``."""
     if not may_grant(caller.permissions, permissions):
         raise Forbidden("You cannot give or take a permission that you do not hold.")
 
@@ -39,21 +41,24 @@ def is_super_admin_role(role: Role) -> bool:
 
 
 def ensure_fit_membership(roles: Iterable[Role]) -> None:
-    """Whoever gives it: what SuperAdmin holds has no place within a tenant."""
+    """Raises Forbidden for SuperAdmin, whoever gives it: it is held outside memberships."""
     if any(is_super_admin_role(role) for role in roles):
-        raise Forbidden("SuperAdmin is never held in a membership.")
+        raise Forbidden("The role SuperAdmin cannot be given in a membership.")
 
 
 def ensure_may_change_role(caller: Caller, role: Role) -> None:
-    """System roles are changed by super-admins only, and SuperAdmin itself by nobody."""
+    """Raises Forbidden for a system role unless the caller is a super-admin, Conflict for SuperAdmin always."""
     if role.is_system:
         ensure_super_admin(caller)
     if is_super_admin_role(role):
-        raise Conflict("SuperAdmin always holds everything.")
+        raise Conflict("The role SuperAdmin cannot be changed.")
 
 
 def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
-    """A tenant's admin changes the account of users who are in no other tenant and hold nothing beyond."""
+    """Raises Forbidden unless the caller may change the account.
+
+    A tenant's administrator may, if the user belongs to no other tenant and holds no permission that the caller lacks.
+    """
     if caller.is_super_admin:
         return
     if any(membership.tenant_id != caller.tenant_id for membership in state.memberships):
@@ -62,25 +67,28 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
 
 
 def ensure_outranks(caller: Caller, state: AccountState) -> None:
-    """The user holds nothing, system roles included, that the caller does not hold here."""
+    """Raises Forbidden when the user holds a permission, system roles included, that the caller does not hold."""
     if caller.is_super_admin:
         return
+    # Roles of other tenants do not count: their permissions are worth nothing in the caller's tenant.
     held = [role for membership in state.memberships for role in membership.roles]
     here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
     if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
-        raise Forbidden("This user holds more than you do.")
+        raise Forbidden("This user has permissions that you do not have.")
 
 
+# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
+# 16 kB, beyond which no token is read.
 GRANTS_BYTES = 7_800
-"""What a token of 12 kB has room for beside all else that it says. With the longest names there are it stays below
-the 16 kB past which no token is read."""
+"""Most bytes of JSON for the permissions, role names and role versions of a token."""
 
 
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
-    """Raises ValidationError on ``field`` when who holds all of these would get a token that is too large."""
+    """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
     names = sorted({role.name for role in roles})
+    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
     subjects = {role_subject(role.id): 2**31 for role in roles}
-    size = sum(len(msgspec.json.encode(said)) for said in (smallest(_permissions(roles)), names, subjects))
+    size = sum(len(msgspec.json.encode(part)) for part in (smallest(_permissions(roles)), names, subjects))
     if size > GRANTS_BYTES:
         message = f"together hold more than a token can carry ({size} bytes, at most {GRANTS_BYTES}): use wildcards"
         raise ValidationError.on(field, message)
@@ -91,6 +99,6 @@ def _permissions(roles: Iterable[Role]) -> list[str]:
 
 
 def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> None:
-    """``super_admins`` are the active ones, locked; the last of them can be neither deleted, disabled nor stripped."""
+    """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
     if list(super_admins) == [user_id]:
-        raise Conflict("The last super-admin must stay.")
+        raise Conflict("The last active super-admin cannot be removed or disabled.")

@@ -1,4 +1,4 @@
-"""A session is one row whatever its age; its refresh token names the session and a counter, and is used once."""
+"""Sessions and their refresh tokens: a refresh token names the session and a counter and can be used once."""
 
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -10,7 +10,12 @@ from domain.errors import TokenExpired, TokenInvalid
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
-    """``selection`` is how long a session without a tenant can be refreshed; ``grace`` how long a lost answer."""
+    """Lifetimes of tokens and sessions.
+
+    ``access`` and ``global_access`` are the lifetimes of the two kinds of access token. A session ends after
+    ``session``, when it is ``unused`` for that long, and after ``selection`` when no tenant was chosen. Within
+    ``grace`` after a refresh the same refresh token may be sent again, for clients whose response was lost.
+    """
 
     access: timedelta
     global_access: timedelta
@@ -21,7 +26,10 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """``counter`` is the one its living refresh token carries; ``tenant_id`` is None before a tenant is chosen."""
+    """A login, one row for its whole life.
+
+    ``counter`` is the one in its current refresh token; ``tenant_id`` is None before a tenant is chosen.
+    """
 
     id: UUID
     user_id: UUID
@@ -36,32 +44,38 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class RefreshToken(Struct, frozen=True):
-    """What an opened refresh token says; who holds the sealed form may refresh."""
+    """The content of a refresh token; holding the sealed form is enough to refresh."""
 
     session_id: UUID
     counter: int
 
 
-class Showing(Enum):
-    """What showing a refresh token comes to."""
+class RefreshOutcome(Enum):
+    """Result of presenting a refresh token."""
 
     FRESH = "rotates to its successor"
-    REPLAYED = "the last spent one, within the grace: the same successor again"
-    STOLEN = "spent too long ago, or older: the session ends"
+    REPLAYED = "the last used one, within the grace: the same successor again"
+    STOLEN = "used too long ago, or older: the session ends"
     EXPIRED = "the session has reached its age"
     DEAD = "the session was ended, or never got this far"
 
 
-def shown(session: Session, counter: int, now: datetime, lifetimes: Lifetimes) -> Showing:
+def refresh_outcome(session: Session, counter: int, now: datetime, lifetimes: Lifetimes) -> RefreshOutcome:
+    """Judges a refresh token with this counter (RFC 9700, section 4.14.2: rotation with detection of reuse).
+
+    Example: with ``session.counter == 3``, counter 3 is FRESH, 2 is REPLAYED within the grace and STOLEN after it.
+    """
+    # A higher counter was sealed by us but is not in the database, as after the restoration of a backup.
     if session.ended_at is not None or counter > session.counter:
-        return Showing.DEAD
+        return RefreshOutcome.DEAD
     if is_expired(session, now, lifetimes):
-        return Showing.EXPIRED
+        return RefreshOutcome.EXPIRED
     if counter == session.counter:
-        return Showing.FRESH
+        return RefreshOutcome.FRESH
+    # A client whose response was lost sends its last token again; anybody else who holds an old token has stolen it.
     if counter == session.counter - 1 and now < session.rotated_at + lifetimes.grace:
-        return Showing.REPLAYED
-    return Showing.STOLEN
+        return RefreshOutcome.REPLAYED
+    return RefreshOutcome.STOLEN
 
 
 def is_expired(session: Session, now: datetime, lifetimes: Lifetimes) -> bool:
@@ -69,7 +83,7 @@ def is_expired(session: Session, now: datetime, lifetimes: Lifetimes) -> bool:
 
 
 def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
-    """The earliest of: unused for too long, too old whatever its use, no tenant chosen in time."""
+    """The earliest end: unused too long, greatest age reached, or no tenant chosen in time."""
     ends = [session.rotated_at + lifetimes.unused, session.created_at + lifetimes.session]
     if session.tenant_id is None:
         ends.append(session.created_at + lifetimes.selection)
@@ -77,8 +91,9 @@ def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
 
 
 def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> TokenExpired | TokenInvalid:
-    """Why a session of which only the id is left cannot go on: a UUIDv7 begins with the millisecond it was made in."""
-    begun_at = datetime.fromtimestamp((session_id.int >> 80) / 1000, UTC)
-    if now >= begun_at + lifetimes.session:
+    """The error for a session whose row is gone: expired if it is older than any session can be, else ended."""
+    # The first 48 bits of a UUIDv7 are the millisecond in which it was made.
+    started_at = datetime.fromtimestamp((session_id.int >> 80) / 1000, UTC)
+    if now >= started_at + lifetimes.session:
         return TokenExpired("The session has expired: log in again.")
     return TokenInvalid("The session has ended.")

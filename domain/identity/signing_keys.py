@@ -1,4 +1,4 @@
-"""Keys rotate with overlap: each is used from its hour on, and read with until the last that it made has ended."""
+"""Rotation of the service's keys: used from ``active_from`` on, accepted until the last token has expired."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -8,17 +8,18 @@ from typing import Literal
 from msgspec import Struct
 
 LEEWAY = timedelta(seconds=5)
-"""How far clocks may differ when a token's times are checked."""
+"""Tolerated difference between clocks when a token's times are checked."""
 
+# Every process reloads the keys within this time, and so does every client that caches the JWK Set.
 NOTICE = timedelta(seconds=60)
-"""A new key signs only after this long, when every process has read it and every reader of the JWK Set can have."""
+"""Time between the publication of a new key and its first use."""
 
 
 OVERLAP = timedelta(days=1)
-"""How long a password may come encrypted to a key that has a successor: a page may have been open for hours."""
+"""How long passwords are accepted that were encrypted to a replaced key: a login page may stay open for hours."""
 
 Purpose = Literal["EdDSA", "RSA-OAEP-256", "ECDH-ES+A256KW"]
-"""What a key is for, by the algorithm: it signs tokens, or passwords are encrypted to it."""
+"""Use of a key, by its algorithm: EdDSA signs tokens, the others encrypt passwords."""
 
 SIGNS: Purpose = "EdDSA"
 OPENS_PASSWORDS: tuple[Purpose, ...] = ("RSA-OAEP-256", "ECDH-ES+A256KW")
@@ -26,7 +27,7 @@ PURPOSES: tuple[Purpose, ...] = (SIGNS, *OPENS_PASSWORDS)
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):
-    """``public`` is the public JWK as JSON, ``sealed`` the private one, readable with the secret key alone."""
+    """A key pair. ``public`` is the public JWK as JSON, ``sealed`` the private one, encrypted with the secret key."""
 
     kid: str
     public: str
@@ -36,15 +37,17 @@ class SigningKey(Struct, frozen=True, kw_only=True):
 
 
 def signing_key(keys: Sequence[SigningKey], now: datetime) -> SigningKey:
-    """Of one purpose: the newest key whose hour has come; before the very first one's, the first."""
+    """The newest active key among keys of one purpose; the first key when none is active yet."""
     ordered = sorted(keys, key=lambda key: key.active_from)
     active = [key for key in ordered if key.active_from <= now]
     return active[-1] if active else ordered[0]
 
 
 def living_keys(keys: Sequence[SigningKey], now: datetime, token_lifetime: timedelta) -> list[SigningKey]:
-    """Those that verify and are published: the signing one, its coming successors, and its predecessors
-    as long as a token that they signed can be alive."""
+    """Keys that verify tokens and are published.
+
+    They are the signing key, its announced successors, and predecessors whose tokens can still be alive.
+    """
     ordered = sorted(keys, key=lambda key: key.active_from)
     ends = [successor.active_from + token_lifetime + LEEWAY for successor in ordered[1:]]
     return [key for key, end in zip_longest(ordered, ends) if end is None or now < end]

@@ -1,4 +1,4 @@
-"""Tenants: who they are, how they are set up, and which of them a user has joined."""
+"""Tenants and their settings."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,8 @@
-"""Versions that only rise: a token names those it was issued under, and is dead once one of them has risen since."""
+"""Token versions, which revoke tokens.
+
+A token carries the version of each subject it depends on (its user, session, tenant and roles) and is refused once
+one of these versions is higher in the database.
+"""
 
 from collections.abc import Iterable, Mapping
 from uuid import UUID
@@ -6,43 +10,44 @@ from uuid import UUID
 from domain.errors import TokenExpired, TokenInvalid
 
 Versions = Mapping[str, int]
-"""Subject → how often it has been raised; a subject never raised counts 0."""
+"""Subject → its version; a subject that was never bumped has version 0."""
 
 
 def user_subject(user_id: UUID) -> str:
-    """Raised by logout, disable, delete and a changed password: the user's tokens are revoked."""
+    """Bumped by logout, disabling, deletion and a changed password: the user's tokens are revoked."""
     return f"user:{user_id}"
 
 
 def session_subject(session_id: UUID) -> str:
-    """Raised when one session is ended: its tokens are revoked."""
+    """Bumped when the session is ended: its tokens are revoked."""
     return f"session:{session_id}"
 
 
 def grants_subject(user_id: UUID) -> str:
-    """Raised when a user's roles or memberships change: the user's tokens are stale."""
+    """Bumped when the user's roles or memberships change: the user's tokens are stale."""
     return f"grants:{user_id}"
 
 
 def tenant_subject(tenant_id: UUID) -> str:
-    """Raised when a tenant is closed or deleted: its tokens are stale."""
+    """Bumped when the tenant is closed or deleted: its tokens are stale."""
     return f"tenant:{tenant_id}"
 
 
 def role_subject(role_id: UUID) -> str:
-    """Raised when a role's permissions change: its holders' tokens are stale."""
+    """Bumped when the role's permissions change: the tokens of its holders are stale."""
     return f"role:{role_id}"
 
 
-def at_issue(subjects: Iterable[str], counts: Versions) -> dict[str, int]:
-    """What a new token writes down about itself."""
-    return {subject: counts.get(subject, 0) for subject in subjects}
+def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
+    """The versions that a new token carries for its subjects."""
+    return {subject: versions.get(subject, 0) for subject in subjects}
 
 
 def ensure_alive(issued: Versions, now: Versions) -> None:
-    """Revoked beats stale: TOKEN_INVALID asks for a new login, TOKEN_EXPIRED only for a refresh."""
-    risen = [subject for subject, count in issued.items() if now.get(subject, 0) > count]
-    if any(subject.startswith(("user:", "session:")) for subject in risen):
+    """Raises TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
+    outdated = [subject for subject, version in issued.items() if now.get(subject, 0) > version]
+    # Revoked goes before stale: a client told to refresh would try in vain.
+    if any(subject.startswith(("user:", "session:")) for subject in outdated):
         raise TokenInvalid("The token has been revoked.")
-    if risen:
+    if outdated:
         raise TokenExpired("Your permissions have changed since the token was issued: refresh it.")

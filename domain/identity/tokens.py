@@ -1,4 +1,4 @@
-"""What a token says, who the caller then is, and which kind of token a login comes to."""
+"""Access tokens: their claims, the caller they stand for, and the choice of the tenant at login."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ TokenType = Literal["Tenant", "Global"]
 
 
 class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The payload of an access token, by its wire names. ``rev`` and ``ver`` are the counts it was issued under."""
+    """Payload of an access token, by wire names; ``rev`` and ``ver`` are the token versions at its issue."""
 
     iss: str
     aud: str
@@ -51,6 +51,7 @@ class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def caller_of(claims: Claims) -> Caller:
+    """The caller that verified claims stand for."""
     return Caller(
         user_id=claims.sub,
         session_id=claims.sid,
@@ -61,13 +62,14 @@ def caller_of(claims: Claims) -> Caller:
         permissions=claims.permissions,
         is_super_admin=claims.super_admin,
         app_id=None if claims.app_id is UNSET else claims.app_id,
+        # A session's version rises once, at its end, so the token need not carry it.
         issued={user_subject(claims.sub): claims.rev, session_subject(claims.sid): 0, **claims.ver},
         expires_at=claims.exp,
     )
 
 
 class TenantChoice(Struct, frozen=True):
-    """``membership`` is None for a Global Token."""
+    """The tenant of a new session; ``membership`` is None for a Global Token."""
 
     membership: Membership | None
     smart_auto_switched: bool
@@ -75,8 +77,9 @@ class TenantChoice(Struct, frozen=True):
 
 
 def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> TenantChoice:
-    """The specification's state table of logins. Inactive tenants do not count.
+    """Chooses the tenant of a login, by the specification's state table; inactive tenants do not count.
 
+    With no preference, one membership is entered, several require a selection, none gives a Global Token.
     Raises Forbidden when the preferred tenant is not an active membership.
     """
     active = [membership for membership in memberships if membership.tenant_is_active]
@@ -88,11 +91,12 @@ def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> 
 
 
 def available(state: AccountState) -> list[TenantName]:
-    return [tenant_name(one) for one in state.memberships if one.tenant_is_active]
+    """The active tenants of the user, for the selection."""
+    return [tenant_name(membership) for membership in state.memberships if membership.tenant_is_active]
 
 
 def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Membership:
-    """Raises Forbidden, alike for a tenant one is not in, a closed one, and one that does not exist."""
+    """The active membership in the tenant. Raises Forbidden, with the same message whether or not the tenant exists."""
     for membership in memberships:
         if membership.tenant_id == tenant_id and membership.tenant_is_active:
             return membership
@@ -102,7 +106,7 @@ def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Members
 def claims_for(
     state: AccountState, membership: Membership | None, session: Session, now: datetime, issue: "Issue"
 ) -> Claims:
-    """The token of a session: for its tenant, or, without one, only to choose a tenant."""
+    """Claims of a session's token: for the tenant of ``membership``, or, without one, for choosing a tenant only."""
     roles = state.roles_in(membership) if membership else ()
     lifetime = issue.lifetimes.access if membership else issue.lifetimes.global_access
     user = state.user
@@ -124,6 +128,7 @@ def claims_for(
         name=user.full_name,
         email=user.email,
         app_id=session.app_id or UNSET,
+        # A Global Token gives no rights, not even to a super-admin: it only chooses a tenant.
         super_admin=membership is not None and state.is_super_admin,
         rev=state.token_versions.get(user_subject(user.id), 0),
         ver=at_issue(_stale_subjects(user, membership, roles), state.token_versions),
@@ -131,7 +136,7 @@ def claims_for(
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """What all tokens of one service share, and the new token's id."""
+    """Values of an issue: issuer, audience and lifetimes of the service, and the new token's id."""
 
     issuer: str
     audience: str
@@ -140,6 +145,7 @@ class Issue(Struct, frozen=True, kw_only=True):
 
 
 def _stale_subjects(user: User, membership: Membership | None, roles: Sequence[Role]) -> tuple[str, ...]:
+    # A Global Token depends on no tenant and no role.
     if membership is None:
         return (grants_subject(user.id),)
     tenant = tenant_subject(membership.tenant_id)

@@ -1,4 +1,4 @@
-"""Who may sign in: users, their memberships and roles, and the rules on addresses, passwords and locks."""
+"""Users, their memberships and roles, and the rules on addresses, passwords and locks."""
 
 import re
 import unicodedata
@@ -24,14 +24,15 @@ PHONE_LENGTH = 50
 
 _HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*")
 _PUNCTUATION = frozenset('()<>[]:;@\\,"')
-"""What would need quoting before the ``@``: in a mail's header it could name somebody else."""
+"""Characters that need quoting before the ``@``; unquoted in a mail header they could name another recipient."""
 
 
 class User(Struct, frozen=True, kw_only=True, rename="camel"):
-    """``email`` is as stored and shown; ``email_key`` is what addresses are compared by.
+    """An account.
 
-    ``email_proved``: the owner has shown that they read its mail, or a provider vouched for it. An account that an
-    administrator made is confirmed and yet not proved, and neither is a password that was set before the proof.
+    ``email`` is as entered; ``email_key`` is its normal form, by which addresses are compared. ``email_proved``: the
+    owner has opened a link sent to the address, or a social provider vouched for it. An account made by an
+    administrator is confirmed without being proved, and so is not safe to link to a social identity.
     """
 
     id: UUID
@@ -52,7 +53,7 @@ class User(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Role(Struct, frozen=True, kw_only=True, rename="camel"):
-    """``tenant_id`` is None for a system role, which is the same for all tenants."""
+    """A named set of permissions; ``tenant_id`` is None for a system role, which all tenants share."""
 
     id: UUID
     tenant_id: UUID | None
@@ -66,7 +67,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user in a tenant, with the roles held there."""
+    """A user's place in a tenant, with the roles held there."""
 
     tenant_id: UUID
     tenant_name: str
@@ -77,7 +78,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TenantName(Struct, rename="camel", kw_only=True):
-    """A tenant as its members see it in a list."""
+    """A tenant in the list of its members."""
 
     id: UUID
     name: str
@@ -89,9 +90,9 @@ def tenant_name(membership: Membership) -> TenantName:
 
 
 class AccountState(Struct, frozen=True, kw_only=True):
-    """All that decides what a user may do, read in one snapshot: the account, where it belongs, what it holds.
+    """Everything that decides what a user may do, read in one snapshot.
 
-    ``roles`` are those given to the user as such; ``counts`` are the revocation counts of everything named here.
+    ``roles`` are the system roles held outside memberships; ``token_versions`` are those of all subjects named here.
     """
 
     user: User
@@ -108,40 +109,45 @@ class AccountState(Struct, frozen=True, kw_only=True):
 
 
 def profile_key(user_id: UUID) -> str:
-    """Dropped by every change of the user, and of the roles and memberships they have."""
+    """Cache key of the user's profile; dropped by every change of the user or of the user's roles and memberships."""
     return f"profile:{user_id}"
 
 
 PROFILES_KEPT = timedelta(minutes=30)
 
+# A tenant's name stands in the profiles of all its members: replacing this value makes them stale at once.
 TENANTS_KEY = "profiles:tenants"
-"""What every kept profile was built under: replaced by every change of a tenant, whose name stands in many of them."""
+"""Cache key of a random value that every cached profile refers to."""
 
 FAILURES_FORGOTTEN = timedelta(days=7)
-"""Failures are in a row as long as no such pause lies between them; a lock stands as long as it was set for."""
+"""Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
 
 NETWORK_FORGOTTEN = timedelta(days=400)
-"""A network that nobody tried to log in from for so long is one like any other again."""
+"""Pause in logins after which a network counts as unknown again."""
 
 
 class Lockout(Struct, frozen=True):
-    """After ``attempts`` failures in a row from one network nobody there is let in for ``duration``."""
+    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
 
     attempts: int
     duration: timedelta
 
     @property
     def attempts_over_all(self) -> int:
-        """So many over all networks lock every one that has not logged in before."""
+        """Failures from all networks together that lock every network without an earlier successful login."""
         return 10 * self.attempts
 
 
 def email_key(text: str) -> str | None:
-    """What an address is compared by: trimmed, NFC, without case, its domain as IDNA; None when it is no address."""
+    """The normal form by which addresses are compared; None for a text that is no address.
+
+    Trimmed, NFC, case-folded, the domain as IDNA: ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``.
+    """
     address = unicodedata.normalize("NFC", text.strip())
     local, at, domain = address.rpartition("@")
     if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
         return None
+    # Security: unquoted, these characters could name another recipient in a mail header.
     if not _PUNCTUATION.isdisjoint(local):
         return None
     try:
@@ -156,12 +162,13 @@ def _is_blank(char: str) -> bool:
 
 
 def normal_password(text: str) -> str:
-    """Passwords are compared in NFKC, so that the same characters typed elsewhere match."""
+    """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", text)
 
 
 def password_errors(password: str, *, email: str, full_name: str, field: str) -> tuple[FieldError, ...]:
-    """Length, and nothing made of the account itself; composition rules there are none."""
+    """Errors of a new password: its length, its likeness to the account, and whether it is a common one."""
+    # No rules of composition: NIST SP 800-63B advises against them.
     shortest, longest = PASSWORD_LENGTH
     normal = normal_password(password)
     if not shortest <= len(normal) <= longest:
@@ -180,7 +187,7 @@ def text_errors(field: str, text: str | None, shortest: int, longest: int) -> li
 
 
 def new_account_errors(email: str, password: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:
-    """Every failing field of a new account, by its wire name."""
+    """Every invalid field of a new account, by its wire name."""
     errors = text_errors("fullName", full_name, 1, NAME_LENGTH)
     errors += text_errors("phoneNumber", phone_number, 0, PHONE_LENGTH)
     if email_key(email) is None:
@@ -189,11 +196,13 @@ def new_account_errors(email: str, password: str, full_name: str, phone_number: 
 
 
 def token_hash(secret: str) -> str:
-    """What is kept of a link's secret, which is too long to be guessed."""
+    """The stored form of a link's secret."""
+    # The secret has 256 random bits and cannot be guessed, so a fast hash is enough.
     return sha256(secret.encode()).hexdigest()
 
 
 def _is_made_of(password: str, email: str, full_name: str) -> bool:
+    # Only letters are compared: "Ada-1990!" is made of the name "Ada".
     bare = "".join(char for char in password.casefold() if char.isalpha())
     local = email.rpartition("@")[0]
     words = {email, local, full_name, *full_name.split()}
@@ -201,8 +210,9 @@ def _is_made_of(password: str, email: str, full_name: str) -> bool:
     return bool(bare) and (bare in known or password.casefold() in {word.casefold() for word in words})
 
 
+# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
 def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
-    """Told only to a caller who knew the password, or holds a session."""
+    """Raises AccountDisabled or EmailNotConfirmed."""
     if not user.is_active:
         raise AccountDisabled
     if confirmation_required and not user.email_confirmed:
@@ -210,11 +220,11 @@ def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
 
 
 def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
-    """Days left of the password's age, the last one begun counting, 0 past it; None when passwords do not age."""
+    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
     if max_age_days == 0 or user.password_set_at is None:
         return None
-    left = user.password_set_at + timedelta(days=max_age_days) - now
-    return max(0, -(-left // timedelta(days=1)))
+    remaining = user.password_set_at + timedelta(days=max_age_days) - now
+    return max(0, -(-remaining // timedelta(days=1)))
 
 
 def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
@@ -234,4 +244,4 @@ COMMON_PASSWORDS = frozenset(
     winter2025 winter2026 spring2026 autumn2026
     """.split()
 )
-"""The ones that guessing tools try first; a longer list belongs in a file of its own."""
+"""Passwords that guessing tools try first."""

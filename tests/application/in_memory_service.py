@@ -1,4 +1,4 @@
-"""A whole service in memory, and the ways in which people act in it."""
+"""A service in memory, with shortcuts for what users and administrators do in tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,15 +41,15 @@ class InMemoryService:
         return self.adapters.mailer
 
     async def mails(self) -> list[Message]:
-        """Those that are sent now."""
+        """The mails in the outbox, which are delivered now."""
         self.mailer.sent.clear()
         while await self.services.relay.deliver():
             pass
         return list(self.mailer.sent)
 
     async def mail(self) -> Message:
-        (one,) = await self.mails()
-        return one
+        (mail,) = await self.mails()
+        return mail
 
     async def token(self) -> str:
         return said_by(link_in(await self.mail()))["token"]
@@ -59,7 +59,7 @@ class InMemoryService:
         return await self.services.registration.register(form, HERE)
 
     async def holder(self) -> Registered:
-        """Registered and confirmed."""
+        """Registers an account and confirms its address."""
         made = await self.register()
         await self.confirm(await self.token())
         return made

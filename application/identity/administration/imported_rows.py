@@ -1,4 +1,4 @@
-"""Files of users, row by row: CSV with a header, or one JSON object a line."""
+"""Files of users: CSV with a header, or one JSON object per line."""
 
 import csv
 import json
@@ -14,7 +14,10 @@ Form = Literal["csv", "jsonl"]
 
 
 class ImportedUser(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """``tenant`` is its identifier, ``roles`` are names in it; ``password_hash`` is of the other system's making."""
+    """A user in the file.
+
+    ``tenant`` is a tenant's identifier and ``roles`` are names there; ``password_hash`` is the other system's.
+    """
 
     email: str
     full_name: str
@@ -28,7 +31,7 @@ class ImportedUser(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 
 
 class Row(Struct, frozen=True):
-    """``number`` is what a person sees in the file: the header of a CSV file is row 1."""
+    """A row of the file; ``number`` is the line as an editor shows it: the header of a CSV file is row 1."""
 
     number: int
     user: ImportedUser | None
@@ -42,7 +45,7 @@ _TRUE, _FALSE = ("true", "yes", "1", "t"), ("false", "no", "0", "f")
 
 
 def read_rows(lines: Iterable[str], form: Form) -> Iterator[Row]:
-    """Raises BadRequest where the file itself is broken; a row that is wrong is a row with errors."""
+    """Reads the file row by row; an invalid row has errors. Raises BadRequest for a file that is broken as a whole."""
     try:
         yield from _csv_rows(lines) if form == "csv" else _json_rows(lines)
     except UnicodeDecodeError:
@@ -76,7 +79,7 @@ def _column(name: str) -> str:
 
 def _cell(name: str, cell: str) -> object:
     if name == "roles":
-        return [one.strip() for one in cell.replace("|", ";").split(";") if one.strip()]
+        return [role.strip() for role in cell.replace("|", ";").split(";") if role.strip()]
     if name in _FLAGS and cell.strip().lower() in (*_TRUE, *_FALSE):
         return cell.strip().lower() in _TRUE
     return cell
@@ -93,13 +96,19 @@ def _json_rows(lines: Iterable[str]) -> Iterator[Row]:
         if not isinstance(given, dict):
             yield Row(number, None, (FieldError("", "is not a JSON object"),))
             continue
+        # Some systems export a hash with its parameters as an object: it is stored as text.
         if isinstance(given.get("passwordHash"), dict):
             given["passwordHash"] = json.dumps(given["passwordHash"])
         yield _row(number, given)
 
 
 def _row(number: int, given: Mapping[str, object]) -> Row:
-    broken = tuple(FieldError(name, "holds NUL") for name, value in given.items() if "\x00" in str(value))
+    # PostgreSQL cannot store NUL.
+    broken = tuple(
+        FieldError(name, "contains the character NUL, which cannot be stored")
+        for name, value in given.items()
+        if "\x00" in str(value)
+    )
     if broken:
         return Row(number, None, broken)
     try:

@@ -1,4 +1,4 @@
-"""The query parameters that the lists of users and tenants take, and the page they answer with."""
+"""Query parameters and pages of the lists of users and tenants."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ Parameters = Sequence[tuple[str, str]]
 
 
 class Paging(TypedDict):
-    """What every list of area A says beside its items."""
+    """Fields of every list of area A beside its items."""
 
     total_count: int
     page: int
@@ -50,17 +50,17 @@ def paging(listing: Listing, total: int) -> Paging:
 def read_listing(
     parameters: Parameters, *, tenant_id: UUID | None, filters: Sequence[str], sortable: Mapping[str, str]
 ) -> Listing:
-    """``sortable`` maps lower-case property names to Python ones.
+    """The listing that the parameters describe; ``sortable`` maps lower-case property names to Python names.
 
-    Raises ValidationError naming every parameter that is unknown, given twice or wrong.
+    Raises ValidationError naming every parameter that is unknown, repeated or invalid.
     """
-    return _Reading(parameters, [*_PLAIN, *filters]).listing(tenant_id, sortable)
+    return _ListingReader(parameters, [*_PLAIN, *filters]).listing(tenant_id, sortable)
 
 
 _PLAIN = ("page", "pageSize", "search", "sortBy", "sortDirection")
 
 
-class _Reading:
+class _ListingReader:
     def __init__(self, parameters: Parameters, known: Sequence[str]) -> None:
         self.errors = [FieldError(name, unknown_name(name, known)) for name, _ in parameters if name not in known]
         self.given: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Who belongs to a tenant, with which roles."""
+"""Administration of memberships: users of a tenant and their roles there."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,26 +49,29 @@ class MembershipAdministration:
         async with self.database.read_only(EveryTenant()) as read:
             await self._ensure_tenant(read, tenant_id)
             listed, total = await read.users.page(listing)
-        items = [UserItem(**item_fields(one.user, one.roles)) for one in listed]
+        items = [UserItem(**item_fields(member.user, member.roles)) for member in listed]
         return UserPage(items=items, **paging(listing, total))
 
     @retry_on_conflict
     async def save(
         self, caller: Caller, tenant_id: UUID, form: MemberForm, client: Client
     ) -> tuple[MembershipItem, bool]:
-        """The membership, and whether it was made; one that stood has its roles replaced.
+        """Makes the membership or replaces its roles; returns it and whether it was made.
 
-        Only super-admins bring in a user who is not in the tenant yet.
+        Only super-admins add a user who is not a member of the tenant yet.
         """
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(form.user_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 await self._ensure_tenant(tx, tenant_id)
+                # Locked before it is read, so that two administrators who change a user do so one after the other.
                 await tx.memberships.lock(form.user_id)
                 before = await self._membership(tx, caller, form.user_id, tenant_id)
                 if before is not None and before.is_default and form.is_default is False:
-                    raise ValidationError.on("isDefault", "is moved by making another membership the default")
+                    raise ValidationError.on(
+                        "isDefault", "cannot be false: make another membership the default instead"
+                    )
                 roles = await self._roles(tx, tenant_id, form.roles)
                 ensure_may_give(caller, roles, before.roles if before else ())
                 ensure_fit_membership(roles)
@@ -76,10 +79,10 @@ class MembershipAdministration:
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = await self._membership(tx, caller, form.user_id, tenant_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
         return _item(form.user_id, after), before is None
@@ -95,9 +98,9 @@ class MembershipAdministration:
                 if state is None or not await tx.memberships.remove(user_id, tenant_id):
                     raise NotFound
                 ensure_outranks(caller, state)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
     async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:
@@ -108,7 +111,9 @@ class MembershipAdministration:
         self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID
     ) -> Membership | None:
         state = await tx.users.state(user_id)
-        found = [one for one in state.memberships if one.tenant_id == tenant_id] if state else []
+        memberships = state.memberships if state else ()
+        found = [membership for membership in memberships if membership.tenant_id == tenant_id]
+        # Only a super-admin may learn that a user of other tenants exists.
         if state is None or (not found and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return found[0] if found else None
@@ -133,7 +138,7 @@ class MembershipAdministration:
 
 
 def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
-    """Another tenant's path is, for a tenant's admin, as if it did not exist."""
+    # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
 

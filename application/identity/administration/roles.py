@@ -1,4 +1,4 @@
-"""The roles of the caller's tenant beside the system's, and the permissions that roles may hold."""
+"""Administration of roles, those of the caller's tenant and system roles, and of permissions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class RoleForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True)
 
 
 class RoleChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields left out stay as they are."""
+    """Body of a change; missing fields keep their value."""
 
     name: str | UnsetType = UNSET
     description: str | UnsetType = UNSET
@@ -83,7 +83,7 @@ class RoleAdministration:
     async def all(self, caller: Caller) -> RoleList:
         async with self.database.read_only(EveryTenant()) as read:
             listed = await read.roles.visible(caller.tenant.id)
-        return RoleList(items=[_listed(one.role, one.user_count) for one in listed])
+        return RoleList(items=[_listed(found.role, found.user_count) for found in listed])
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
@@ -104,7 +104,7 @@ class RoleAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
-        """What is added and what is taken away must both be the caller's to give."""
+        """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
         _ensure_valid(form)
         subject = role_subject(role_id)
         async with self.revocations.publishing([subject]) as published:
@@ -112,14 +112,15 @@ class RoleAdministration:
                 before = await self._role(tx, caller, role_id)
                 ensure_may_change_role(caller, before)
                 role = _changed(before, form)
-                asked = before.permissions if form.permissions is UNSET else form.permissions
-                ensure_may_grant(caller, set(asked) ^ set(before.permissions))
-                for beside in await tx.roles.held_beside(role_id):
-                    ensure_fits_token((role, *beside), "permissions")
+                wanted = before.permissions if form.permissions is UNSET else form.permissions
+                ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
+                # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
+                for others in await tx.roles.held_beside(role_id):
+                    ensure_fits_token((role, *others), "permissions")
                 await tx.roles.save(role)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "role.changed", caller, role_id, client)
-            published.update(counts)
+            published.update(versions)
         return _item(role)
 
     @retry_on_conflict
@@ -128,28 +129,32 @@ class RoleAdministration:
             role = await self._role(tx, caller, role_id)
             ensure_may_change_role(caller, role)
             if role.is_system and role.name in SHIPPED_ROLES:
-                raise Conflict("This role is part of the service.")
+                raise Conflict("This role belongs to the service and cannot be deleted.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)
+            # Ids are never used again: housekeeping may remove the version once the last token with it has expired.
             await tx.token_versions.end([role_subject(role_id)], self.clock.now())
             await self._audit(tx, "role.deleted", caller, role_id, client)
 
     async def permissions(self) -> PermissionList:
-        """Those made by super-admins, beside the service's own and those of every served entity."""
+        """Permissions added by super-admins, those of the service itself and those of every served entity."""
         async with self.database.read_only(EveryTenant()) as read:
             made = await read.permissions.all()
-        every = {one.name: one for one in (*made, *own_permissions(), *served_permissions(self.registry))}
+        every = {
+            permission.name: permission
+            for permission in (*made, *own_permissions(), *served_permissions(self.registry))
+        }
         return PermissionList(items=[every[name] for name in sorted(every)])
 
     async def create_permission(self, caller: Caller, form: PermissionForm, client: Client) -> Permission:
-        """Permissions are global, and made by super-admins; a role may hold any name that parses."""
+        """Adds a permission for all tenants. Raises Forbidden unless the caller is a super-admin."""
         ensure_super_admin(caller)
         if not is_permission(form.name):
             raise ValidationError.on("name", PERMISSION_HINT)
         errors = [*_length_errors("description", form.description, 0, DESCRIPTION_LENGTH)]
         _ensure([*errors, *_length_errors("category", form.category, 0, CATEGORY_LENGTH)])
         permission = Permission(id=self.ids.new(), name=form.name, description=form.description, category=form.category)
-        if form.name in {one.name for one in (*own_permissions(), *served_permissions(self.registry))}:
+        if form.name in {existing.name for existing in (*own_permissions(), *served_permissions(self.registry))}:
             raise Conflict.on("name", "There is a permission of this name.")
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(permission)
@@ -157,8 +162,8 @@ class RoleAdministration:
         return permission
 
     async def _role(self, tx: IdentityTransaction, caller: Caller, role_id: UUID) -> Role:
-        """Another tenant's role does not exist for the caller."""
         role = await tx.roles.by_id(role_id)
+        # Security: another tenant's role does not exist for the caller.
         if role is None or role.tenant_id not in (None, caller.tenant_id):
             raise NotFound
         return role
@@ -179,7 +184,7 @@ def _ensure_valid(form: RoleForm | RoleChange) -> None:
     errors += _length_errors("description", form.description or "", 0, DESCRIPTION_LENGTH)
     permissions = form.permissions or []
     if len(permissions) > MAX_PERMISSIONS:
-        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS}"))
+        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS} permissions"))
     errors += [
         FieldError(f"permissions[{index}]", PERMISSION_HINT)
         for index, name in enumerate(permissions[:MAX_PERMISSIONS])

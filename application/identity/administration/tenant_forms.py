@@ -1,4 +1,4 @@
-"""What the tenant endpoints take and answer, and what they refuse on its own."""
+"""Bodies and responses of the tenant endpoints, and the checks of their fields."""
 
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,7 +16,7 @@ IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -"
 
 
 class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``features`` and ``enabledFeatures`` are one; what is left out stays, or gets its default."""
+    """Settings in a body; ``features`` is another name of ``enabledFeatures``. Missing fields keep their value."""
 
     timezone: str | UnsetType = UNSET
     language: str | UnsetType = UNSET
@@ -34,7 +34,7 @@ class NewTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=
 
 
 class TenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields left out stay as they are."""
+    """Body of a change; missing fields keep their value."""
 
     name: str | UnsetType = UNSET
     identifier: str | UnsetType = UNSET
@@ -66,13 +66,14 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
 
 
 def settings_of(form: SettingsForm | None, before: TenantSettings | None = None) -> TenantSettings:
+    """The settings ``before``, or the defaults, changed by the form."""
     settings, given = before or TenantSettings(), form or SettingsForm()
     names = ("timezone", "language", "currency", "custom_settings")
-    kept = {name: getattr(given, name) for name in names if getattr(given, name) is not UNSET}
+    changes = {name: getattr(given, name) for name in names if getattr(given, name) is not UNSET}
     features = given.features if given.enabled_features is UNSET else given.enabled_features
     if features is not UNSET:
-        kept["enabled_features"] = tuple(sorted(set(features)))
-    return replace(settings, **kept)
+        changes["enabled_features"] = tuple(sorted(set(features)))
+    return replace(settings, **changes)
 
 
 def _errors(name: str, identifier: str, domain: str | None) -> list[FieldError]:
@@ -97,10 +98,11 @@ def _settings_errors(form: SettingsForm) -> list[FieldError]:
 
 
 def _is_zone(name: str) -> bool:
-    """What is no zone, or no name of a file, is refused in different ways."""
     try:
         ZoneInfo(name)
+    # ZoneInfo raises a different error for an unknown zone, an invalid key and a name that is a folder.
     except (KeyError, ValueError, OSError):
+        # UTC is valid on machines without a time zone database, too.
         return name == "UTC"
     return True
 

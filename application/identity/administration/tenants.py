@@ -1,4 +1,4 @@
-"""The tenants themselves, kept by super-admins."""
+"""Administration of tenants, for super-admins."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -41,7 +41,7 @@ class TenantAdministration:
         return TenantPage(items=tenants, **paging(listing, total))
 
     async def current(self, caller: Caller) -> Tenant:
-        """A Global Token has no current tenant: NotFound."""
+        """The tenant of the caller. Raises NotFound for a Global Token."""
         if caller.tenant_id is None:
             raise NotFound
         return await self.get(caller.tenant_id)
@@ -68,7 +68,7 @@ class TenantAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
-        """Closing a tenant kills its tokens at once."""
+        """Changes the tenant; closing it makes its tokens stale at once."""
         subject = tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -77,9 +77,9 @@ class TenantAdministration:
                 _ensure_system_stays(before, tenant)
                 await tx.tenants.save(tenant)
                 closed = before.is_active and not tenant.is_active
-                counts = await tx.token_versions.bump([subject]) if closed else {}
+                versions = await tx.token_versions.bump([subject]) if closed else {}
                 await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self._forget_profiles()
         return tenant
 
@@ -91,14 +91,14 @@ class TenantAdministration:
                 tenant = await self._tenant(tx, tenant_id)
                 _ensure_system_stays(tenant, None)
                 await tx.tenants.remove(tenant_id, now)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await tx.token_versions.end([subject], now)
                 await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:
-        """Of everybody at once, however many members the tenant has; kept until none from before is left."""
+        # All cached profiles refer to one value, since a tenant may have any number of members; it outlives them.
         await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
 
     async def _tenant(self, tx: TenantTransaction, tenant_id: UUID) -> Tenant:
@@ -117,4 +117,4 @@ def _ensure_system_stays(before: Tenant, after: Tenant | None) -> None:
     if before.id == SYSTEM_TENANT_ID and (
         after is None or not after.is_active or after.identifier != before.identifier
     ):
-        raise Conflict("The tenant system must stay as it is.")
+        raise Conflict("The tenant system cannot be deleted, closed or given another identifier.")

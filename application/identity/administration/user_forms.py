@@ -1,4 +1,4 @@
-"""What the user endpoints take and answer, and what they refuse on its own."""
+"""Bodies and responses of the user endpoints, and the checks of their fields."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -31,7 +31,7 @@ class NewUserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
 
 
 class UserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields left out stay as they are."""
+    """Body of a change; missing fields keep their value."""
 
     full_name: str | UnsetType = UNSET
     phone_number: str | None | UnsetType = UNSET
@@ -75,7 +75,7 @@ class UserPage(Struct, rename="camel", kw_only=True):
 
 
 class ItemFields(TypedDict):
-    """What a user is answered with everywhere."""
+    """Fields of a user in every response."""
 
     id: UUID
     email: str
@@ -97,7 +97,7 @@ def item_fields(user: User, roles: Iterable[str]) -> ItemFields:
 
 
 def checked_email(email: str) -> str:
-    """The key of a well-formed address; raises ValidationError on ``email``."""
+    """The normal form of an address. Raises ValidationError on ``email``."""
     key = email_key(email)
     if key is None:
         raise ValidationError.on("email", "is not an e-mail address")
@@ -105,14 +105,14 @@ def checked_email(email: str) -> str:
 
 
 def ensure_valid(form: NewUserForm) -> None:
-    """Raises ValidationError with every failing field."""
+    """Raises ValidationError with every invalid field."""
     errors = new_account_errors(form.email, form.password, form.full_name)
     if errors:
         raise ValidationError(fields=errors)
 
 
 def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
-    """The account as the form leaves it, None when it changes nothing of it; a new e-mail starts unconfirmed."""
+    """The account after the change, None when nothing of it changes."""
     given = {
         name: getattr(form, name)
         for name in ("full_name", "phone_number", "profile_picture_url", "is_active", "email")
@@ -122,6 +122,7 @@ def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
     if "email" in given:
         key = checked_email(given["email"])
         given |= {"email": given["email"].strip(), "email_key": key}
+        # A new address has to be confirmed and proved again.
         given["email_confirmed"] = user.email_confirmed and key == user.email_key
         given["email_proved"] = user.email_proved and key == user.email_key
     changed = replace(user, **given)

@@ -1,4 +1,4 @@
-"""Users of another system, taken over with the hashes of their passwords."""
+"""Import of users from another system, with the hashes of their passwords."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -43,40 +43,40 @@ class Outcome(Enum):
 
 
 class Result(Struct, frozen=True):
-    """What became of a row; ``errors`` say why it was refused."""
+    """Result of a row; ``errors`` are the reasons of a refusal."""
 
     number: int
     outcome: Outcome
     errors: tuple[FieldError, ...] = ()
 
 
-class Place(Struct, frozen=True):
-    """A tenant, and the roles to hold there."""
+class TenantRoles(Struct, frozen=True):
+    """A tenant to join, and the roles to hold there."""
 
     tenant_id: UUID
     roles: tuple[Role, ...]
 
 
 class Plan(Struct, frozen=True):
-    """What a row comes to: ``user`` is new, or the one that has the address already, who is kept as they are."""
+    """Planned change of a row; ``user`` is new, or the account with the same address, which is not changed."""
 
     number: int
     user: User
     is_new: bool
-    place: Place | None
+    tenant_roles: TenantRoles | None
 
     @property
     def outcome(self) -> Outcome:
         if self.is_new:
             return Outcome.MADE
-        return Outcome.JOINED if self.place else Outcome.KEPT
+        return Outcome.JOINED if self.tenant_roles else Outcome.KEPT
 
 
 class UserImportTransaction(IdentityTransaction, TenantTransaction, Protocol):
-    """The rooms of the database that importing works in."""
+    """Parts of the database that the import uses."""
 
 
-FROM_HERE = Client(address="", network="", device="tenantry users import")
+IMPORT_CLIENT = Client(address="", network="", device="tenantry users import")
 
 
 @dataclass(frozen=True)
@@ -89,53 +89,55 @@ class UserImport:
     ids: Ids
 
     async def store(self, rows: Sequence[Row]) -> list[Result]:
-        """One transaction for all rows that can stand together; the same rows again change nothing more.
+        """Stores the rows; the same rows again change nothing.
 
-        Nobody who is there already is changed but for a membership they did not have, and nobody becomes SuperAdmin.
+        An existing account only gains a membership that it lacks; no row makes a super-admin.
         """
         results: list[Result] = []
-        for group in _of_different_people(rows):
+        for group in _groups_of_distinct_users(rows):
             results += await self._store(group)
         return results
 
     async def _store(self, rows: Sequence[Row]) -> list[Result]:
-        async with self.database.autocommit(EveryTenant()) as tx:  # roles are locked while they are read
-            planned = [await self._planned(tx, row) for row in rows]
-        plans = [one for one in planned if isinstance(one, Plan)]
-        refused = [one for one in planned if isinstance(one, Result)]
+        # Not read_only: reading roles locks them.
+        async with self.database.autocommit(EveryTenant()) as tx:
+            planned = [await self._plan_or_refusal(tx, row) for row in rows]
+        plans = [plan for plan in planned if isinstance(plan, Plan)]
+        refused = [result for result in planned if isinstance(result, Result)]
         try:
-            await self._carry_out(plans)
+            await self._apply(plans)
         except Conflict as conflict:
+            # An account was made meanwhile: one transaction per row finds the row that conflicts.
             if len(rows) == 1:
                 return [Result(rows[0].number, Outcome.REFUSED, conflict.fields)]
             return [result for row in rows for result in await self._store([row])]
         done = [Result(plan.number, plan.outcome) for plan in plans]
-        return sorted([*refused, *done], key=lambda one: one.number)
+        return sorted([*refused, *done], key=lambda result: result.number)
 
-    async def _carry_out(self, plans: Sequence[Plan]) -> None:
+    async def _apply(self, plans: Sequence[Plan]) -> None:
         now = self.clock.now()
         joining = [plan.user.id for plan in plans if plan.outcome is Outcome.JOINED]
         subjects = [grants_subject(user_id) for user_id in joining]
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 for plan in plans:
-                    await self._carry_out_one(tx, plan, now)
-                counts = await tx.token_versions.bump(subjects) if subjects else {}
-            published.update(counts)
+                    await self._apply_plan(tx, plan, now)
+                versions = await tx.token_versions.bump(subjects) if subjects else {}
+            published.update(versions)
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
-    async def _carry_out_one(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:
+    async def _apply_plan(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:
         if plan.outcome is Outcome.KEPT:
             return
         if plan.is_new:
             await tx.users.add(plan.user)
-        if plan.place is not None:
-            role_ids = [role.id for role in plan.place.roles]
-            await tx.memberships.save(plan.user.id, plan.place.tenant_id, role_ids, None, now)
-        tenant_id = plan.place.tenant_id if plan.place else SYSTEM_TENANT_ID
-        await tx.audit.add(tenant_id, event("user.imported", None, plan.user.id, FROM_HERE, now))
+        if plan.tenant_roles is not None:
+            role_ids = [role.id for role in plan.tenant_roles.roles]
+            await tx.memberships.save(plan.user.id, plan.tenant_roles.tenant_id, role_ids, None, now)
+        tenant_id = plan.tenant_roles.tenant_id if plan.tenant_roles else SYSTEM_TENANT_ID
+        await tx.audit.add(tenant_id, event("user.imported", None, plan.user.id, IMPORT_CLIENT, now))
 
-    async def _planned(self, read: UserImportTransaction, row: Row) -> Plan | Result:
+    async def _plan_or_refusal(self, read: UserImportTransaction, row: Row) -> Plan | Result:
         if row.user is None:
             return Result(row.number, Outcome.REFUSED, row.errors)
         try:
@@ -147,19 +149,19 @@ class UserImport:
         key = email_key(imported.email)
         stored = self._ensure_valid(imported, key)
         assert key is not None
-        place = await self._place(read, imported) if imported.tenant else None
+        tenant_roles = await self._tenant_roles(read, imported) if imported.tenant else None
         state = await read.users.state_by_email(key)
         if state is not None:
-            missing = _missing(state, place)
+            missing = _missing_membership(state, tenant_roles)
             if missing is not None:
                 ensure_fits_token((*missing.roles, *state.roles), "roles")
-            return Plan(number, state.user, is_new=False, place=missing)
-        if place is not None:
-            ensure_fits_token(place.roles, "roles")
-        return Plan(number, self._new_user(imported, key, stored), is_new=True, place=place)
+            return Plan(number, state.user, is_new=False, tenant_roles=missing)
+        if tenant_roles is not None:
+            ensure_fits_token(tenant_roles.roles, "roles")
+        return Plan(number, self._new_user(imported, key, stored), is_new=True, tenant_roles=tenant_roles)
 
     def _ensure_valid(self, imported: ImportedUser, key: str | None) -> str | None:
-        """The hash as it is stored; raises ValidationError with every field that is wrong on its own."""
+        # Returned is the hash as it is stored, None without one.
         errors = [] if key else [FieldError("email", "is not an e-mail address")]
         errors += text_errors("fullName", imported.full_name, 1, NAME_LENGTH)
         errors += text_errors("phoneNumber", imported.phone_number, 0, PHONE_LENGTH)
@@ -175,7 +177,7 @@ class UserImport:
             raise ValidationError(fields=errors)
         return stored
 
-    async def _place(self, read: UserImportTransaction, imported: ImportedUser) -> Place:
+    async def _tenant_roles(self, read: UserImportTransaction, imported: ImportedUser) -> TenantRoles:
         assert imported.tenant is not None
         tenant = await read.tenants.by_identifier(imported.tenant)
         if tenant is None:
@@ -187,10 +189,10 @@ class UserImport:
             raise ValidationError.on("roles", f"there is no role {missing[0]!r} in {imported.tenant!r}")
         if any(is_super_admin_role(role) for role in found.values()):
             raise ValidationError.on("roles", "SuperAdmin is never given by an import")
-        return Place(tenant.id, tuple(found[name] for name in dict.fromkeys(imported.roles)))
+        return TenantRoles(tenant.id, tuple(found[name] for name in dict.fromkeys(imported.roles)))
 
     def _new_user(self, imported: ImportedUser, key: str, stored: str | None) -> User:
-        """Whoever runs an import answers for what it says: a confirmed address is one that was proved elsewhere."""
+        # The operator answers for the file: an address that it calls confirmed was proved in the other system.
         now = self.clock.now()
         return User(
             id=self.ids.new(),
@@ -209,18 +211,20 @@ class UserImport:
         )
 
 
-def _missing(state: AccountState, place: Place | None) -> Place | None:
-    """The place, for who is not there yet: a membership that stands keeps its roles."""
-    is_there = place is not None and any(one.tenant_id == place.tenant_id for one in state.memberships)
-    return None if is_there else place
+def _missing_membership(state: AccountState, tenant_roles: TenantRoles | None) -> TenantRoles | None:
+    # A membership that exists keeps its roles, whatever the file says.
+    is_member = tenant_roles is not None and any(
+        membership.tenant_id == tenant_roles.tenant_id for membership in state.memberships
+    )
+    return None if is_member else tenant_roles
 
 
-def _of_different_people(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """In the order given, cut where an address comes again: its second row must see what the first one made."""
+def _groups_of_distinct_users(rows: Sequence[Row]) -> Iterator[list[Row]]:
     group: list[Row] = []
     seen: set[str | None] = set()
     for row in rows:
         key = email_key(row.user.email) if row.user else None
+        # The second row of an address must see what the first one made, so it goes into the next transaction.
         if key is not None and key in seen:
             yield group
             group, seen = [], set()

@@ -1,4 +1,4 @@
-"""The users of the caller's tenant, or, from the tenant ``system``, users as such."""
+"""Administration of users: those of the caller's tenant, or, from the tenant ``system``, users of all tenants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class UserAdministration:
         async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.users.page(listing)
         return UserPage(
-            items=[UserItem(**item_fields(one.user, one.roles)) for one in listed], **paging(listing, total)
+            items=[UserItem(**item_fields(found.user, found.roles)) for found in listed], **paging(listing, total)
         )
 
     async def get(self, caller: Caller, user_id: UUID) -> UserDetail:
@@ -76,8 +76,9 @@ class UserAdministration:
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
         ensure_valid(form)
-        async with self.database.autocommit(EveryTenant()) as tx:  # the roles are locked while they are read
-            await self._given(tx, caller, form)
+        # Checked before the expensive hash, and again in the transaction. Not read_only: reading roles locks them.
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await self._checked_roles(tx, caller, form)
         user = User(
             id=self.ids.new(),
             email=form.email.strip(),
@@ -91,9 +92,9 @@ class UserAdministration:
             updated_at=now,
         )
         async with self.database.transaction(EveryTenant()) as tx:
-            roles = await self._given(tx, caller, form)
+            roles = await self._checked_roles(tx, caller, form)
             await tx.users.add(user)
-            await self._give(tx, caller, user.id, roles, now)
+            await self._save_roles(tx, caller, user.id, roles, now)
             if form.send_welcome_email:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
             await self._audit(tx, "user.created", caller, user.id, client)
@@ -104,55 +105,55 @@ class UserAdministration:
         now = self.clock.now()
         async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked(tx, caller, user_id)
+                state = await self._locked_state(tx, caller, user_id)
                 if form.roles is not UNSET:
                     await self._replace_roles(tx, caller, state, form.roles, "roles")
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
                     await tx.users.save(changed, state.user)
-                    await self._tell(tx, state.user, changed, client)
-                counts = await self._bite(tx, state, form, now)
+                    await self._mail_new_address(tx, state.user, changed, client)
+                versions = await self._revoke_tokens(tx, state, form, now)
                 await self._audit(tx, "user.changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
     @retry_on_conflict
     async def assign_roles(self, caller: Caller, user_id: UUID, form: RolesForm, client: Client) -> UserDetail:
-        """Replaces the roles of the membership in the caller's tenant, or, from ``system``, those held as such."""
+        """Replaces the roles of the membership in the caller's tenant, or, from ``system``, the system roles."""
         subject = grants_subject(user_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked(tx, caller, user_id)
+                state = await self._locked_state(tx, caller, user_id)
                 await self._replace_roles(tx, caller, state, form.role_names, "roleNames")
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "user.roles-changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
     @retry_on_conflict
     async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
-        """Ends the membership in the caller's tenant, and the account when that was the last thing it held."""
+        """Ends the membership in the caller's tenant, and deletes the account when nothing else belongs to it."""
         now = self.clock.now()
         async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked(tx, caller, user_id)
+                state = await self._locked_state(tx, caller, user_id)
                 ensure_outranks(caller, state)
                 subjects = await self._remove(tx, caller, state)
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 if user_subject(user_id) in subjects:
                     await tx.token_versions.end(subjects, now)
                 await self._audit(tx, "user.deleted", caller, user_id, client)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
     async def _remove(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
-        elsewhere = [one for one in state.memberships if one.tenant_id != caller.tenant_id]
+        elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
         if not caller.acts_for_all and (elsewhere or state.roles):
             await tx.memberships.remove(user_id, caller.tenant.id)
             return (grants_subject(user_id),)
@@ -163,19 +164,19 @@ class UserAdministration:
 
     @retry_on_conflict
     async def unlock(self, caller: Caller, user_id: UUID, client: Client) -> UserDetail:
-        """Ends the lock for every network."""
+        """Lifts the lock of the account for every network."""
         async with self.database.transaction(EveryTenant()) as tx:
-            state = await self._standing(tx, caller, user_id)
+            state = await self._account_state(tx, caller, user_id)
             ensure_may_change_account(caller, state)
             await tx.attempts.unlock(state.user.email_key)
             await self._audit(tx, "user.unlocked", caller, user_id, client)
             return await self._detail(tx, caller, user_id)
 
-    async def _tell(self, tx: IdentityTransaction, before: User, after: User, client: Client) -> None:
-        """The new address is asked to confirm, and the old one is told."""
+    async def _mail_new_address(self, tx: IdentityTransaction, before: User, after: User, client: Client) -> None:
         if before.email_key == after.email_key:
             return
         confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
+        # Security: the old address learns of the change, in case somebody else made it.
         notice = Mail(
             id=self.ids.new(),
             kind="email-changed",
@@ -187,42 +188,44 @@ class UserAdministration:
         await tx.outbox.add(confirmation)
         await tx.outbox.add(notice)
 
-    async def _bite(
+    async def _revoke_tokens(
         self, tx: IdentityTransaction, state: AccountState, form: UserForm, now: datetime
     ) -> Mapping[str, int]:
-        """What the change kills: roles and the address make tokens stale, disabling revokes them and their sessions."""
         user_id = state.user.id
         has_new_address = form.email is not UNSET and form.email.strip() != state.user.email
+        # Tokens carry roles and address, so these make them stale; disabling revokes them and ends the sessions.
         subjects = [grants_subject(user_id)] if has_new_address or form.roles is not UNSET else []
         is_disabled = form.is_active is False and state.user.is_active
         if is_disabled:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             subjects.append(user_subject(user_id))
-        counts = await tx.token_versions.bump(subjects) if subjects else {}
+        versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
             await tx.users.end_sessions(user_id, now)
-        return counts
+        return versions
 
-    async def _locked(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
-        """What is checked of it is still so when it is changed."""
+    async def _locked_state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
+        # Locked, so that what is checked of the user still holds when it is changed.
         await tx.memberships.lock(user_id)
-        return await self._standing(tx, caller, user_id)
+        return await self._account_state(tx, caller, user_id)
 
-    async def _standing(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
-        """Who is no member of the caller's tenant does not exist for them."""
+    async def _account_state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
         if state is None:
             raise NotFound
-        if not caller.acts_for_all and all(one.tenant_id != caller.tenant_id for one in state.memberships):
+        # Security: a user of other tenants alone does not exist for the caller.
+        if not caller.acts_for_all and all(
+            membership.tenant_id != caller.tenant_id for membership in state.memberships
+        ):
             raise NotFound
         return state
 
     async def _roles(self, tx: IdentityTransaction, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
-        """By name, the tenant's own before the system's; raises ValidationError on ``field`` for an unknown one."""
         tenant_id = None if caller.acts_for_all else caller.tenant.id
         wanted = list(dict.fromkeys(names))
         found: dict[str, Role] = {}
+        # The tenant's own role comes before a system role of the same name.
         for role in await tx.roles.by_names(tenant_id, wanted):
             found.setdefault(role.name, role)
         missing = [name for name in wanted if name not in found]
@@ -230,8 +233,7 @@ class UserAdministration:
             raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
         return [found[name] for name in wanted]
 
-    async def _given(self, tx: IdentityTransaction, caller: Caller, form: NewUserForm) -> list[Role]:
-        """Asked before the password is hashed, and again with the roles locked."""
+    async def _checked_roles(self, tx: IdentityTransaction, caller: Caller, form: NewUserForm) -> list[Role]:
         roles = await self._roles(tx, caller, form.roles, "roles")
         ensure_may_give(caller, roles)
         ensure_fits_token(roles, "roles")
@@ -241,14 +243,15 @@ class UserAdministration:
         self, tx: IdentityTransaction, caller: Caller, state: AccountState, names: Sequence[str], field: str
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
-        ensure_may_give(caller, roles, _held(caller, state))
-        for elsewhere in _beside(caller, state):
-            ensure_fits_token((*roles, *elsewhere), field)
+        ensure_may_give(caller, roles, _roles_in_scope(caller, state))
+        # Each tenant's token carries these roles beside others and must stay below the greatest size.
+        for others in _other_roles_in_tokens(caller, state):
+            ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
-        await self._give(tx, caller, state.user.id, roles, self.clock.now())
+        await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
 
-    async def _give(
+    async def _save_roles(
         self, tx: IdentityTransaction, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime
     ) -> None:
         role_ids = [role.id for role in roles]
@@ -258,12 +261,12 @@ class UserAdministration:
             await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
 
     async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
-        state = await self._standing(tx, caller, user_id)
+        state = await self._account_state(tx, caller, user_id)
         user = state.user
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
-        visible = caller.acts_for_all or caller.is_super_admin
+        sees_all = caller.acts_for_all or caller.is_super_admin
         return UserDetail(
-            **item_fields(user, (role.name for role in _held(caller, state))),
+            **item_fields(user, (role.name for role in _roles_in_scope(caller, state))),
             phone_number=user.phone_number,
             profile_picture_url=user.profile_picture_url,
             email_confirmed=user.email_confirmed,
@@ -272,7 +275,11 @@ class UserAdministration:
             must_change_password=user.must_change_password,
             last_login_at=user.last_login_at,
             updated_at=user.updated_at,
-            tenants=[tenant_name(one) for one in state.memberships if visible or one.tenant_id == caller.tenant_id],
+            tenants=[
+                tenant_name(membership)
+                for membership in state.memberships
+                if sees_all or membership.tenant_id == caller.tenant_id
+            ],
         )
 
     async def _audit(self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, client: Client) -> None:
@@ -283,15 +290,16 @@ def _subjects(user_id: UUID) -> tuple[str, str]:
     return (user_subject(user_id), grants_subject(user_id))
 
 
-def _beside(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
-    """What the user's tokens say beside the roles that are replaced from the caller's place: one set for each token."""
+def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
+    # Roles beside the replaced ones, a set for each token: system roles are in the token of every tenant.
     if caller.acts_for_all:
         return [(), *(membership.roles for membership in state.memberships)]
     return [state.roles]
 
 
-def _held(caller: Caller, state: AccountState) -> tuple[Role, ...]:
-    """The roles that the caller's place shows: those of the membership there, or those held as such."""
+def _roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
+    # From the tenant ``system`` the system roles are administered, elsewhere the roles of the membership.
     if caller.acts_for_all:
         return state.roles
-    return next((one.roles for one in state.memberships if one.tenant_id == caller.tenant_id), ())
+    memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
+    return next((membership.roles for membership in memberships), ())

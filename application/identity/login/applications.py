@@ -1,4 +1,4 @@
-"""Which applications may be signed in to: those registered as rows of the entity ``applications``, and others."""
+"""Restriction of logins to client applications, which are rows of the entity ``applications``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,14 @@ from domain.scope import EveryTenant
 
 @dataclass(frozen=True)
 class RegisteredApplications:
-    """``registration_required``: an application that is not registered is refused."""
+    """Checks the application of a login; with ``registration_required`` an unregistered one is refused."""
 
     database: Database[RecordTransaction]
     model: EntityModel
     registration_required: bool
 
     async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
+        """Raises Forbidden unless the application accepts this tenant and a user with these permissions."""
         if app_id is None:
             return
         application = await self._registered(app_id)
@@ -34,6 +35,7 @@ class RegisteredApplications:
             raise Forbidden("This application is not registered.")
 
     async def _registered(self, app_id: str) -> Application | None:
+        # Application ids are unique, so the first row is the only one.
         query = Query(
             where=(Condition(Path((), "app_id"), Operator.EQ, app_id),),
             sort=(SortKey(Path((), "id"), descending=False),),
@@ -47,7 +49,7 @@ class RegisteredApplications:
 
 
 def ensure_open(application: Application, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
-    """Raises Forbidden; before a tenant is chosen only a closed application refuses."""
+    """Raises Forbidden. Before a tenant is chosen (None) only a closed application refuses."""
     if not application.is_active:
         raise Forbidden("This application is closed.")
     if tenant_id is None:

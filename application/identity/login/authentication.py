@@ -1,4 +1,4 @@
-"""Who knows the password of an account; nobody else learns whether there is one, by answer or by time."""
+"""Authentication by e-mail and password; responses and their times do not tell which accounts exist."""
 
 from dataclasses import dataclass
 
@@ -27,20 +27,23 @@ class PasswordAuthentication:
     async def by_password(
         self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
     ) -> VerifiedIdentity:
-        """The attempt is reserved before the hash is computed, so that parallel guesses cannot outrun the lock."""
+        """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
         password = await self.password_reader.read(password, is_encrypted, "password")
         key = email_key(email) or email.strip().casefold()[:254]
         async with self.database.autocommit(EveryTenant()) as tx:
+            # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
             is_open = await tx.attempts.reserve(key, client.network, self.lockout, self.clock.now())
             state = await tx.users.state_by_email(key) if is_open else None
         if not is_open:
-            await self._note_failure(None, client)  # whose account it is would take its time to find out
+            # Security: looking up the account here would show by its time that it exists.
+            await self._note_failure(None, client)
             raise AccountLocked
         stored = state.user.password_hash if state else None
         try:
             verified = await self.passwords.verify(password, stored)
         except TooBusy:
             async with self.database.autocommit(EveryTenant()) as tx:
+                # Nothing was checked, so the attempt does not count.
                 await tx.attempts.release(key, client.network)
             raise
         if state is None or stored is None or not verified:
@@ -49,9 +52,9 @@ class PasswordAuthentication:
         return VerifiedIdentity(state, by_password=True, renewed=await self._renewed(password, stored))
 
     async def _renewed(self, password: str, stored: str) -> RenewedHash | None:
-        """A weaker hash, an imported one among them, gives way to ours; when there is no room now, next time."""
         if not self.passwords.is_outdated(stored):
             return None
+        # The password is known only now, so a weak or imported hash is replaced; with a full queue, next time.
         try:
             return RenewedHash(stored, await self.passwords.hash(normal_password(password)))
         except TooBusy:

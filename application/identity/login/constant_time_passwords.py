@@ -1,4 +1,4 @@
-"""Passwords whose refusals tell nobody, by the time they take, which account has an imported hash."""
+"""Passwords whose refusals take the same time for imported hashes as for the service's own."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,13 +9,17 @@ from application.ports.identity.imported_hashes import ImportedHashTransaction
 from application.ports.passwords import Passwords
 from domain.scope import EveryTenant
 
+# More than the most expensive hash that an import accepts takes to verify.
 BUDGET = timedelta(seconds=1)
-"""More than the dearest hash that an import takes costs to verify."""
+"""Time of a refusal."""
 
 
 @dataclass(frozen=True)
 class ConstantTimePasswords:
-    """While any imported hash is left refusals come after the budget, whatever was verified; waiting costs nothing."""
+    """Delays refusals until the budget is used up, as long as any imported hash is stored.
+
+    Security: an imported hash takes another time to verify and would show which accounts were imported.
+    """
 
     passwords: Passwords
     database: Database[ImportedHashTransaction]
@@ -28,6 +32,7 @@ class ConstantTimePasswords:
         loop = asyncio.get_running_loop()
         due = loop.time() + self.budget.total_seconds()
         verified = await self.passwords.verify(password, stored)
+        # A successful login needs no delay: it tells about the account anyway.
         if not verified and await self._any_imported():
             await asyncio.sleep(due - loop.time())
         return verified

@@ -1,4 +1,4 @@
-"""Passwords as they come in a body: plain over TLS, or encrypted to a key of ours, once and freshly."""
+"""Passwords in request bodies: plain over TLS, or encrypted to a key of the service."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,6 +14,7 @@ from domain.identity.signing_keys import LEEWAY
 from domain.scope import EveryTenant
 
 OLDEST = timedelta(seconds=120)
+"""Greatest age of an encrypted password."""
 WHAT_TO_SEND = (
     'takes a JWE in compact form (alg RSA-OAEP-256 or ECDH-ES+A256KW, enc A256GCM, at most 2 kB) of {"password", '
     '"iat", "jti"}, made within 120 seconds, used once, to the key of use "enc" in /.well-known/jwks.json; '
@@ -23,7 +24,7 @@ WHAT_TO_SEND = (
 
 @dataclass(frozen=True)
 class PasswordReader:
-    """``strict``: what does not say how it was sent must be encrypted, which settings can ask of logins."""
+    """Reads the password of a body; with ``strict``, one without ``isPasswordEncrypted`` must be encrypted."""
 
     database: Database[NonceTransaction]
     sealed: EncryptedPasswords
@@ -31,24 +32,29 @@ class PasswordReader:
     strict: bool
 
     async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str:
-        """The password itself; raises ValidationError on ``field``, whoever it is for."""
+        """The password in plain text.
+
+        Raises ValidationError on ``field``, with one message for every fault of an encrypted password.
+        """
         if is_encrypted is False:
             return text
         if is_encrypted is UNSET and not self.strict and not self.sealed.is_encrypted(text):
             return text
         now = self.clock.now()
         opened = self.sealed.open(text, now)
-        if opened is None or not _is_fresh(opened, now) or not await self._spend(opened, now):
+        # The nonce is consumed last: a password that is refused for another reason can be sent again.
+        if opened is None or not _is_fresh(opened, now) or not await self._consume_nonce(opened, now):
             raise ValidationError.on(field, WHAT_TO_SEND)
         return opened.password
 
-    async def _spend(self, opened: OpenedPassword, now: datetime) -> bool:
-        """Kept by its digest: the id itself is the sender's, of any length and of any characters."""
+    async def _consume_nonce(self, opened: OpenedPassword, now: datetime) -> bool:
+        # The nonce is stored as its digest: the sender chose it, of any length and with any characters.
         until = datetime.fromtimestamp(opened.sealed_at, UTC) + OLDEST + LEEWAY
         async with self.database.autocommit(EveryTenant()) as tx:
             return await tx.used_nonces.consume(sha256(opened.jti.encode()).hexdigest(), until, now)
 
 
 def _is_fresh(opened: OpenedPassword, now: datetime) -> bool:
+    # The sender's clock may be ahead by LEEWAY.
     age = now.timestamp() - opened.sealed_at
     return -LEEWAY.total_seconds() <= age <= OLDEST.total_seconds()

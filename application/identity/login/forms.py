@@ -1,4 +1,4 @@
-"""Bodies of login, refresh and switch-tenant requests, and the results that answer them."""
+"""Bodies and results of login, refresh and switch-tenant requests."""
 
 from datetime import datetime
 from uuid import UUID

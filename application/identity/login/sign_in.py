@@ -1,4 +1,4 @@
-"""Signing in and out: login, refresh, switch of tenant, logout."""
+"""Signing in and out: login, refresh, switch of the tenant, logout."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -42,7 +42,7 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.sessions import Lifetimes, RefreshToken, Session, Showing, shown, unknown_session
+from domain.identity.sessions import Lifetimes, RefreshOutcome, RefreshToken, Session, refresh_outcome, unknown_session
 from domain.identity.token_versions import session_subject, tenant_subject, user_subject
 from domain.identity.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
 from domain.identity.users import (
@@ -59,7 +59,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 
 
 class Pair(TypedDict):
-    """What every token answer begins with."""
+    """Fields that every response with tokens begins with."""
 
     token: str
     refresh_token: str
@@ -69,7 +69,7 @@ class Pair(TypedDict):
 
 
 class SignInPolicy(Struct, frozen=True, kw_only=True):
-    """``password_max_age_days`` 0 means that passwords do not age."""
+    """Settings of sign-in; ``password_max_age_days`` 0 means that passwords do not age."""
 
     lifetimes: Lifetimes
     confirm_email: bool
@@ -99,22 +99,21 @@ class SignIn:
     async def complete_login(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> LoginResult:
-        """What follows once somebody has shown who they are, however they did.
-
-        Who knew the password and is refused for another reason has not guessed: the reserved attempt is given back.
-        """
+        """Completes a login for a verified identity: chooses the tenant, starts the session and issues the tokens."""
         user = verified.state.user
         try:
-            entered = await self._start_session(verified, preferred, app_id, client)
+            result = await self._start_session(verified, preferred, app_id, client)
         except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
+            # A user who knew the password and is refused for another reason has not guessed: the attempt is given back.
             knew = verified.by_password and not isinstance(refusal, InvalidCredentials)
             await self.note_refusal(user, client, gives_back=knew)
             raise
         await self.cache.drop([profile_key(user.id)])
-        return entered
+        return result
 
     @retry_on_conflict
     async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
+        """Records a failed login in the audit trail; ``gives_back`` takes the attempt back that was counted for it."""
         async with self.database.transaction(EveryTenant()) as tx:
             if user is not None and gives_back:
                 await tx.attempts.release(user.email_key, client.network)
@@ -132,8 +131,10 @@ class SignIn:
         claims = await self._authorised_claims(state, choice.membership, session, now)
         user, age = state.user, self.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
+        # A social login proves nothing about the password, so it does not reset the count of failures.
         entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
         async with self.database.autocommit(EveryTenant()) as tx:
+            # The account changed since it was verified: its password, its owner, or its existence.
             if not await tx.sessions.begin(entry):
                 raise InvalidCredentials
         return LoginResult(
@@ -154,15 +155,17 @@ class SignIn:
             raise TokenInvalid("The refresh token is not valid.")
         session, state = await self._session(opened.session_id)
         now = self.clock.now()
-        showing = shown(session, opened.counter, now, self.policy.lifetimes)
-        if showing is Showing.STOLEN:
+        outcome = refresh_outcome(session, opened.counter, now, self.policy.lifetimes)
+        # RFC 9700: a reused refresh token ends the session, since the thief may hold its successor.
+        if outcome is RefreshOutcome.STOLEN:
             await self._end_stolen(session, state.user, client)
-        if showing is Showing.EXPIRED:
+        if outcome is RefreshOutcome.EXPIRED:
             raise TokenExpired("The session has expired: log in again.")
-        if showing is Showing.DEAD:
+        if outcome is RefreshOutcome.DEAD:
             raise TokenInvalid("The session has ended.")
+        # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
-        if showing is Showing.FRESH:
+        if outcome is RefreshOutcome.FRESH:
             session, claims = await self._refreshed(session, state, form.tenant_id or session.tenant_id, now)
         else:
             claims = await self._issued_claims(session, state, session.tenant_id, now)
@@ -175,28 +178,30 @@ class SignIn:
         ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
         state = await self._with_visited_tenant(state, form.tenant_id)
         membership = membership_in(state.memberships, form.tenant_id)
+        # Before the rotation: a switch that is refused must leave the refresh token usable.
         claims = await self._authorised_claims(state, membership, session, now)
         session = await self._rotate(session, membership.tenant_id, now)
         if session.tenant_id != membership.tenant_id:
-            raise SerializationConflict  # another switch won: this one is done after it
+            # Another refresh or switch won the race: this switch is retried on the session as it is now.
+            raise SerializationConflict
         async with self.database.transaction(EveryTenant()) as tx:
             await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
         return SwitchResult(**self._token_pair(claims, session, now), current_tenant=tenant_name(membership))
 
     @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:
-        """Every session of the user ends, on every replica at once."""
+        """Ends every session of the user, on every replica at once."""
         now = self.clock.now()
         subjects = (user_subject(caller.user_id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 await tx.users.end_sessions(caller.user_id, now)
                 await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
-            published.update(counts)
+            published.update(versions)
 
     async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
-        """Of one snapshot: a logout in between is either seen here, or kills what is issued on it."""
+        # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
         async with self.database.read_only(EveryTenant()) as read:
             found = await read.sessions.with_account_state(session_id)
         if found is None:
@@ -204,19 +209,16 @@ class SignIn:
         return found
 
     async def _with_visited_tenant(self, state: AccountState, wanted: UUID | None) -> AccountState:
-        """With the wanted tenant among the memberships: for a super-admin whichever it is.
-
-        Its count is read before its state, so that what closes it in between kills the token.
-        """
         own = state.memberships
-        if wanted is None or not state.is_super_admin or any(one.tenant_id == wanted for one in own):
+        if wanted is None or not state.is_super_admin or any(held.tenant_id == wanted for held in own):
             return state
+        # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
         async with self.database.read_only(EveryTenant()) as read:
-            counts = await read.token_versions.of([tenant_subject(wanted)])
+            versions = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, self.clock.now())
         if visit is None:
             return state
-        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **counts})
+        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
 
     async def _issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
         state = await self._with_visited_tenant(state, wanted)
@@ -226,19 +228,19 @@ class SignIn:
     async def _refreshed(
         self, session: Session, state: AccountState, wanted: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
-        """Who loses the race gets what the winner got: the same successor, and its tenant whichever was wanted."""
         claims = await self._issued_claims(session, state, wanted, now)
         rotated = await self._rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise TokenInvalid("The session has ended.")
+        # Another refresh won the race: this one answers with the winner's successor and tenant.
         if rotated.tenant_id != wanted:
             claims = await self._issued_claims(rotated, state, rotated.tenant_id, now)
         return rotated, claims
 
     async def _rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
-        """Compare-and-swap: the successor, whoever made it."""
         rotated = replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
         async with self.database.autocommit(EveryTenant()) as tx:
+            # Compare-and-swap on the counter: of parallel refreshes one wins, the others get its result.
             if await tx.sessions.rotate(rotated, seen=session.counter):
                 return rotated
             winner = await tx.sessions.by_id(session.id)
@@ -260,12 +262,13 @@ class SignIn:
         subjects = (session_subject(session.id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 await tx.token_versions.end(subjects, now)
+                # Parallel replays of a stolen token send one mail.
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
                 await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         raise TokenInvalid("The refresh token was used before: the session has been ended.")
 
     async def _audit(
@@ -292,7 +295,6 @@ class SignIn:
     async def _authorised_claims(
         self, state: AccountState, membership: Membership | None, session: Session, now: datetime
     ) -> Claims:
-        """What the token will say, once the application it is for takes this user in this tenant."""
         issue = Issue(
             issuer=self.policy.issuer,
             audience=self.policy.audience,
@@ -301,6 +303,7 @@ class SignIn:
         )
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None
+        # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
 

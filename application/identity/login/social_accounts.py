@@ -1,4 +1,4 @@
-"""Whose account an identity at a social provider stands for: found, claimed by its owner, or made."""
+"""Accounts of social identities: found, claimed by the owner of the address, or created."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
 class SocialTransaction(AccountTransaction, TenantTransaction, Protocol):
-    """The rooms of the database that identities are linked in."""
+    """Parts of the database that social logins use."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,35 @@ class SocialAccounts:
     clock: Clock
     ids: Ids
 
-    async def standing_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """Whoever came first at the same moment has made the account or the link: the second look finds it."""
+    async def account_state_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
+        """The account of an identity; created when the address is new, None when it belongs to somebody else."""
         try:
-            return await self._found_or_made(identity, client)
+            return await self._find_or_create(identity, client)
         except Conflict:
-            return await self._found_or_made(identity, client)
+            # A parallel login created the account or the link: the second attempt finds it.
+            return await self._find_or_create(identity, client)
 
-    async def _found_or_made(self, identity: SocialIdentity, client: Client) -> AccountState | None:
+    async def _find_or_create(self, identity: SocialIdentity, client: Client) -> AccountState | None:
         key = email_key(identity.email or "")
         async with self.database.read_only(EveryTenant()) as read:
             user_id = await read.social.user_of(identity.provider, identity.subject)
             linked = await read.users.state(user_id) if user_id else None
             state = linked or (await read.users.state_by_email(key) if key else None)
         if state is None:
-            return await self._make(identity, key, client) if key else None
-        is_theirs = identity.email_verified and key == state.user.email_key
-        if linked is not None and (state.user.email_proved or not is_theirs):
+            return await self._create(identity, key, client) if key else None
+        owns_address = identity.email_verified and key == state.user.email_key
+        # Security: an unproved account may have been prepared by somebody else; the proven owner takes it over first.
+        if linked is not None and (state.user.email_proved or not owns_address):
             return linked
-        if not is_theirs:
+        if not owns_address:
             return None
         if not state.user.is_active:
-            return state  # who enters with it is told that it is disabled
+            # The completion of the login answers that the account is disabled.
+            return state
         return await self._claim(state.user, identity, client)
 
     @retry_on_conflict
-    async def _make(self, identity: SocialIdentity, key: str, client: Client) -> AccountState | None:
+    async def _create(self, identity: SocialIdentity, key: str, client: Client) -> AccountState | None:
         user = self._new_user(identity, key)
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.users.add(user)
@@ -94,22 +97,21 @@ class SocialAccounts:
 
     @retry_on_conflict
     async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """The provider says whose the address is: it belongs to them from now on."""
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await self._hand_over(tx, user, client, now)
+                # The provider vouches for the owner of the address: the account is theirs alone from now on.
+                versions = await self._clear_credentials(tx, user, client, now)
                 await self._link(tx, identity, user.id, now)
                 state = await tx.users.state(user.id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user.id)])
         return state
 
-    async def _hand_over(self, tx: SocialTransaction, seen: User, client: Client, now: datetime) -> Mapping[str, int]:
-        """What others put into an account before its owner came goes: password, identities, sessions, tokens.
-
-        The account is locked first, so that nothing of it is put in meanwhile.
-        """
+    async def _clear_credentials(
+        self, tx: SocialTransaction, seen: User, client: Client, now: datetime
+    ) -> Mapping[str, int]:
+        # Locked first, so that nothing is added to the account meanwhile.
         await tx.memberships.lock(seen.id)
         state = await tx.users.state(seen.id)
         if state is None or state.user.email_key != seen.email_key:
@@ -117,6 +119,7 @@ class SocialAccounts:
         user = state.user
         if user.email_proved:
             return {}
+        # Security: password, identities and sessions from before the proof may be somebody else's (pre-hijacking).
         await tx.users.save(
             replace(
                 user,
@@ -129,12 +132,12 @@ class SocialAccounts:
             ),
             user,
         )
-        counts = await tx.token_versions.bump([user_subject(user.id)])
+        versions = await tx.token_versions.bump([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)
         await tx.social.unlink_all(user.id)
         await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)
         await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))
-        return counts
+        return versions
 
     async def _link(self, tx: SocialTransaction, identity: SocialIdentity, user_id: UUID, now: datetime) -> None:
         if not await tx.social.link(identity.provider, identity.subject, user_id, now):

@@ -1,4 +1,4 @@
-"""Signing in with an account at a social provider: whose account here it is, and then as after a password."""
+"""Login with an account at a social provider."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,24 +21,27 @@ class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 
 
 class LoginCompletion(Protocol):
-    """What follows once somebody has shown who they are; SignIn's."""
+    """Second half of a login, once the identity is verified; implemented by SignIn."""
 
     async def complete_login(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> Struct:
-        """The answer of a login."""
+        """Starts the session and returns the response of a login."""
         ...
 
     async def note_refusal(self, user: User | None, client: Client) -> None:
-        """A login that failed, in the audit trail; None is nobody that is known here."""
+        """Records a failed login in the audit trail; ``user`` is None when the account is unknown."""
         ...
 
 
 class LinkedAccounts(Protocol):
-    """Whose account an identity stands for; application/identity/login/social_accounts.py knows."""
+    """Accounts of social identities; implemented by SocialAccounts."""
 
-    async def standing_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """None when the address is somebody's, or there is none; a new account is made, an old one handed over."""
+    async def account_state_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
+        """The account of the identity, created or claimed if need be.
+
+        None when the address belongs to another account or the provider gives no address.
+        """
         ...
 
 
@@ -51,11 +54,11 @@ class SocialSignIn:
     async def login(self, form: SocialForm, client: Client) -> Struct:
         provider = form.provider.strip().casefold()
         if provider not in self.providers.names:
-            raise ValidationError.on("provider", "is not a provider that is turned on here")
+            raise ValidationError.on("provider", "is not an enabled provider")
         identity = await self.providers.identify(provider, form.access_token)
-        state = await self.accounts.standing_of(identity, client) if identity else None
+        state = await self.accounts.account_state_of(identity, client) if identity else None
         if state is None:
             await self.entrance.note_refusal(None, client)
-            raise InvalidCredentials("This login with the provider does not open an account here.")
+            raise InvalidCredentials("No account here belongs to this login with the provider.")
         verified = VerifiedIdentity(state, by_password=False)
         return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)

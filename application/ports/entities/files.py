@@ -1,4 +1,4 @@
-"""Rows that leave for a file and come from one: in the database, and on their way to the formats of people."""
+"""Rows in bulk: exports and imports in the database, and the file formats."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -15,14 +15,14 @@ from domain.entities.sheets import Column, Form, ImportOptions, RowError
 
 
 class Loading(Struct, frozen=True):
-    """``key`` is the field by which an upsert finds the row that is there, None where rows are only made."""
+    """Parameters of an import; ``key`` is the field by which an upsert finds stored rows, None for mode ``create``."""
 
     act: Act
     key: FieldModel | None
 
 
 class Loaded(Struct, frozen=True):
-    """``errors`` lists every row that the database refused."""
+    """Result of an import; ``errors`` lists every row that the database refused."""
 
     imported: int
     skipped: int
@@ -30,45 +30,45 @@ class Loaded(Struct, frozen=True):
 
 
 class Transfers(Protocol):
-    """As far as the transaction's scope reaches, like Records."""
+    """Exports and imports, within the transaction's scope like Records."""
 
     def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
-        """All rows of the query as of one moment; memory does not grow with them.
+        """The rows of the query as of one moment, in constant memory.
 
-        Closing it before its end stops the query. It never ends well unless all has been given.
+        Closing the generator early cancels the query. It ends without an error only after the last row.
         """
         ...
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
-        """How many rows there are, not counting on past ``most``."""
+        """Number of rows of the query, at most ``most``."""
         ...
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
-        """Stores rows as ReadSheet gives them, in their order and in one set-based write.
+        """Stores rows in the format of ``ReadSheet.rows``, in their order and in one set-based write.
 
-        A row that refers to no living row of this tenant is an error, as is, in an upsert, one that breaks the
-        entity's rule or could not be made anew and finds no row to change. One whose unique value is taken, by
-        a living row or one before it, is skipped. Raises BadRequest where a scope of all tenants would write.
+        Errors: a reference to no living row of this tenant; in an upsert, a broken rule, or a row that is not stored
+        yet and misses a required field. A row whose unique value is taken, by a stored row or an earlier one, is
+        skipped. Raises BadRequest when the scope is every tenant.
         """
         ...
 
 
 class TransferTransaction(WriteTransaction, Protocol):
-    """The rooms of the database for rows in bulk."""
+    """Parts of the database for rows in bulk."""
 
     @property
     def transfers(self) -> Transfers: ...
 
 
 class ImportRequest(Struct, frozen=True):
-    """How a file is read, and what of its columns is the caller's to send."""
+    """Options of an import, and the fields that the caller may send."""
 
     options: ImportOptions
     may: Sendable = EVERYTHING
 
 
 class ReadSheet(Protocol):
-    """A file whose header fits. ``failed`` and ``errors``, the first ones, are complete when the rows are."""
+    """A file with a valid header; ``failed`` and ``errors`` (the first ones) are complete after the last row."""
 
     @property
     def failed(self) -> int: ...
@@ -76,29 +76,32 @@ class ReadSheet(Protocol):
     def errors(self) -> Sequence[RowError]: ...
 
     def rows(self) -> AsyncIterator[bytes]:
-        """The valid rows as CSV without header: the row's number, a new id, the declared fields in their order.
+        """The valid rows as CSV without header: row number, new id, declared fields in their order.
 
-        Nulls are empty, text is quoted, a list is JSON. For an upsert, before the fields: which of them were
-        given (a letter each, ``1`` or ``0``), and why the row could not be made anew, if it could not.
-        Raises BadRequest for a file that breaks its format, PayloadTooLarge for too many rows.
+        Nulls are empty, text is quoted, a list is JSON. For an upsert two cells stand before the fields: which fields
+        were given (a ``1`` or ``0`` each), and why the row could not be created, if so. Raises BadRequest for a file
+        that breaks its format, PayloadTooLarge for too many rows.
         """
         ...
 
 
 class Sheets(Protocol):
-    """The formats themselves; off the event loop, in little memory, whatever the file holds."""
+    """The file formats; work is done outside the event loop and in bounded memory."""
 
     def read(
         self, model: EntityModel, upload: BinaryIO, reading: ImportRequest
     ) -> AbstractAsyncContextManager[ReadSheet]:
-        """``upload`` is a real file. Raises BadRequest for what is no sheet, ValidationError for its header."""
+        """Opens an uploaded file, which must be a real file of the system.
+
+        Raises BadRequest for an unknown format, ValidationError for errors in its header.
+        """
         ...
 
     def workbook(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes]
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """An xlsx made of ``cells``, whole before it is entered.
+        """An xlsx file of rows in the form ``cells``, complete when the block is entered.
 
-        Raises BadRequest for text that no cell can hold, and for more rows than a sheet can.
+        Raises BadRequest for text that no cell can hold, and for too many rows.
         """
         ...

@@ -1,4 +1,4 @@
-"""What happened to rows of entities that keep a history: it is written by ``records`` with each change."""
+"""History of rows; ``Records`` adds an entry with each change."""
 
 from datetime import datetime
 from typing import Literal, Protocol
@@ -13,7 +13,7 @@ Action = Literal["created", "changed", "deleted", "restored", "purged"]
 
 
 class FieldChange(Struct, frozen=True, rename={"was": "from"}):
-    """The values are as answers show them."""
+    """A changed field; the values are JSON as in responses."""
 
     field: str
     was: Raw
@@ -21,7 +21,7 @@ class FieldChange(Struct, frozen=True, rename={"was": "from"}):
 
 
 class Entry(Struct, frozen=True):
-    """``version`` is the row's after it, so a row has one entry for each."""
+    """A change of a row; ``version`` is the row's version after it, and there is one entry per version."""
 
     version: int
     action: Action
@@ -32,12 +32,12 @@ class Entry(Struct, frozen=True):
 
 class History(Protocol):
     async def page(self, model: EntityModel, row_id: UUID, offset: int, size: int) -> tuple[list[Entry], int]:
-        """The newest first, and how many there are; of the rows of the transaction's scope alone."""
+        """The page, the newest entry first, and the number of entries; only rows within the scope."""
         ...
 
 
 class HistoryTransaction(Protocol):
-    """The rooms of the database that a history is read from."""
+    """Parts of the database that a history is read from."""
 
     @property
     def records(self) -> Records: ...

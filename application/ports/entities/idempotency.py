@@ -1,4 +1,4 @@
-"""First answers to requests that may come twice, kept in the transaction of what they did."""
+"""Responses stored under an Idempotency-Key, in the transaction of the write."""
 
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -9,10 +9,11 @@ from msgspec import Struct
 from application.ports.entities.records import Records
 
 KEPT_FOR = timedelta(hours=24)
+"""Time for which a response is stored."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """Who says under which key that this is one request, whichever time it comes; ``fingerprint`` is what is asked."""
+    """A user's idempotency key; ``fingerprint`` identifies the content of the request."""
 
     tenant_id: UUID
     user_id: UUID
@@ -21,25 +22,29 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class StoredResponse(Struct, frozen=True):
+    """The response to the first request with a key."""
+
     fingerprint: str
     answer: bytes
 
 
 class IdempotencyStore(Protocol):
-    """Both are called in one transaction, whose scope is the claim's tenant."""
+    """Both methods are called in one transaction whose scope is the claim's tenant."""
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
-        """What was kept under this key within KEPT_FOR; None makes the key the caller's own.
+        """The response stored under this key within KEPT_FOR; None reserves the key for the caller.
 
-        Of two transactions that claim one key the second waits for the end of the first.
+        A second transaction that claims the key waits for the end of the first.
         """
         ...
 
-    async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None: ...
+    async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
+        """Stores the response under the claimed key."""
+        ...
 
 
 class WriteTransaction(Protocol):
-    """The rooms of the database that a write of rows works in."""
+    """Parts of the database that writes of rows need."""
 
     @property
     def records(self) -> Records: ...

@@ -1,4 +1,4 @@
-"""The rows of entities, as far as the transaction's scope reaches."""
+"""Rows of entities within the transaction's scope."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,11 +11,11 @@ from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
 
 Values = Mapping[str, object]
-"""Declared fields by Python name, with the values that the entity's own struct holds."""
+"""Declared fields by Python name, with values as the entity's struct holds them."""
 
 
 class Stored(Struct, frozen=True):
-    """A row as it is answered: ``body`` is its JSON object, in the order of ``EntityModel.fields``."""
+    """A row of a response; ``body`` is its JSON object, with fields in the order of ``EntityModel.fields``."""
 
     id: UUID
     version: int
@@ -23,19 +23,21 @@ class Stored(Struct, frozen=True):
 
 
 class Current(Struct, frozen=True):
-    """A living row as rules see it: all declared fields."""
+    """A row that is not deleted, as rules see it: its version and all declared fields."""
 
     version: int
     values: Values
 
 
 class NewRow(Struct, frozen=True):
+    """A row to add; every declared field has a value."""
+
     id: UUID
     values: Values
 
 
 class Change(Struct, frozen=True):
-    """``version`` is the one the caller saw, or None when any will do."""
+    """Changed values of a row; ``version`` is the version that the caller saw, None for any."""
 
     id: UUID
     values: Values
@@ -43,9 +45,10 @@ class Change(Struct, frozen=True):
 
 
 class RowPage(Struct, frozen=True):
-    """``items`` is a JSON array of ``length`` rows. ``total`` is None when it was not asked for.
+    """A page of rows.
 
-    ``last`` holds the sort values of the last row, for the cursor of the page after it, None on the last page.
+    ``items`` is a JSON array of ``length`` rows; ``total`` is None when it was not asked for. ``last`` holds the sort
+    values of the last row for the next page's cursor, None on the last page.
     """
 
     items: Raw
@@ -57,17 +60,17 @@ class RowPage(Struct, frozen=True):
 
 
 class Act(Struct, frozen=True):
-    """Who writes, and when: what the audit columns get."""
+    """The user who writes and the time, for the audit columns."""
 
     by: UUID | None
     at: datetime
 
 
 class Records(Protocol):
-    """Every method sees the rows of the transaction's scope only; another tenant's row is absent.
+    """Every method works within the transaction's scope: rows of other tenants are absent.
 
-    JSON is camelCase, decimals are numbers with their scale, times UTC with ``Z``. Under EveryTenant each row
-    shows its ``tenantId``, and writing raises BadRequest for entities that tenants own.
+    JSON is camelCase, decimals are numbers with their scale, times are UTC with ``Z``. Under EveryTenant each row has a
+    ``tenantId``, and writing rows that tenants own raises BadRequest.
     """
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None: ...
@@ -75,48 +78,48 @@ class Records(Protocol):
     async def page(self, model: EntityModel, query: Query) -> RowPage: ...
 
     async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
-        """The living rows among ``ids``, in one order; ``locked`` until the transaction ends."""
+        """The rows among ``ids`` that are not deleted; ``locked`` until the transaction ends, in one order."""
         ...
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
-        """All or none, answered in the order given.
+        """Adds all rows or none; the result is in the order given.
 
-        Raises Conflict naming the field whose unique value is taken, ValidationError on a field that refers to
-        no living row of this tenant; with several rows fields are named ``items[3].sku``.
+        Raises Conflict naming the field whose unique value is taken, ValidationError for a field that refers to no
+        living row of this tenant; with several rows, fields are named ``items[3].sku``.
         """
         ...
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
-        """All or none, each raising its version by one; only the values given change.
+        """Changes all rows or none, only the given values; each version rises by one.
 
-        Raises NotFound (naming ``items[2].id`` when several), PreconditionFailed on another version, and what
-        ``add`` raises.
+        Raises NotFound (naming ``items[2].id`` of several), PreconditionFailed for another version, and what ``add``
+        raises.
         """
         ...
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
-        """Marks living rows deleted, or deletes them where the entity has no soft delete; answers those it found.
+        """Marks rows deleted, or deletes them where the entity has no soft delete; returns the ids that were found.
 
-        References to them do as declared: restrict raises Conflict, cascade goes with them, clear is emptied.
-        Raises PreconditionFailed when ``version`` is given and another one is stored.
+        References to them follow ``on_delete``: restrict raises Conflict, cascade deletes the referring row, clear sets
+        null. Raises PreconditionFailed when ``version`` is given and another one is stored.
         """
         ...
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
-        """Brings a deleted row back, and what its deletion took along by cascade; what was cleared stays cleared.
+        """Restores a deleted row and the rows that its deletion cascaded to; cleared references stay null.
 
-        Raises NotFound, and Conflict when it is not deleted, when a unique value has been taken meanwhile, and when
-        what one of them refers to is still deleted.
+        Raises NotFound, and Conflict when the row is not deleted, when a unique value has been taken meanwhile, or when
+        a row it refers to is still deleted.
         """
         ...
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
-        """As ``remove``, for good: deleted rows are found too, and what refers to them goes for good as well."""
+        """Deletes rows for good with the rows that refer to them; rows marked deleted are found too."""
         ...
 
 
 class RecordTransaction(Protocol):
-    """The room of the database in which the rows of entities are kept."""
+    """Parts of the database that hold rows of entities."""
 
     @property
     def records(self) -> Records: ...

@@ -1,1 +1,1 @@
-"""Ports of identity: what its use cases ask of the database, of passwords and of tokens."""
+"""Ports of identity: the database, passwords, tokens and social providers."""

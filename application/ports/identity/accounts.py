@@ -1,4 +1,4 @@
-"""What proves that an account is somebody's: its password, and the links that mails carry to its address."""
+"""Passwords and links, which prove that an account is somebody's."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ Purpose = Literal["confirm", "reset"]
 
 
 class OneTimeToken(Struct, frozen=True, kw_only=True):
-    """A link's secret as it is kept: its hash. ``number`` grows with the order in which links were asked for."""
+    """The secret of a link, stored as its hash; ``number`` grows in the order of the requests for links."""
 
     user_id: UUID
     email_key: str
@@ -25,39 +25,39 @@ class OneTimeToken(Struct, frozen=True, kw_only=True):
 
 
 class OneTimeTokens(Protocol):
-    """One for each user and purpose: a newer one takes the place of what was there."""
+    """At most one token per user and purpose; a newer token replaces an older one."""
 
     async def issue(self, token: OneTimeToken) -> bool:
-        """Stores it, or renews it when it was stored before; False when it was used, or a newer one is there."""
+        """Stores the token, or renews it if it is stored already; False when it was used or a newer one is stored."""
         ...
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:
-        """The one of this hash, if it is neither used nor expired."""
+        """The token with this hash, None when it is used or expired."""
         ...
 
     async def spend(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
-        """Atomic: of many who show a living one at once, one is told True."""
+        """Marks the token used; of parallel calls for a valid token one gets True."""
         ...
 
     async def forget(self, user_id: UUID, purposes: Sequence[Purpose], at: datetime) -> None:
-        """Those of the user are as if used."""
+        """Marks the user's tokens of these purposes used."""
         ...
 
 
 class Credentials(Protocol):
-    """Each touches what it names and nothing else, whatever changes the account meanwhile."""
+    """Changes of single columns of an account, whatever else of it changes at the same time."""
 
     async def set_password(self, user_id: UUID, password_hash: str, at: datetime) -> None:
-        """Chosen by the user: it need not be changed any more."""
+        """Stores a password that the user chose; it need not be changed any more."""
         ...
 
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
-        """False when the address is not the account's any more."""
+        """Marks the address confirmed and proved; False when the account has another address by now."""
         ...
 
 
 class AccountTransaction(IdentityTransaction, Protocol):
-    """The rooms of the database that account holders themselves work in."""
+    """Parts of the database that use cases of account holders need."""
 
     @property
     def one_time_tokens(self) -> OneTimeTokens: ...

@@ -1,4 +1,4 @@
-"""Passwords that come encrypted: what opens them, and where it is kept that one was used."""
+"""Encrypted passwords: decryption, and the nonces that make each usable once."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,7 +7,10 @@ from msgspec import Struct
 
 
 class OpenedPassword(Struct, frozen=True):
-    """``sealed_at`` is in seconds since 1970, by the sender's clock; ``jti`` is the sender's own id of this sending."""
+    """A decrypted password.
+
+    ``sealed_at`` is in seconds since 1970 by the sender's clock, ``jti`` is the sender's nonce.
+    """
 
     password: str
     sealed_at: float
@@ -15,27 +18,28 @@ class OpenedPassword(Struct, frozen=True):
 
 
 class EncryptedPasswords(Protocol):
-    """Encrypted passwords in the compact form of RFC 7516."""
+    """Encrypted passwords in the compact form of a JWE (RFC 7516)."""
 
     def is_encrypted(self, text: str) -> bool:
-        """Whether it has the form of a JWE, of whatever kind and to whichever key."""
+        """Whether the text has the form of a JWE, of any algorithm and to any key."""
         ...
 
+    # Security: a decryption oracle must not tell faults apart.
     def open(self, text: str, now: datetime) -> OpenedPassword | None:
-        """None for whatever was not encrypted as asked for, to a key that lives: nobody is told what was wrong."""
+        """The decrypted password; None for every fault: wrong algorithm, unknown or retired key, broken content."""
         ...
 
 
 class UsedNonces(Protocol):
-    """Ids that may be used once, kept until what carries them has ended by itself."""
+    """Nonces that were used, kept until the message that carried them has expired."""
 
     async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
-        """One atomic statement: False when it was spent before, and is not past its ``until``."""
+        """Records the nonce in one atomic statement; False when it was used before and its ``until`` is not past."""
         ...
 
 
 class NonceTransaction(Protocol):
-    """The room of the database in which spent ids are kept."""
+    """Parts of the database that hold used nonces."""
 
     @property
     def used_nonces(self) -> UsedNonces: ...

@@ -1,29 +1,30 @@
-"""Hashes of other systems' making: which are taken over, and whether any is left."""
+"""Password hashes imported from other systems."""
 
 from typing import Protocol
 
 FOREIGN = "foreign:"
-"""What a stored hash begins with until it is renewed, when it was imported."""
+"""Prefix of a stored hash that was imported, until it is replaced at the next login."""
 
 
 class ForeignHashes(Protocol):
-    def accepted(self, text: str) -> str:
-        """The hash as it is stored and ``Passwords.verify`` takes it, marked as FOREIGN.
+    """Formats of hashes that an import accepts."""
 
-        Raises ValueError with a sentence, for a form that is not known, and for one that would cost more than
-        LONGEST_VERIFY to verify.
+    def accepted(self, text: str) -> str:
+        """The hash as it is stored, with the prefix FOREIGN.
+
+        Raises ValueError, with a sentence, for an unknown format and for a hash that takes too long to verify.
         """
         ...
 
 
 class ImportedHashes(Protocol):
     async def any_left(self) -> bool:
-        """Whether any account still has the hash that it was imported with."""
+        """Whether any account still has its imported hash."""
         ...
 
 
 class ImportedHashTransaction(Protocol):
-    """The room of the database that knows of imported hashes."""
+    """Parts of the database that know of imported hashes."""
 
     @property
     def imported(self) -> ImportedHashes: ...

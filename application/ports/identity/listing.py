@@ -1,4 +1,4 @@
-"""A page of users or tenants, as a use case asks for it."""
+"""Pages of users or tenants."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Sessions, as the database keeps them, and the tokens that stand for them outside."""
+"""Sessions in the database, and the tokens that stand for them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from domain.identity.users import AccountState
 
 
 class NewLogin(Struct, frozen=True):
-    """A session that begins, and what is noted with it. Failed attempts of ``forgiven``, a network, are taken back."""
+    """A session to begin, with its line of the audit trail; failed attempts from the network ``forgiven`` are reset."""
 
     verified: VerifiedIdentity
     session: Session
@@ -27,71 +27,75 @@ class Sessions(Protocol):
     async def by_id(self, session_id: UUID) -> Session | None: ...
 
     async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
-        """The session and what its user may do, both of one snapshot; None when either is gone."""
+        """The session and the state of its user's account in one snapshot; None when either is gone."""
         ...
 
     async def begin(self, entry: NewLogin) -> bool:
-        """All of it, and the password's hash is renewed unless another has been stored since it was seen.
+        """Stores the session, the audit line and a renewed hash in one statement.
 
-        False, and nothing is noted, when since it was verified the account is gone or was given another password, or,
-        for who came from a social provider, was taken over by its owner; until it is noted, none can happen.
+        False, with nothing stored, when the account changed since it was verified: it was deleted, got another
+        password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the one that
+        was seen.
         """
         ...
 
     async def rotate(self, session: Session, seen: int) -> bool:
-        """Stores the session's new counter, tenant and time if its counter is still ``seen`` and it has not ended."""
+        """Stores the session's new counter, tenant and time; False when its counter is not ``seen`` or it has ended."""
         ...
 
-    async def end(self, session_id: UUID, at: datetime) -> bool: ...
+    async def end(self, session_id: UUID, at: datetime) -> bool:
+        """Ends the session; False when it is unknown or has ended already."""
+        ...
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        """Those neither ended nor expired, the last used first."""
+        """The user's sessions that neither ended nor expired, the last used first."""
         ...
 
 
 class SessionTransaction(IdentityTransaction, Protocol):
-    """The rooms of the database that signing in and out works in."""
+    """Parts of the database that signing in and out needs."""
 
     @property
     def sessions(self) -> Sessions: ...
 
 
 class Authentication(Protocol):
-    """Who knows a password; application/identity/login/authentication.py finds out."""
+    """Verification of passwords; implemented by application/identity/login/authentication.py."""
 
     async def by_password(
         self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
     ) -> VerifiedIdentity:
-        """Raises AccountLocked, InvalidCredentials (unknown and wrong alike, in the same time), TooBusy."""
+        """Raises AccountLocked, TooBusy or InvalidCredentials, in the same time for unknown and known accounts."""
         ...
 
 
 class Applications(Protocol):
-    """Which applications may be signed in to, and by whom; application/identity/login/applications.py knows."""
+    """Client applications; implemented by application/identity/login/applications.py."""
 
     async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
-        """Raises Forbidden. ``tenant_id`` None is a Global Token's: tenant and permissions are asked later."""
+        """Raises Forbidden. With ``tenant_id`` None, for a Global Token, tenant and permissions are not checked yet."""
         ...
 
 
 class Tokens(Protocol):
-    """Signs and reads access tokens with the keys that the keyring holds."""
+    """Signs and verifies access tokens with the keys of the keyring."""
 
     def sign(self, claims: Claims, now: datetime) -> str: ...
 
     def read(self, token: str, now: datetime) -> Claims:
-        """Raises TokenInvalid for anything that is not ours in every part, TokenExpired past ``exp``.
+        """The claims. Raises TokenInvalid for any token that was not issued here, TokenExpired past ``exp``.
 
-        A verified token may be remembered until it ends; its age is still checked.
+        A verified token may be cached until it ends; its times are checked every time.
         """
         ...
 
 
+# Deterministic, so that a repeated refresh within the grace gets the very same token again.
 class RefreshTokens(Protocol):
-    """Seals what a refresh token says, with a key that is not in the database; the same input, the same text."""
+    """Encrypts refresh tokens with a key that is not in the database; deterministic: equal tokens give equal texts."""
 
     def seal(self, token: RefreshToken) -> str: ...
 
     def open(self, text: str) -> RefreshToken | None:
-        """None for anything that was not sealed here."""
+        """The content, None for any text that was not sealed here."""
         ...

@@ -1,4 +1,4 @@
-"""The service's keys, as the database keeps them and as a process holds them."""
+"""The service's keys, in the database and in a process."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,38 +8,41 @@ from domain.identity.signing_keys import Purpose, SigningKey
 
 
 class SigningKeys(Protocol):
-    """Those that sign tokens, and those that passwords are encrypted to."""
+    """Stored keys: those that sign tokens and those that passwords are encrypted to."""
 
     async def all(self) -> list[SigningKey]:
-        """The oldest first."""
+        """Every key, the oldest first."""
         ...
 
     async def add_first(self, key: SigningKey) -> bool:
-        """Stores the key unless there is one of its purpose; processes that start together agree on one."""
+        """Stores the key unless its purpose has one; False then. Processes that start together agree on one."""
         ...
 
     async def add(self, key: SigningKey) -> None: ...
 
 
 class KeyTransaction(Protocol):
-    """The room of the database in which keys are kept."""
+    """Parts of the database that hold keys."""
 
     @property
     def keys(self) -> SigningKeys: ...
 
 
 class Keyring(Protocol):
-    """The keys that this process works with: those it was last given."""
+    """Keys that this process works with."""
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """All stored keys, whatever their age; which of them is used and which still read with is decided by time."""
+        """Takes over all stored keys; time decides which of them sign and which only verify."""
         ...
 
     def make_key(self, purpose: Purpose, active_from: datetime) -> SigningKey:
-        """A new key, its secret half sealed; it is not in use before it is stored and given to ``use``."""
+        """A new key with its private half sealed; it is not used before it is stored and given to ``use``."""
         ...
 
     def published(self, now: datetime) -> bytes:
-        """The JWK Set, public halves only: of keys that sign, those whose tokens can be alive and the one that
-        comes next; of keys that passwords are encrypted to, the current one for each algorithm."""
+        """The JWK Set with the public halves.
+
+        Signing keys as long as their tokens can be alive and the announced one; for passwords, the current key of each
+        algorithm.
+        """
         ...

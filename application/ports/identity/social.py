@@ -1,4 +1,4 @@
-"""Social providers, and where it is kept which of their accounts belongs to which of our users."""
+"""Social providers, and the links from their accounts to users."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class SocialIdentity(Struct, frozen=True, kw_only=True):
-    """Who holds a token that was issued to us; ``subject`` is the provider's lasting name for them.
+    """Identity behind a provider's token; ``subject`` is the provider's permanent id of the user.
 
-    ``email_verified``: the provider has made sure that the address is theirs.
+    ``email_verified``: the provider vouches that the address belongs to the user.
     """
 
     provider: str
@@ -22,26 +22,30 @@ class SocialIdentity(Struct, frozen=True, kw_only=True):
 
 
 class SocialProviders(Protocol):
+    """Providers that are configured."""
+
     @property
     def names(self) -> Collection[str]:
-        """The providers that are turned on."""
+        """Names of the configured providers."""
         ...
 
     async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
-        """None for a token that the provider refuses, or that was issued to another application.
+        """The identity; None for a token that the provider refuses or that was issued to another application.
 
-        Raises ServiceUnavailable when the provider is away, or answers anything but what was asked, within 3 s.
+        Raises ServiceUnavailable when the provider gives no valid answer within 3 s.
         """
         ...
 
 
 class SocialIdentities(Protocol):
-    async def user_of(self, provider: str, subject: str) -> UUID | None: ...
+    async def user_of(self, provider: str, subject: str) -> UUID | None:
+        """The user that the identity is linked to."""
+        ...
 
     async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
-        """False when that identity belongs to somebody already, this user included."""
+        """Links the identity to the user; False when it is linked already."""
         ...
 
     async def unlink_all(self, user_id: UUID) -> None:
-        """Takes every identity of the user's."""
+        """Removes every link of the user."""
         ...

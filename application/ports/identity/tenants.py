@@ -1,4 +1,4 @@
-"""Tenants, as the database keeps them."""
+"""Tenants in the database."""
 
 from datetime import datetime
 from typing import Protocol
@@ -12,30 +12,30 @@ from domain.identity.tenants import Tenant
 
 class Tenants(Protocol):
     async def by_id(self, tenant_id: UUID) -> Tenant | None:
-        """None for a deleted one."""
+        """The tenant, None for a deleted one."""
         ...
 
     async def by_identifier(self, identifier: str) -> Tenant | None: ...
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
-        """Searches name, identifier and domain."""
+        """The page and the total; the search looks at name, identifier and domain."""
         ...
 
     async def add(self, tenant: Tenant) -> None:
-        """Raises Conflict on ``identifier``."""
+        """Stores a new tenant. Raises Conflict on ``identifier``."""
         ...
 
     async def save(self, tenant: Tenant) -> None:
-        """Raises Conflict on ``identifier``."""
+        """Stores the changed tenant. Raises Conflict on ``identifier``."""
         ...
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
-        """Marks it deleted; its identifier is free again."""
+        """Marks the tenant deleted; its identifier is free again."""
         ...
 
 
 class TenantTransaction(Protocol):
-    """The rooms of the database in which tenants are kept."""
+    """Parts of the database that hold tenants."""
 
     @property
     def tenants(self) -> Tenants: ...

@@ -1,6 +1,6 @@
-"""Users, roles and what belongs to them, as the database keeps them.
+"""Users, roles and memberships in the database.
 
-Identity reaches over tenants: what a caller may see of it is decided by the use cases, which name the tenant.
+Identity works across tenants: use cases name the tenant and decide what a caller may see.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ from domain.identity.users import AccountState, Lockout, Membership, Role, User
 
 
 class ListedUser(Struct, frozen=True):
-    """``roles`` are the names held in the listing's tenant, or as such when it lists all."""
+    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed."""
 
     user: User
     roles: tuple[str, ...]
 
 
 class RenewedHash(Struct, frozen=True):
-    """Of the same password: ``hash`` takes the place of ``seen``."""
+    """A stronger hash of the same password, to replace ``seen``."""
 
     seen: str
     hash: str
 
 
 class VerifiedIdentity(Struct, frozen=True):
-    """Who has just shown who they are: by the password, whose hash may be renewed, or to a social provider."""
+    """The account of a user who proved their identity, by password or to a social provider."""
 
     state: AccountState
     by_password: bool
@@ -42,143 +42,149 @@ class VerifiedIdentity(Struct, frozen=True):
 
 class Users(Protocol):
     async def state(self, user_id: UUID) -> AccountState | None:
-        """Account, memberships of living tenants, roles and counts, all of one snapshot."""
+        """The account in one snapshot with its roles, token versions, and memberships in tenants that exist."""
         ...
 
     async def state_by_email(self, email_key: str) -> AccountState | None: ...
 
     async def add(self, user: User) -> None:
-        """Raises Conflict on ``email`` when the address has an account."""
+        """Stores a new account. Raises Conflict on ``email`` when the address has an account."""
         ...
 
     async def save(self, user: User, before: User) -> None:
-        """Raises Conflict on ``email`` when the address has another account. A new address ends one-time tokens.
+        """Stores what differs from ``before``. Raises Conflict on ``email`` when the address has another account.
 
-        Only what differs from ``before`` is written: what changed otherwise meanwhile (a password that was reset, a
-        confirmation) stays.
+        Other columns keep what was stored meanwhile, such as a reset password. A new address ends one-time tokens.
         """
         ...
 
     async def remove(self, user_id: UUID) -> None:
-        """Takes the account with its memberships, roles and sessions."""
+        """Deletes the account with its memberships, roles and sessions."""
         ...
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
-        """The page and the total. Searches name and e-mail, every word, without case."""
+        """The page and the total; the search looks for every word in name and e-mail, without case."""
         ...
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
-        """Ends all of the user's sessions."""
+        """Ends every session of the user."""
         ...
 
 
 class Memberships(Protocol):
     async def lock(self, user_id: UUID) -> None:
-        """Until the transaction ends nobody else changes what this user is and holds; what is read now stays true."""
+        """Locks the user's account, memberships and roles until the transaction ends; reads after it are current."""
         ...
 
     async def save(
         self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
     ) -> bool:
-        """Makes the membership or replaces its roles; answers whether it was made.
+        """Makes the membership or replaces its roles; True when it was made.
 
-        A first membership is the default one; ``is_default`` True moves the mark here, None leaves it.
+        The first membership is the default; ``is_default`` True makes this one the default, None leaves it.
         """
         ...
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
-        """A super-admin's place in a tenant they do not belong to: no roles there; None when there is none such."""
+        """A super-admin's membership, without roles, in another tenant; None for an unknown tenant."""
         ...
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
-        """Replaces the system roles given to the user as such, outside any membership."""
+        """Replaces the user's system roles, which are held outside memberships."""
         ...
 
     async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
-        """False when there was none. The mark of the default moves to the oldest that is left."""
+        """Ends the membership; False when there was none. The oldest one left becomes the default if this one was."""
         ...
 
 
 class ListedRole(Struct, frozen=True):
+    """A role with the number of its holders."""
+
     role: Role
     user_count: int
 
 
 class Roles(Protocol):
     async def visible(self, tenant_id: UUID) -> list[ListedRole]:
-        """The tenant's own and the system's, by name; holders are counted here, in ``system`` those as such too."""
+        """The tenant's and the system's roles by name, with their holders in this tenant.
+
+        In the tenant ``system``, holders of system roles outside memberships count too.
+        """
         ...
 
     async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
-        """Of the tenant and the system, or of the system alone for None; the tenant's own comes first.
+        """Roles of the tenant and of the system, the tenant's first; for None of the system alone.
 
-        Until the transaction ends nobody removes them.
+        They are locked until the transaction ends: nobody removes them meanwhile.
         """
         ...
 
     async def by_id(self, role_id: UUID) -> Role | None: ...
 
     async def add(self, role: Role) -> None:
-        """Raises Conflict on ``name`` when the tenant or the system has a role of that name, without case."""
+        """Stores a new role. Raises Conflict on ``name``, compared without case in the tenant and the system."""
         ...
 
     async def save(self, role: Role) -> None:
-        """Raises Conflict as ``add`` does."""
+        """Stores the changed role. Raises Conflict as ``add`` does."""
         ...
 
     async def remove(self, role_id: UUID) -> None:
-        """Raises Conflict while anybody holds it."""
+        """Deletes the role. Raises Conflict while a user holds it."""
         ...
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
-        """Each different set of further roles that somebody's token names beside this one; the empty one always."""
+        """Sets of further roles in tokens that carry this role, each set once; the empty set is always among them."""
         ...
 
     async def lock_super_admins(self) -> list[UUID]:
-        """The active users who hold SuperAdmin; until the transaction ends nobody else can lock them."""
+        """The active holders of SuperAdmin, locked until the transaction ends."""
         ...
 
 
 class Attempts(Protocol):
-    """Failed logins, counted durably by address and network, whether or not the address has an account."""
+    """Failed logins, stored per address and network, whether or not the address has an account."""
 
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
-        """One atomic statement before the password is checked: counts an attempt, or answers False while locked.
+        """Counts an attempt in one atomic statement, before the password is checked; False while locked.
 
-        ``lockout.attempts_over_all`` of all networks together lock every network that has not logged in before.
-        After a pause of FAILURES_FORGOTTEN the count begins anew.
+        ``lockout.attempts_over_all`` failures from all networks together lock every network without an earlier successful
+        login. After a pause of FAILURES_FORGOTTEN counting starts again.
         """
         ...
 
     async def release(self, email_key: str, network: str) -> None:
-        """Gives one reserved attempt back: nothing was checked."""
+        """Takes one reserved attempt back: nothing was checked."""
         ...
 
     async def forgive(self, email_key: str, network: str, now: datetime) -> None:
-        """Gives a reserved attempt back with those before it: the login succeeded from this network."""
+        """Resets the network's count after a successful login."""
         ...
 
     async def unlock(self, email_key: str) -> None:
-        """Ends the lock for every network."""
+        """Lifts the lock of the address for every network."""
         ...
 
     async def locked_until(self, email_key: str, now: datetime) -> datetime | None:
-        """When the last of its locks ends, None when there is none."""
+        """The end of the last lock of the address, None without one."""
         ...
 
 
 class Permissions(Protocol):
+    """Permissions that super-admins added."""
+
     async def all(self) -> list[Permission]:
-        """By name."""
+        """Every permission, by name."""
         ...
 
     async def add(self, permission: Permission) -> None:
-        """Raises Conflict on ``name``."""
+        """Stores a new permission. Raises Conflict on ``name``."""
         ...
 
 
 class IdentityTransaction(Protocol):
-    """The rooms of the database in which users, and what they may do, are kept."""
+    """Parts of the database that hold users and their rights."""
 
     @property
     def users(self) -> Users: ...

@@ -1,4 +1,4 @@
-"""Where a page ended, as the opaque text that asks for the one after it."""
+"""Cursors: opaque text that names the last row of a page and asks for the page after it."""
 
 import binascii
 from base64 import b64decode, urlsafe_b64encode
@@ -16,36 +16,42 @@ from domain.entities.query.values import NotAValue, read_value
 from domain.errors import BadRequest
 
 
-class _Place(Struct, array_like=True, forbid_unknown_fields=True):
-    """The order it belongs to, and the last row's values in it."""
-
+# The order travels in the cursor: values of another order would give a page from nowhere without an error.
+class _CursorContent(Struct, array_like=True, forbid_unknown_fields=True):
     order: str
     values: list[str | None]
 
 
 def write_cursor(sort: Sequence[SortKey], last: Sequence[object]) -> str:
-    place = _Place(_order(sort), [None if value is None else _text(value) for value in last])
-    return urlsafe_b64encode(msgspec.json.encode(place)).rstrip(b"=").decode()
+    """The cursor for the page after the row with the sort values ``last``: URL-safe base64 of JSON, without padding."""
+    content = _CursorContent(_order(sort), [None if value is None else _text(value) for value in last])
+    return urlsafe_b64encode(msgspec.json.encode(content)).rstrip(b"=").decode()
 
 
 def read_cursor(registry: Registry, model: EntityModel, sort: Sequence[SortKey], text: str) -> tuple[object, ...]:
-    """Raises BadRequest for what was never a cursor, and for one of another order."""
+    """Sort values of the row that the cursor names, in the Python types of their fields.
+
+    Raises BadRequest for a text that is no cursor, and for a cursor of another order.
+    """
     try:
-        place = msgspec.json.decode(b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), type=_Place)
+        # Clients may change a cursor: each value is read as strictly as a query parameter.
+        content = msgspec.json.decode(
+            b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), type=_CursorContent
+        )
         fields = [field_of(registry, model, key.path) for key in sort]
-        if place.order == _order(sort) and len(place.values) == len(fields):
-            return tuple(_value(one, value) for one, value in zip(fields, place.values, strict=True))
+        if content.order == _order(sort) and len(content.values) == len(fields):
+            return tuple(_value(field, value) for field, value in zip(fields, content.values, strict=True))
     except (ValueError, binascii.Error, msgspec.MsgspecError, NotAValue):
         pass
-    raise BadRequest("The cursor is not one that a page in this order gave.")
+    raise BadRequest("The cursor is not valid for this order: take nextCursor from a response with the same sort.")
 
 
 def _order(sort: Sequence[SortKey]) -> str:
     return ",".join(("-" if key.descending else "") + ".".join((*key.path.steps, key.path.field)) for key in sort)
 
 
-def _value(one: FieldModel, text: str | None) -> object:
-    return None if text is None else read_value(one, text)
+def _value(field: FieldModel, text: str | None) -> object:
+    return None if text is None else read_value(field, text)
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,7 @@
-"""What can be asked of each kind of field: the one table behind validation, SQL, memory and OpenAPI."""
+"""Operators of each kind of field, and bounds such as ``minPrice``.
+
+The one table for validation, SQL, the memory adapter and OpenAPI.
+"""
 
 from collections.abc import Mapping
 
@@ -28,14 +31,17 @@ OPERATORS: Mapping[Kind, tuple[Operator, ...]] = {
 
 BY_NAME: Mapping[str, Operator] = {operator.value.lower(): operator for operator in Operator}
 PARTS = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
-"""They look for a part of a text, and never mind case."""
+"""Operators that look for a part of a text, always without regard to case."""
 
 _TIMES = frozenset({Kind.TIMESTAMP, Kind.DATE})
 _NUMBERS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.DECIMAL, Kind.FLOAT})
 
 
 class Bound(Struct, frozen=True):
-    """Another spelling of an operator: ``minPrice``, ``createdBefore``. From ``after`` on, until just ``before``."""
+    """Another spelling of an operator.
+
+    Examples: ``minPrice=10`` is ``price.gte=10``; ``createdBefore=2026-11-20`` is ``createdAt.lt=2026-11-20``.
+    """
 
     prefix: str
     suffix: str
@@ -43,10 +49,11 @@ class Bound(Struct, frozen=True):
     kinds: frozenset[Kind]
 
     def name(self, wire: str) -> str:
+        """The parameter for the property ``wire``: ``minPrice`` for ``price``."""
         return f"{self.prefix}{wire[:1].upper()}{wire[1:]}" if self.prefix else f"{wire}{self.suffix}"
 
     def property_in(self, word: str) -> str | None:
-        """The property that a lower-case word speaks of, if it is one of these."""
+        """The property in a lower-case parameter name (``price`` for ``minprice``), None for another form of name."""
         prefix, suffix = self.prefix, self.suffix.lower()
         if not (word.startswith(prefix) and word.endswith(suffix)):
             return None
@@ -61,12 +68,13 @@ BOUNDS = (
 )
 
 
-def is_sortable(one: FieldModel) -> bool:
-    return Operator.EQ in OPERATORS[one.kind]
+def is_sortable(field: FieldModel) -> bool:
+    """Whether rows can be sorted by the field; lists cannot be compared."""
+    return Operator.EQ in OPERATORS[field.kind]
 
 
-def ignores_case(model: EntityModel, one: FieldModel) -> bool:
-    """Texts that are unique without case are also equal without it."""
-    if one.kind is not Kind.TEXT:
+def ignores_case(model: EntityModel, field: FieldModel) -> bool:
+    """Whether the field is compared without case: text with a unique constraint that ignores it."""
+    if field.kind is not Kind.TEXT:
         return False
-    return any(unique.ignore_case and unique.fields == (one.name,) for unique in model.unique)
+    return any(unique.ignore_case and unique.fields == (field.name,) for unique in model.unique)

@@ -1,4 +1,4 @@
-"""Every parameter that an entity's list, read and export take, with its JSON schema, for its description."""
+"""Parameters of an entity's list, read and export with their JSON schemas, for the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
 
@@ -14,6 +14,8 @@ Schema = Mapping[str, object]
 
 
 class QueryParameter(Struct, frozen=True):
+    """A query parameter as the OpenAPI document describes it."""
+
     name: str
     schema: Schema
     description: str
@@ -56,7 +58,7 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
         f"Rows on a page; more than {MAX_PAGE_SIZE} means {MAX_PAGE_SIZE}.",
     ),
     "count": (
-        {"type": "string", "enum": [one.value for one in Count], "default": Count.EXACT.value},
+        {"type": "string", "enum": [count.value for count in Count], "default": Count.EXACT.value},
         "How totalCount is found: exactly, by the planner's estimate, or not at all.",
     ),
     "cursor": (_TEXT, "The nextCursor of the page before; takes the place of page."),
@@ -75,38 +77,36 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
 
 
 def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Of a list: its settings, its own properties with all their operators, and those of related rows by equality.
-
-    Every operator works by way of relations as well, up to three of them.
-    """
+    """Parameters of a list: paging, order and view, filters on own fields, and filters by equality on related rows."""
+    # Every operator works on related rows too, three relations deep: far too many to list them all.
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
 
 
 def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Of a read by id."""
+    """Parameters of a read by id."""
     return list(settings_of(Vocabulary(registry, model, hidden), VIEWING))
 
 
 def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Of the history of a row."""
+    """Parameters of the history of a row."""
     return list(settings_of(Vocabulary(registry, model, hidden), HISTORY))
 
 
 def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Of an export, its format aside."""
+    """Parameters of an export, except for its format."""
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
 
 
 def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
-    """What this entity has no use for is left out: it would be refused."""
+    """Parameters called ``names`` that the entity accepts: without search fields there is no ``search``."""
     model = vocabulary.model
     search = ", ".join(model.by_name[name].wire for name in searched(model, vocabulary.hidden))
     relations = ", ".join(vocabulary.relation_names(model))
-    taken = {"search": bool(search), "include": bool(relations), "includeDeleted": "is_deleted" in model.by_name}
+    accepted = {"search": bool(search), "include": bool(relations), "includeDeleted": "is_deleted" in model.by_name}
     for name in names:
-        if taken.get(name, True):
+        if accepted.get(name, True):
             schema, description = _SETTINGS[name]
             yield QueryParameter(
                 name, schema, description.replace("{search}", search).replace("{relations}", relations)
@@ -114,40 +114,40 @@ def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Quer
 
 
 def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
-    for one in vocabulary.seen(vocabulary.model):
-        if Operator.EQ in OPERATORS[one.kind]:
-            yield QueryParameter(one.wire, _TEXT, f"`{one.wire}` is this value, or one of several between commas.")
-        for operator in OPERATORS[one.kind]:
-            meaning = f"`{one.wire}` {_MEANINGS[operator]}."
-            yield QueryParameter(f"{one.wire}.{operator.value}", _schema(one, operator), meaning)
+    for field in vocabulary.visible(vocabulary.model):
+        if Operator.EQ in OPERATORS[field.kind]:
+            yield QueryParameter(field.wire, _TEXT, f"`{field.wire}` is this value, or one of several between commas.")
+        for operator in OPERATORS[field.kind]:
+            meaning = f"`{field.wire}` {_MEANINGS[operator]}."
+            yield QueryParameter(f"{field.wire}.{operator.value}", _schema(field, operator), meaning)
         for bound in BOUNDS:
-            if one.kind in bound.kinds:
-                meaning = f"`{one.wire}` {_MEANINGS[bound.operator]}."
-                name = _name(vocabulary.model, one, bound)
-                yield QueryParameter(name, _schema(one, bound.operator), meaning)
+            if field.kind in bound.kinds:
+                meaning = f"`{field.wire}` {_MEANINGS[bound.operator]}."
+                name = _name(vocabulary.model, field, bound)
+                yield QueryParameter(name, _schema(field, bound.operator), meaning)
 
 
-def _name(model: EntityModel, one: FieldModel, bound: Bound) -> str:
-    """As the specification spells it: ``createdAfter``, unless a property is really called ``created``."""
-    short = one.wire.removesuffix("At")
-    is_short = bound.suffix and one.server_owned and short in SHORT_NAMES and short not in model.by_wire
-    return bound.name(short if is_short else one.wire)
+def _name(model: EntityModel, field: FieldModel, bound: Bound) -> str:
+    # The specification spells ``createdAfter``; a declared property called ``created`` keeps the name for itself.
+    short = field.wire.removesuffix("At")
+    is_short = bound.suffix and field.server_owned and short in SHORT_NAMES and short not in model.by_wire
+    return bound.name(short if is_short else field.wire)
 
 
 def _related(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     model = vocabulary.model
     for name in vocabulary.relation_names(model):
-        for one in vocabulary.seen(vocabulary.registry.target(model.relations[name])):
-            if Operator.EQ in OPERATORS[one.kind]:
-                whose = f"`{one.wire}` of {'some row' if model.relations[name].is_many else 'the row'} of `{name}`"
+        for field in vocabulary.visible(vocabulary.registry.target(model.relations[name])):
+            if Operator.EQ in OPERATORS[field.kind]:
+                whose = f"`{field.wire}` of {'some row' if model.relations[name].is_many else 'the row'} of `{name}`"
                 yield QueryParameter(
-                    f"{name}.{one.wire}", _TEXT, f"{whose} is this value, or one of several between commas."
+                    f"{name}.{field.wire}", _TEXT, f"{whose} is this value, or one of several between commas."
                 )
 
 
-def _schema(one: FieldModel, operator: Operator) -> Schema:
+def _schema(field: FieldModel, operator: Operator) -> Schema:
     if operator is Operator.IS_NULL:
         return _BOOLEAN
     if operator is Operator.IN or operator in PARTS:
         return _TEXT
-    return {"type": "string", "enum": list(one.choices)} if one.kind is Kind.CHOICE else _TYPES[one.kind]
+    return {"type": "string", "enum": list(field.choices)} if field.kind is Kind.CHOICE else _TYPES[field.kind]

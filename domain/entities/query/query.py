@@ -1,4 +1,4 @@
-"""What a list, an export or a read asks for, as values; ``read_query`` makes them from parameters."""
+"""Queries and their parts as values; ``read_query`` makes them from query parameters."""
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
@@ -10,11 +10,11 @@ from msgspec import Struct
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
 Hidden = frozenset[tuple[str, str]]
-"""Fields that do not exist for the caller: the plural of their entity, and their Python name."""
+"""Fields that do not exist for the caller: (plural of the entity, Python name of the field)."""
 
 
 class Operator(Enum):
-    """Spelled as in ``<property>.<operator>=``."""
+    """Comparison of a filter, spelled as in ``<property>.<operator>=``: ``price.gte=10``."""
 
     EQ = "eq"
     NE = "ne"
@@ -30,20 +30,29 @@ class Operator(Enum):
 
 
 class Count(Enum):
+    """Precision of the total: exact, the planner's estimate, or none at all."""
+
     EXACT = "exact"
     ESTIMATED = "estimated"
     NONE = "none"
 
 
 class Path(Struct, frozen=True):
-    """A property by way of relations: ``steps`` are relation names, ``field`` the Python name at their end."""
+    """A field, possibly of a related row: ``category.name`` is ``Path(("category",), "name")``.
+
+    ``steps`` are names of relations, ``field`` is a Python name.
+    """
 
     steps: tuple[str, ...]
     field: str
 
 
 class Condition(Struct, frozen=True):
-    """``value`` has the field's own Python type; a tuple of them for IN, a bool for IS_NULL; a choice is its text."""
+    """A filter: the field at ``path`` compared with ``value``.
+
+    ``value`` has the field's Python type; a tuple of such values for IN, a bool for IS_NULL; a choice is its text.
+    Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
+    """
 
     path: Path
     operator: Operator
@@ -51,15 +60,17 @@ class Condition(Struct, frozen=True):
 
 
 class SortKey(Struct, frozen=True):
+    """A field to sort by, and its direction."""
+
     path: Path
     descending: bool
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """What of a row is shown: ``include`` are relation paths, ``fields`` Python names (None: all).
+    """Parts of a row that a response contains.
 
-    Where ``products.reviews`` is included ``products`` is too. What is ``hidden`` is shown nowhere, included rows
-    among them, and searched neither.
+    ``include`` are paths of relations; with ``("products", "reviews")`` it also contains ``("products",)``. ``fields``
+    are Python names, None for all. ``hidden`` fields are neither shown, in included rows as well, nor searched.
     """
 
     include: tuple[tuple[str, ...], ...] = ()
@@ -72,10 +83,11 @@ WHOLE = View()
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """All conditions hold together; ``sort`` ends with the id in the direction of the key before, so ties never move.
+    """Content of a list or an export: its filters, order and page. A row must fulfil every condition.
 
-    Nulls, and what a missing relation would have had, count as the largest; text sorts by code point.
-    ``cursor`` holds the sort values of the last row of the page before, in the order of ``sort``.
+    ``sort`` ends with the id, in the direction of the key before it, so that rows with equal keys keep one order. Nulls
+    sort as the largest value, as does the field of a missing related row; text sorts by code point. ``cursor`` holds
+    the sort values of the last row of the page before, in the order of ``sort``. ``page`` counts from 1.
     """
 
     view: View = WHOLE
@@ -93,10 +105,12 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 Parameters = Iterable[tuple[str, str]]
-"""The decoded query string, in order, a name as often as it was given."""
+"""The decoded query string: (name, value) pairs in their order, a name as often as it was given."""
 
 
 class HasPath(Protocol):
+    """A value with a path; conditions of the store have one too."""
+
     @property
     def path(self) -> Path: ...
 
@@ -105,43 +119,48 @@ C = TypeVar("C", bound=HasPath)
 
 
 def parted(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[str, list[C]]]:
-    """Those on the row itself, and those on each related row: all conditions on one relation mean one row of it."""
+    """Splits conditions into those on the row itself and those on each related row, at this depth of relations.
+
+    All conditions by way of one relation must hold for the same related row.
+    """
     here: list[C] = []
     beyond: dict[str, list[C]] = {}
-    for one in conditions:
-        if len(one.path.steps) == depth:
-            here.append(one)
+    for condition in conditions:
+        if len(condition.path.steps) == depth:
+            here.append(condition)
         else:
-            beyond.setdefault(one.path.steps[depth], []).append(one)
+            beyond.setdefault(condition.path.steps[depth], []).append(condition)
     return here, beyond
 
 
 def included(view: View, steps: tuple[str, ...]) -> list[str]:
-    """The relations to show in the rows at the end of ``steps``."""
+    """Relations to show in the rows at the end of ``steps``."""
     return [path[-1] for path in view.include if path[:-1] == steps]
 
 
 def shown(model: EntityModel, view: View, steps: tuple[str, ...] = ()) -> list[str]:
-    """The Python names of the fields to show in the rows at the end of ``steps``; ``fields`` narrows the first."""
+    """Python names of the fields to show in the rows at the end of ``steps``; ``View.fields`` narrows the first row."""
     wanted = view.fields if not steps else None
-    names = (one.name for one in model.fields if wanted is None or one.name in wanted or one.name == "id")
+    names = (field.name for field in model.fields if wanted is None or field.name in wanted or field.name == "id")
     return [name for name in names if (model.plural, name) not in view.hidden]
 
 
 def searched(model: EntityModel, hidden: Hidden) -> list[str]:
+    """Search fields of the entity that are not hidden."""
     return [name for name in model.declaration.search if (model.plural, name) not in hidden]
 
 
 @lru_cache(256)
 def default_sort(model: EntityModel, hidden: Hidden) -> tuple[SortKey, ...]:
-    """The declared order; that of creation where the caller may not see what it goes by."""
+    """The declared order; the order of creation where the field it sorts by is hidden from the caller."""
     name = model.declaration.sort.removeprefix("-")
     descending = model.declaration.sort.startswith("-")
     return whole_order([] if (model.plural, name) in hidden else [SortKey(Path((), name), descending)], descending)
 
 
 def whole_order(keys: Sequence[SortKey], descending: bool = False) -> tuple[SortKey, ...]:
-    """With the id as the last word, in the direction of the key before it, or ``descending`` when there is none."""
+    """The sort keys with the id as the last one, in the direction of the key before it, else ``descending``."""
+    # Without a unique last key, rows with equal values could appear on two pages, or on none.
     by_id = Path((), "id")
     if any(key.path == by_id for key in keys):
         return tuple(keys)
@@ -149,21 +168,25 @@ def whole_order(keys: Sequence[SortKey], descending: bool = False) -> tuple[Sort
 
 
 def at_end(registry: Registry, model: EntityModel, steps: Iterable[str]) -> EntityModel:
-    """The entity that relations lead to."""
+    """The entity at the end of the relations ``steps``."""
     for step in steps:
         model = registry.target(model.relations[step])
     return model
 
 
 def field_of(registry: Registry, model: EntityModel, path: Path) -> FieldModel:
+    """The field at the end of ``path``."""
     return at_end(registry, model, path.steps).by_name[path.field]
 
 
-def entities_read(model: EntityModel, registry: Registry, asked: Query | View) -> set[str]:
-    """The plurals of related entities that it shows, filters or sorts by: the caller needs read on each."""
-    if isinstance(asked, View):
-        ways = set(asked.include)
+def entities_read(model: EntityModel, registry: Registry, query_or_view: Query | View) -> set[str]:
+    """Plurals of the related entities that the query shows, filters or sorts by."""
+    # Security: filters and orders tell about rows that are not shown, so the caller needs the read permission for each.
+    if isinstance(query_or_view, View):
+        paths_of_steps = set(query_or_view.include)
     else:
-        paths = [*(one.path for one in asked.where), *(key.path for key in asked.sort)]
-        ways = {*asked.view.include, *(path.steps for path in paths)}
-    return {at_end(registry, model, way[: depth + 1]).plural for way in ways for depth in range(len(way))}
+        paths = [*(condition.path for condition in query_or_view.where), *(key.path for key in query_or_view.sort)]
+        paths_of_steps = {*query_or_view.view.include, *(path.steps for path in paths)}
+    return {
+        at_end(registry, model, steps[: depth + 1]).plural for steps in paths_of_steps for depth in range(len(steps))
+    }

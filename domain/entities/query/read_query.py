@@ -1,4 +1,4 @@
-"""The query grammar: from the parameters of a list, an export or a read to what they ask for. Pure and total."""
+"""Reads the parameters of a list, an export or a read into values; raises only the documented errors."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -36,6 +36,7 @@ from domain.errors import FieldError, ValidationError, unknown_name
 
 DEFAULT_PAGE_SIZE = 20
 MAX_PAGE_SIZE = 100
+# Bounds on the cost of one query.
 MAX_CONDITIONS = 30
 MAX_VALUES = 200
 MAX_SORT_KEYS = 5
@@ -49,18 +50,23 @@ ORDERING = ("search", "sort", "sortBy", "sortDirection", "sortOrder")
 PAGING = ("page", "pageSize", "count", "cursor")
 FILE = ("format", "bom")
 HISTORY = ("page", "pageSize", "includeDeleted")
-_COUNTS = {one.value: one for one in Count}
+_COUNTS = {count.value: count for count in Count}
 _DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
 
 T = TypeVar("T")
 
 
 def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """Raises ValidationError with every mistake at once, BadRequest for a cursor that cannot be read."""
-    asked = _Asked(Vocabulary(registry, model, hidden), parameters, (*PAGING, *VIEWING, *ORDERING))
-    view, where, search, sort = asked.view(), asked.where(), asked.search(), asked.sort()
-    page, page_size, count, cursor = asked.page(), asked.page_size(), asked.count(), asked.cursor()
-    asked.ensure_right()
+    """The query of a list.
+
+    Raises ValidationError with every mistake at once, BadRequest for a cursor that cannot be read.
+    Example: ``[("minPrice", "10"), ("sort", "name:desc")]`` gives one condition (price GTE 10) and the sort keys name
+    descending, id descending.
+    """
+    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*PAGING, *VIEWING, *ORDERING))
+    view, where, search, sort = reader.view(), reader.where(), reader.search(), reader.sort()
+    page, page_size, count, cursor = reader.page(), reader.page_size(), reader.count(), reader.cursor()
+    reader.ensure_right()
     return Query(
         view=view,
         where=where,
@@ -74,67 +80,68 @@ def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameter
 
 
 def read_export(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """All rows of a list, includes being to-one. Raises ValidationError; ``format`` and ``bom`` are read elsewhere."""
-    asked = _Asked(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
-    view, where, search, sort = asked.view(to_one=True), asked.where(), asked.search(), asked.sort()
-    asked.ensure_right()
+    """The query of an export: all rows, included relations being to-one. Raises ValidationError."""
+    # ``format`` and ``bom`` are accepted here and read by the endpoint.
+    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
+    view, where, search, sort = reader.view(to_one=True), reader.where(), reader.search(), reader.sort()
+    reader.ensure_right()
     return Query(view=view, where=where, search=search, sort=sort, count=Count.NONE)
 
 
 def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> View:
-    """What a read by id takes. Raises ValidationError."""
-    asked = _Asked(Vocabulary(registry, model, hidden), parameters, VIEWING)
-    view = asked.view()
-    asked.ensure_no_filters()
-    asked.ensure_right()
+    """The view of a read by id. Raises ValidationError."""
+    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, VIEWING)
+    view = reader.view()
+    reader.ensure_no_filters()
+    reader.ensure_right()
     return view
 
 
 def read_history(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """Which page of a row's history, and whether a deleted row's is meant too. Raises ValidationError."""
-    asked = _Asked(Vocabulary(registry, model, hidden), parameters, HISTORY)
-    view, page, page_size = asked.view(), asked.page(), asked.page_size()
-    asked.ensure_no_filters()
-    asked.ensure_right()
+    """The page of a row's history; ``includeDeleted`` also finds a deleted row. Raises ValidationError."""
+    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, HISTORY)
+    view, page, page_size = reader.view(), reader.page(), reader.page_size()
+    reader.ensure_no_filters()
+    reader.ensure_right()
     return Query(view=view, sort=(), page=page, page_size=page_size)
 
 
-class _Given(Struct, frozen=True):
-    """A parameter as the caller spelt it."""
-
+# Keeps the caller's spelling of the name for error messages.
+class _Parameter(Struct, frozen=True):
     name: str
     text: str
 
 
-class _Asked:
-    """Reads one part after the other, and keeps what is wrong with each until the end."""
-
+# Reads each part of a query and collects the errors, so that one response names all of them.
+class _ParameterReader:
     def __init__(self, vocabulary: Vocabulary, parameters: Parameters, known: tuple[str, ...]) -> None:
         self.vocabulary = vocabulary
         self.model = vocabulary.model
         self.known = known
         self.errors: list[FieldError] = []
-        self.given: dict[str, _Given] = {}
+        self.given: dict[str, _Parameter] = {}
         for name, text in parameters:
-            self._take(_Given(name, text))
+            self._take(_Parameter(name, text))
         reserved = _lowered(known)
-        self.filters = [one for name, one in self.given.items() if name not in reserved]
+        self.filters = [parameter for name, parameter in self.given.items() if name not in reserved]
 
-    def _take(self, one: _Given) -> None:
-        """More than any query can hold stops the reading, so that nonsense stays cheap."""
+    def _take(self, parameter: _Parameter) -> None:
+        # Security: reading stops at once, so that a query of thousands of parameters costs nothing.
         if len(self.given) == _MAX_PARAMETERS:
-            raise ValidationError.on(one.name, f"is one too many: a query takes at most {_MAX_PARAMETERS} parameters")
-        if one.name.lower() in self.given:
-            self._wrong(one.name, "is given twice; several values go into one, between commas")
-        self.given[one.name.lower()] = one
+            raise ValidationError.on(
+                parameter.name, f"is one too many: a query takes at most {_MAX_PARAMETERS} parameters"
+            )
+        if parameter.name.lower() in self.given:
+            self._wrong(parameter.name, "is given twice; several values go into one, between commas")
+        self.given[parameter.name.lower()] = parameter
 
     def ensure_right(self) -> None:
         if self.errors:
             raise ValidationError(fields=self.errors)
 
     def ensure_no_filters(self) -> None:
-        for one in self.filters:
-            self._wrong(one.name, unknown_name(one.name, self.known))
+        for parameter in self.filters:
+            self._wrong(parameter.name, unknown_name(parameter.name, self.known))
 
     def view(self, *, to_one: bool = False) -> View:
         return View(
@@ -149,13 +156,13 @@ class _Asked:
             self._wrong(
                 self.filters[MAX_CONDITIONS].name, f"is one too many: there are at most {MAX_CONDITIONS} conditions"
             )
-        return tuple(one for given in self.filters for one in self._condition(given))
+        return tuple(condition for given in self.filters for condition in self._condition(given))
 
     def search(self) -> tuple[str, ...]:
-        return self._read("search", self._words, ())
+        return self._read("search", self._search_words, ())
 
     def sort(self) -> tuple[SortKey, ...]:
-        """``sort`` says all; ``sortBy`` and a direction say one key, each with a default of its own."""
+        # ``sort`` names properties with directions; ``sortBy`` names one, and it or its direction may be missing.
         descending = self._direction()
         if "sort" in self.given:
             for other in ("sortBy", "sortDirection", "sortOrder"):
@@ -183,13 +190,13 @@ class _Asked:
         return given.text if given is not None else None
 
     def _read(self, name: str, read: Callable[[str], T], default: T) -> T:
-        """The default, too, for what is wrong: nothing comes of it."""
         given = self.given.get(name.lower())
         if given is None:
             return default
         try:
             return read(given.text)
         except (NotAValue, NotAWord) as mistake:
+            # The default is never used then: the recorded error keeps the query from being made.
             self._wrong(given.name, str(mistake))
             return default
 
@@ -202,31 +209,30 @@ class _Asked:
         return read_boolean(text)
 
     def _include(self, text: str, *, to_one: bool) -> tuple[tuple[str, ...], ...]:
-        """With the relations on the way to each, sorted, so that one set of includes is one shape."""
         paths: set[tuple[str, ...]] = set()
         for name in _names(text):
-            relations = self._words_in(name, self.vocabulary.relations)
+            relations = self._found(name, self.vocabulary.relations)
             if to_one and any(relation.is_many for relation in relations):
                 raise NotAValue(f"{name!r} leads to several rows, which one line of a file cannot hold")
-            way = tuple(relation.name for relation in relations)
-            paths |= {way[: depth + 1] for depth in range(len(way))}
+            steps = tuple(relation.name for relation in relations)
+            paths |= {steps[: depth + 1] for depth in range(len(steps))}
         if len(paths) > MAX_INCLUDES:
             raise NotAValue(f"takes at most {MAX_INCLUDES} relations")
+        # Sorted and with every relation on the way, so that equal sets of includes share one prepared statement.
         return tuple(sorted(paths))
 
     def _fields(self, text: str) -> tuple[str, ...]:
-        """In the order of an answer, with the id."""
-        wanted = {self._words_in(name, self.vocabulary.own_field).name for name in _names(text)} | {"id"}
-        return tuple(one.name for one in self.model.fields if one.name in wanted)
+        wanted = {self._found(name, self.vocabulary.own_field).name for name in _names(text)} | {"id"}
+        return tuple(field.name for field in self.model.fields if field.name in wanted)
 
-    def _words_in(self, name: str, find: Callable[[str], T]) -> T:
-        """A name inside a list says which one it was."""
+    def _found(self, name: str, find: Callable[[str], T]) -> T:
         try:
             return find(name)
         except NotAWord as mistake:
+            # Within a list of names the message must say which of them is meant.
             raise NotAWord(f"{name!r} {mistake}") from None
 
-    def _words(self, text: str) -> tuple[str, ...]:
+    def _search_words(self, text: str) -> tuple[str, ...]:
         if text and not searched(self.model, self.vocabulary.hidden):
             raise NotAValue(f"is not taken here: {self.model.plural} have no search fields")
         words = dict.fromkeys(read_text(text).split())
@@ -247,55 +253,59 @@ class _Asked:
         parts = [part.partition(":") for part in _names(text)]
         if len(parts) > MAX_SORT_KEYS:
             raise NotAValue(f"takes at most {MAX_SORT_KEYS} keys")
-        keys = [self._sort_key(name.strip(), bool(colon) and _one_of(way, _DIRECTIONS)) for name, colon, way in parts]
+        keys = [
+            self._sort_key(name.strip(), bool(colon) and _one_of(direction, _DIRECTIONS))
+            for name, colon, direction in parts
+        ]
         if len({key.path for key in keys}) < len(keys):
             raise NotAValue("names a property twice")
         return whole_order(keys)
 
     def _sort_key(self, name: str, descending: bool) -> SortKey:
-        found = self._words_in(name, self.vocabulary.property)
+        found = self._found(name, self.vocabulary.property)
         if found.is_many:
-            raise NotAWord(f"{name!r} leads to several rows, which no order can go by")
+            raise NotAWord(f"{name!r} leads to several rows: sort by a property of the row or of a to-one relation")
         if not is_sortable(found.field):
-            raise NotAWord(f"{name!r} is a list, which no order can go by")
+            raise NotAWord(f"{name!r} is a list, and lists cannot be sorted by")
         return SortKey(found.path, descending)
 
-    def _condition(self, given: _Given) -> Iterator[Condition]:
+    def _condition(self, given: _Parameter) -> Iterator[Condition]:
         try:
-            asked = self.vocabulary.filtered(given.name)
-            yield Condition(asked.of.path, *_operator_and_value(asked, given.text))
+            filtered = self.vocabulary.filtered(given.name)
+            yield Condition(filtered.of.path, *_operator_and_value(filtered, given.text))
         except NotAValue as mistake:
             self._wrong(given.name, str(mistake))
         except NotAWord as mistake:
-            self._wrong(given.name, self._or_other(given.name, str(mistake)))
+            self._wrong(given.name, self._explained(given.name, str(mistake)))
 
-    def _or_other(self, name: str, message: str) -> str:
-        """A misspelt ``pageSize`` is no filter: it gets the hint that it needs."""
+    def _explained(self, name: str, message: str) -> str:
         if "." in name or not message.startswith("is not known"):
             return message
         if name.lower() in _RESERVED:
             return "is not taken here"
+        # An unknown name may be a misspelt setting, such as ``pagesze``: the hint considers settings too.
         return unknown_name(name, [*self.known, *self.vocabulary.filter_words(self.model)])
 
 
 _RESERVED = frozenset(name.lower() for name in (*PAGING, *VIEWING, *ORDERING, *FILE))
 
 
-def _operator_and_value(asked: Filtered, text: str) -> tuple[Operator, object]:
-    one = asked.of.field
-    if asked.bound is not None:
-        if one.kind is Kind.DATE and asked.bound.suffix:
-            return asked.bound.operator, first_day_from(read_moment(text))
-        return asked.bound.operator, read_value(one, text)
-    if asked.operator is Operator.IS_NULL:
+def _operator_and_value(filtered: Filtered, text: str) -> tuple[Operator, object]:
+    field = filtered.of.field
+    if filtered.bound is not None:
+        # ``releasedAfter=2026-11-20T12:00Z`` on a date means the days that begin at or after that moment.
+        if field.kind is Kind.DATE and filtered.bound.suffix:
+            return filtered.bound.operator, first_day_from(read_moment(text))
+        return filtered.bound.operator, read_value(field, text)
+    if filtered.operator is Operator.IS_NULL:
         return Operator.IS_NULL, read_boolean(text)
-    if asked.operator is None or asked.operator is Operator.IN:
-        values = tuple(read_value(one, value) for value in split_list(text, MAX_VALUES))
-        is_one = asked.operator is None and len(values) == 1
+    if filtered.operator is None or filtered.operator is Operator.IN:
+        values = tuple(read_value(field, value) for value in split_list(text, MAX_VALUES))
+        is_one = filtered.operator is None and len(values) == 1
         return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
-    if asked.operator in PARTS and not text:
-        raise NotAValue("takes some text")
-    return asked.operator, read_value(one, text)
+    if filtered.operator in PARTS and not text:
+        raise NotAValue("takes a text of at least one character")
+    return filtered.operator, read_value(field, text)
 
 
 @lru_cache(16)
@@ -310,6 +320,7 @@ def _names(text: str) -> list[str]:
 def _whole(text: str, largest: int | None) -> int:
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         raise NotAValue("takes a whole number from 1")
+    # Very long digits are cut to a number past every limit: int() on them takes quadratic time.
     if len(text.lstrip("0")) > 16:
         text = "9" * 17
     if largest is not None and int(text) > largest:

@@ -1,4 +1,4 @@
-"""A field's value from the text of a query parameter: strict, and in a range that every store can hold."""
+"""Reads a field's value from the text of a query parameter: strictly, and within the range that PostgreSQL can hold."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from domain.entities.declaration import FieldModel, Kind
 
 
 class NotAValue(Exception):
-    """What a text is refused for; the message goes on from the parameter's name."""
+    """The text is not a value of the field; the message continues the parameter's name ("price takes a number")."""
 
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
@@ -27,9 +27,12 @@ _LARGEST_EXPONENT = 200
 _BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
 
 
-def read_value(one: FieldModel, text: str) -> object:
-    """In the field's Python type; a choice is its text. Raises NotAValue."""
-    return _READERS[one.kind](one, text)
+def read_value(field: FieldModel, text: str) -> object:
+    """The value in the field's Python type; a choice stays text. Raises NotAValue.
+
+    Examples: ``12.50`` for a decimal is ``Decimal("12.50")``; ``2026-11-20T12:00:00+01:00`` is 11:00 in UTC.
+    """
+    return _READERS[field.kind](field, text)
 
 
 def read_boolean(text: str) -> bool:
@@ -39,35 +42,33 @@ def read_boolean(text: str) -> bool:
 
 
 def read_moment(text: str) -> datetime:
-    """A timestamp with its zone, or a date, which means its midnight in UTC.
-
-    A blank where the zone's plus was is what a URL makes of an unencoded one, and can mean nothing else.
-    """
+    """A timestamp with its zone, or a date, which means midnight in UTC; the result is in UTC. Raises NotAValue."""
     if _DAY.fullmatch(text):
         text += "T00:00Z"
     match = _MOMENT.fullmatch(text)
     if match is None:
         raise NotAValue("takes a date or a timestamp with a zone, such as 2026-11-20T12:00:00Z")
     day, time, sign, hours, minutes = match.groups()
+    # An unencoded ``+`` arrives as a blank, which can mean nothing else in this place.
     zone = f"{sign.replace(' ', '+')}{hours}:{minutes}" if sign else "+00:00"
     try:
         return datetime.fromisoformat(f"{day}T{time}{zone}").astimezone(UTC)
     except (ValueError, OverflowError):
-        raise NotAValue("is no moment that the calendar has") from None
+        raise NotAValue("is not a valid date or time") from None
 
 
 def first_day_from(moment: datetime) -> date:
-    """The first date whose midnight is not before this moment."""
+    """The first date whose midnight is not before this moment. Raises NotAValue past the last day of the calendar."""
     day = moment.date()
     if moment == datetime(day.year, day.month, day.day, tzinfo=UTC):
         return day
     if day == date.max:
-        raise NotAValue("is no moment that the calendar has")
+        raise NotAValue("is not a valid date or time")
     return day + timedelta(days=1)
 
 
 def read_text(text: str) -> str:
-    """Text that can be stored, and so be looked for."""
+    """The text, if PostgreSQL can store it. Raises NotAValue for NUL and lone surrogates."""
     if "\0" in text or not _is_unicode(text):
         raise NotAValue("contains a character that no text can hold")
     return text
@@ -82,23 +83,26 @@ def _is_unicode(text: str) -> bool:
 
 
 def split_list(text: str, most: int) -> list[str]:
-    """Values between commas, quoted as in CSV where they hold one. Raises NotAValue."""
+    """Values separated by commas, at most ``most``. Raises NotAValue.
+
+    A value with a comma is quoted as in CSV: ``red,"a,b"`` is ``["red", "a,b"]``.
+    """
     if "," not in text and not text.startswith('"'):
         return [text]
     values: list[str] = []
     rest = text
     while True:
-        value, rest, goes_on = _first(rest)
+        value, rest, has_more = _take_first(rest)
         values.append(value)
         if len(values) > most:
             raise NotAValue(f"takes at most {most} values")
-        if not goes_on:
+        if not has_more:
             return values
 
 
-def _first(text: str) -> tuple[str, str, bool]:
-    """The first value, what follows its comma, and whether there was one."""
+def _take_first(text: str) -> tuple[str, str, bool]:
     if not text.startswith('"'):
+        # Returned are the first value, the text after its comma, and whether there was a comma.
         value, comma, rest = text.partition(",")
         return value, rest, bool(comma)
     end = 1
@@ -109,8 +113,8 @@ def _first(text: str) -> tuple[str, str, bool]:
     return text[1:end].replace('""', '"'), text[end + 2 :], text[end + 1 : end + 2] == ","
 
 
-def _integer(one: FieldModel, text: str) -> int:
-    limit = 2 ** _BITS[one.kind]
+def _integer(field: FieldModel, text: str) -> int:
+    limit = 2 ** _BITS[field.kind]
     if not _WHOLE.fullmatch(text):
         raise NotAValue("takes a whole number")
     if not -limit <= int(text) < limit:
@@ -119,6 +123,7 @@ def _integer(one: FieldModel, text: str) -> int:
 
 
 def _decimal(_: FieldModel, text: str) -> Decimal:
+    # A huge exponent would take PostgreSQL, and Python, very long to compare.
     if not _NUMBER.fullmatch(text) or abs(Decimal(text).adjusted()) > _LARGEST_EXPONENT:
         raise NotAValue("takes a number")
     return Decimal(text)
@@ -140,18 +145,19 @@ def _day(_: FieldModel, text: str) -> date:
 
 
 def _uuid(_: FieldModel, text: str) -> UUID:
+    # Python's UUID() also takes braces, ``urn:uuid:`` and missing hyphens, which are not valid in the API.
     if not _UUID.fullmatch(text):
         raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
     return UUID(text)
 
 
-def _choice(one: FieldModel, text: str) -> str:
-    if text not in one.choices:
-        raise NotAValue(f"takes one of: {', '.join(one.choices)}")
+def _choice(field: FieldModel, text: str) -> str:
+    if text not in field.choices:
+        raise NotAValue(f"takes one of: {', '.join(field.choices)}")
     return text
 
 
-def _nothing(_one: FieldModel, _text: str) -> object:
+def _no_value(_field: FieldModel, _text: str) -> object:
     raise NotAValue("is a list, which cannot be compared")
 
 
@@ -166,6 +172,6 @@ _READERS: Mapping[Kind, Callable[[FieldModel, str], object]] = {
     Kind.DATE: _day,
     Kind.UUID: _uuid,
     Kind.CHOICE: _choice,
-    Kind.UUIDS: _nothing,
-    Kind.TEXTS: _nothing,
+    Kind.UUIDS: _no_value,
+    Kind.TEXTS: _no_value,
 }

@@ -1,4 +1,4 @@
-"""The words that query parameters may use of an entity: its properties, its relations, and their other spellings."""
+"""Names that query parameters may use for an entity: its properties, its relations, and their short forms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,16 +10,17 @@ from domain.entities.query.operators import BOUNDS, BY_NAME, OPERATORS, Bound
 from domain.entities.query.query import Hidden, Operator, Path
 from domain.errors import unknown_name
 
+# Each step is a join or a subquery.
 MAX_STEPS = 3
 SHORT_NAMES = {"created": "createdat", "updated": "updatedat"}
 
 
 class NotAWord(Exception):
-    """What a name is refused for; the message goes on from it."""
+    """The name means nothing here; the message continues it ("colour is not known; did you mean 'color'?")."""
 
 
 class Property(Struct, frozen=True):
-    """A field at the end of relations, ``is_many`` when one of them leads to several rows."""
+    """A field at the end of relations; ``is_many`` when one of them leads to several rows."""
 
     path: Path
     model: EntityModel
@@ -28,7 +29,7 @@ class Property(Struct, frozen=True):
 
 
 class Filtered(Struct, frozen=True):
-    """What a filter's name asks of a property; neither operator nor bound: to be one of the values given."""
+    """Meaning of a filter's name: a property with an operator, a bound, or neither: equal to one of the values."""
 
     of: Property
     operator: Operator | None = None
@@ -37,122 +38,132 @@ class Filtered(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words match without regard to case; what is hidden is no word at all."""
+    """Names that a caller may use; case is ignored, and hidden fields do not exist."""
 
     registry: Registry
     model: EntityModel
     hidden: Hidden
 
     def filtered(self, name: str) -> Filtered:
-        """``[<relation>.]<property>[.<operator>]``, or a bound for the property. Raises NotAWord."""
-        start, word, rest = self._walk(name)
-        found = self._spoken_of(start.model, word)
+        """Reads ``[<relation>.]<property>[.<operator>]``, or a bound instead of the property. Raises NotAWord.
+
+        Examples: ``category.name.contains``, ``minPrice``, ``createdAfter``.
+        """
+        position, word, rest = self._walk(name)
+        found = self._field_or_bound(position.model, word)
         if found is None:
-            raise NotAWord(self._hint(start, word, with_bounds=True))
-        one, bound = found
-        asked = Property(Path(start.steps, one.name), start.model, one, start.is_many)
+            raise NotAWord(self._hint(position, word, with_bounds=True))
+        field, bound = found
+        found_property = Property(Path(position.steps, field.name), position.model, field, position.is_many)
         if not rest:
-            return Filtered(asked, bound=bound)
+            return Filtered(found_property, bound=bound)
         if bound is not None or len(rest) > 1:
             raise NotAWord(f"takes no operator: {rest[0]!r} comes after a bound or an operator")
-        return Filtered(asked, operator=_operator(one, rest[0]))
+        return Filtered(found_property, operator=_operator(field, rest[0]))
 
     def property(self, name: str) -> Property:
-        """``[<relation>.]<property>``. Raises NotAWord."""
-        start, word, rest = self._walk(name)
-        one = self._field(start.model, word)
-        if one is None or rest:
-            raise NotAWord(self._hint(start, ".".join((word, *rest))))
-        return Property(Path(start.steps, one.name), start.model, one, start.is_many)
+        """Reads ``[<relation>.]<property>``. Raises NotAWord."""
+        position, word, rest = self._walk(name)
+        field = self._field(position.model, word)
+        if field is None or rest:
+            raise NotAWord(self._hint(position, ".".join((word, *rest))))
+        return Property(Path(position.steps, field.name), position.model, field, position.is_many)
 
     def own_field(self, name: str) -> FieldModel:
-        one = self._field(self.model, name)
-        if one is None:
-            raise NotAWord(unknown_name(name, [one.wire for one in self.seen(self.model)]))
-        return one
+        """The entity's own property of this name. Raises NotAWord."""
+        field = self._field(self.model, name)
+        if field is None:
+            raise NotAWord(unknown_name(name, [field.wire for field in self.visible(self.model)]))
+        return field
 
     def relations(self, name: str) -> tuple[Relation, ...]:
-        """``<relation>[.<relation>]``, at most three. Raises NotAWord."""
-        start, found, words = _Start((), self.model, False), list[Relation](), name.split(".")
+        """Reads ``<relation>[.<relation>]``, at most three. Raises NotAWord."""
+        position, found, words = _Position((), self.model, False), list[Relation](), name.split(".")
         if len(words) > MAX_STEPS:
             raise NotAWord(f"goes deeper than {MAX_STEPS} relations")
         for word in words:
-            relation = self._relation(start.model, word)
+            relation = self._relation(position.model, word)
             if relation is None:
-                known = [start.prefix + name for name in self.relation_names(start.model)]
-                raise NotAWord(unknown_name(start.prefix + word, known))
+                known = [position.prefix + name for name in self.relation_names(position.model)]
+                raise NotAWord(unknown_name(position.prefix + word, known))
             found.append(relation)
-            start = self._step(start, relation)
+            position = self._step(position, relation)
         return tuple(found)
 
-    def seen(self, model: EntityModel) -> list[FieldModel]:
-        return [one for one in model.fields if not self._hides(model, one.name)]
+    def visible(self, model: EntityModel) -> list[FieldModel]:
+        """Fields of the entity that the caller may see."""
+        return [field for field in model.fields if not self._hides(model, field.name)]
 
     def relation_names(self, model: EntityModel) -> list[str]:
-        return [name for name, one in model.relations.items() if not self._hides(self._holder(model, one), one.by)]
+        """Relations that the caller may follow."""
+        return [
+            name
+            for name, relation in model.relations.items()
+            if not self._hides(self._holder(model, relation), relation.by)
+        ]
 
     def filter_words(self, model: EntityModel) -> Iterator[str]:
-        """What may stand in a filter's name before an operator, relations aside."""
-        for one in self.seen(model):
-            yield one.wire
-            yield from (bound.name(one.wire) for bound in BOUNDS if one.kind in bound.kinds)
+        """Names that a filter may begin with, except for relations; hints are chosen from them."""
+        for field in self.visible(model):
+            yield field.wire
+            yield from (bound.name(field.wire) for bound in BOUNDS if field.kind in bound.kinds)
         if self._field(model, "created") is not None:
             yield from ("createdAfter", "createdBefore", "updatedAfter", "updatedBefore")
 
-    def _walk(self, name: str) -> tuple["_Start", str, list[str]]:
-        """Through all relations that a name begins with, to the word after them and what is left."""
-        start, words = _Start((), self.model, False), name.split(".")
-        while len(words) > 1 and (relation := self._relation(start.model, words[0])) is not None:
-            if len(start.steps) == MAX_STEPS:
+    def _walk(self, name: str) -> tuple["_Position", str, list[str]]:
+        # Returned are the position after all leading relations, the next word and the words after it.
+        position, words = _Position((), self.model, False), name.split(".")
+        while len(words) > 1 and (relation := self._relation(position.model, words[0])) is not None:
+            if len(position.steps) == MAX_STEPS:
                 raise NotAWord(f"goes through more than {MAX_STEPS} relations")
-            start = self._step(start, relation)
+            position = self._step(position, relation)
             words = words[1:]
-        return start, words[0], words[1:]
+        return position, words[0], words[1:]
 
-    def _step(self, start: "_Start", relation: Relation) -> "_Start":
-        is_many = start.is_many or relation.is_many
-        return _Start((*start.steps, relation.name), self.registry.target(relation), is_many)
+    def _step(self, position: "_Position", relation: Relation) -> "_Position":
+        is_many = position.is_many or relation.is_many
+        return _Position((*position.steps, relation.name), self.registry.target(relation), is_many)
 
-    def _spoken_of(self, model: EntityModel, word: str) -> tuple[FieldModel, Bound | None] | None:
-        """A property that is really called so wins over a bound."""
-        if (one := self._field(model, word)) is not None:
-            return one, None
+    def _field_or_bound(self, model: EntityModel, word: str) -> tuple[FieldModel, Bound | None] | None:
+        # A property that is really called ``minPrice`` wins over the bound.
+        if (field := self._field(model, word)) is not None:
+            return field, None
         for bound in BOUNDS:
             name = bound.property_in(word.lower())
-            one = self._field(model, name) if name else None
-            if one is not None and one.kind in bound.kinds:
-                return one, bound
+            field = self._field(model, name) if name else None
+            if field is not None and field.kind in bound.kinds:
+                return field, bound
         return None
 
     def _field(self, model: EntityModel, word: str) -> FieldModel | None:
         name = word.lower()
-        one = model.by_wire.get(name) or model.by_wire.get(SHORT_NAMES.get(name, ""))
-        return None if one is None or self._hides(model, one.name) else one
+        field = model.by_wire.get(name) or model.by_wire.get(SHORT_NAMES.get(name, ""))
+        return None if field is None or self._hides(model, field.name) else field
 
     def _relation(self, model: EntityModel, word: str) -> Relation | None:
         names = (name for name in self.relation_names(model) if name.lower() == word.lower())
         return next((model.relations[name] for name in names), None)
 
     def _holder(self, model: EntityModel, relation: Relation) -> EntityModel:
-        """The entity whose field a relation hangs on: hidden, it hides the relation as well."""
+        # A hidden reference hides its relation on both sides: else filters on the relation would tell its values.
         return self.registry.target(relation) if relation.is_many else model
 
     def _hides(self, model: EntityModel, name: str) -> bool:
         return (model.plural, name) in self.hidden
 
-    def _hint(self, start: "_Start", word: str, *, with_bounds: bool = False) -> str:
-        if (relation := self._relation(start.model, word)) is not None:
-            way = start.prefix + relation.name
+    def _hint(self, position: "_Position", word: str, *, with_bounds: bool = False) -> str:
+        if (relation := self._relation(position.model, word)) is not None:
+            way = position.prefix + relation.name
             return f"is a relation: name a property of it, such as {way}.id"
-        own = self.filter_words(start.model) if with_bounds else (one.wire for one in self.seen(start.model))
-        return unknown_name(
-            start.prefix + word, [start.prefix + one for one in (*own, *self.relation_names(start.model))]
+        own = (
+            self.filter_words(position.model) if with_bounds else (field.wire for field in self.visible(position.model))
         )
+        known = (*own, *self.relation_names(position.model))
+        return unknown_name(position.prefix + word, [position.prefix + name for name in known])
 
 
-class _Start(Struct, frozen=True):
-    """Where a name has led so far."""
-
+# The place that the words read so far have led to.
+class _Position(Struct, frozen=True):
     steps: tuple[str, ...]
     model: EntityModel
     is_many: bool
@@ -162,10 +173,10 @@ class _Start(Struct, frozen=True):
         return "".join(f"{step}." for step in self.steps)
 
 
-def _operator(one: FieldModel, word: str) -> Operator:
-    fitting = OPERATORS[one.kind]
+def _operator(field: FieldModel, word: str) -> Operator:
+    fitting = OPERATORS[field.kind]
     operator = BY_NAME.get(word.lower())
     if operator not in fitting:
         listed = ", ".join(operator.value for operator in fitting)
-        raise NotAWord(f"has no operator {word!r}: on {one.kind.value} there are {listed}")
+        raise NotAWord(f"has no operator {word!r}: on {field.kind.value} there are {listed}")
     return operator

@@ -1,4 +1,4 @@
-"""Accounts by those who hold them: what a link does, once and in time, and what a new password ends."""
+"""Use cases of account holders: links work once and in time, and a new password ends sessions."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -34,7 +34,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def fields(error: pytest.ExceptionInfo[Error]) -> set[str]:
-    return {one.field for one in error.value.fields}
+    return {detail.field for detail in error.value.fields}
 
 
 async def test_who_registered_logs_in_once_the_address_is_confirmed(service: InMemoryService) -> None:
@@ -163,7 +163,7 @@ async def test_a_newer_reset_token_ends_the_older(service: InMemoryService) -> N
     await service.reset(new)
 
 
-async def test_of_two_requests_that_wait_together_the_later_one_counts(service: InMemoryService) -> None:
+async def test_of_two_waiting_links_the_later_one_is_valid(service: InMemoryService) -> None:
     await service.holder()
     await service.ask()
     await service.ask()
@@ -207,7 +207,7 @@ async def test_a_token_is_of_one_address_and_one_purpose(service: InMemoryServic
 
 
 async def test_asking_leaves_the_same_behind_for_every_address(service: InMemoryService) -> None:
-    """What tells a known address is done by the relay, when nobody waits for an answer."""
+    """The relay finds out whether an address has an account, at a time when no client waits for a response."""
     await service.holder()
     outboxes = []
     for email in (EMAIL, "nobody@example.com"):
@@ -238,7 +238,7 @@ async def test_a_disabled_account_gets_no_link_and_its_links_end(service: InMemo
 
 
 async def made_by_admin(service: InMemoryService, *, welcome: bool = False) -> tuple[Caller, UUID]:
-    """Who made the account, and its id."""
+    """The administrator, and the id of the account made for the test."""
     root = await service.admin()
     form = NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada Byron", send_welcome_email=welcome)
     return root, (await service.services.users.create(root, form, HERE)).id
@@ -335,8 +335,8 @@ async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService
     await service.holder()
     here, there = service.caller(await service.login()), service.caller(await service.login())
     listed = (await service.services.my_sessions.all(here)).items
-    assert {one.id: one.is_current for one in listed} == {here.session_id: True, there.session_id: False}
-    assert {(one.address, one.device) for one in listed} == {("192.0.2.1", "a browser")}
+    assert {item.id: item.is_current for item in listed} == {here.session_id: True, there.session_id: False}
+    assert {(item.address, item.device) for item in listed} == {("192.0.2.1", "a browser")}
     with pytest.raises(NotFound):
         await service.services.my_sessions.end(await service.admin(), there.session_id, HERE)
     await service.services.my_sessions.end(here, there.session_id, HERE)
@@ -344,7 +344,7 @@ async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService
     for gone in (there.session_id, UUID(int=0)):
         with pytest.raises(NotFound):
             await service.services.my_sessions.end(here, gone, HERE)
-    assert [one.id for one in (await service.services.my_sessions.all(here)).items] == [here.session_id]
+    assert [session.id for session in (await service.services.my_sessions.all(here)).items] == [here.session_id]
 
 
 async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryService) -> None:
@@ -352,7 +352,7 @@ async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryServi
     service.caller(await service.login())
     service.clock.move(timedelta(minutes=10))
     caller = service.caller(await service.login())
-    assert [one.id for one in (await service.services.my_sessions.all(caller)).items] == [caller.session_id]
+    assert [session.id for session in (await service.services.my_sessions.all(caller)).items] == [caller.session_id]
 
 
 async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> None:

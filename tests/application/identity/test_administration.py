@@ -1,4 +1,4 @@
-"""What administrators send: what is left out stays, what means nothing is refused, what changes bites."""
+"""Administration: missing fields keep their value, unknown ones are refused, changes revoke tokens."""
 
 from typing import Any
 
@@ -21,10 +21,10 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
-    return [one.field for one in error.value.fields]
+    return [detail.field for detail in error.value.fields]
 
 
-async def test_what_a_change_of_a_role_leaves_out_stays(service: InMemoryService) -> None:
+async def test_missing_fields_of_a_role_change_keep_their_value(service: InMemoryService) -> None:
     root, roles = await service.admin(), service.services.roles
     form = RoleForm(name="Clerk", description="Keeps the books", permissions=["read:users"])
     made = await roles.create(root, form, HERE)
@@ -54,7 +54,7 @@ async def test_a_permission_is_described_in_short(service: InMemoryService) -> N
 
 async def test_holders_as_such_are_counted_in_system(service: InMemoryService) -> None:
     root = await service.admin()
-    counts = {one.name: one.user_count for one in (await service.services.roles.all(root)).items}
+    counts = {role.name: role.user_count for role in (await service.services.roles.all(root)).items}
     assert counts["SuperAdmin"] == 1
 
 
@@ -91,9 +91,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("settings", "field"), WRONG)
-async def test_settings_that_mean_nothing_are_refused(
-    service: InMemoryService, settings: dict[str, Any], field: str
-) -> None:
+async def test_invalid_settings_are_refused(service: InMemoryService, settings: dict[str, Any], field: str) -> None:
     body = {"name": "Acme", "identifier": "acme", "settings": settings}
     with pytest.raises(ValidationError) as error:
         await service.services.tenants.create(await service.admin(), msgspec.convert(body, NewTenantForm), HERE)
@@ -108,7 +106,7 @@ async def test_settings_that_say_the_same_twice_are_taken(service: InMemoryServi
 
 
 @pytest.mark.parametrize(("losses", "is_done"), [(0, True), (4, True), (5, False)])
-async def test_what_lost_against_others_is_tried_again_a_few_times(losses: int, is_done: bool) -> None:
+async def test_a_use_case_that_lost_against_others_is_retried_a_few_times(losses: int, is_done: bool) -> None:
     left = [SerializationConflict()] * losses
 
     @retry_on_conflict

@@ -1,4 +1,4 @@
-"""Applications at login: a closed one, a tenant it is not open to, and who lacks its permission are refused."""
+"""Applications at login: refused when closed, not open to the tenant, or without their permission."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -23,7 +23,7 @@ ACT = Act(by=None, at=NOW)
 
 @dataclass
 class Shop:
-    """Ada belongs to ``acme`` and ``other``, as its ``Admin`` and with no role."""
+    """A service in which Ada is ``Admin`` in the tenant ``acme`` and has no role in ``other``."""
 
     service: InMemoryService
     acme: UUID
@@ -83,7 +83,7 @@ async def test_an_open_application_is_named_in_every_token_of_the_session(shop: 
         assert claims.app_id == "shop"
 
 
-async def test_without_one_no_token_names_any(shop: Shop) -> None:
+async def test_without_an_application_no_token_names_one(shop: Shop) -> None:
     assert shop.service.caller(await shop.login(None)).app_id is None
     assert shop.service.caller(await shop.login("")).app_id is None
 
@@ -120,7 +120,7 @@ async def test_the_permission_is_asked_for_in_the_tenant(shop: Shop) -> None:
     assert switched.current_tenant.id == shop.acme
 
 
-async def test_an_application_that_closes_ends_refreshing_and_switching_and_spends_nothing(shop: Shop) -> None:
+async def test_closing_an_application_refuses_refresh_and_switch_and_uses_no_token_up(shop: Shop) -> None:
     services = shop.service.services
     result = await shop.login(tenant_id=shop.acme)
     refresh = RefreshForm(refresh_token=result.refresh_token)

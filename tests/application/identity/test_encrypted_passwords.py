@@ -1,4 +1,4 @@
-"""How a password is sent: plain, or encrypted freshly and once; and that nobody learns more from it."""
+"""Passwords in bodies: plain, or encrypted, fresh and used once; refusals do not tell the fault."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -24,10 +24,10 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def sealed(service: InMemoryService, password: str = PASSWORD, jti: str = "1", age: timedelta = timedelta()) -> str:
-    """By what is published, as any client would."""
+    """A password encrypted as a client does, with the published keys."""
     now = service.clock.now()
     published = json.decode(service.services.keyring.published(now))
-    key = next(one for one in KeySet.import_key_set(published).keys if one.get("use") == "enc")
+    key = next(key for key in KeySet.import_key_set(published).keys if key.get("use") == "enc")
     said = {"password": password, "iat": int((now - age).timestamp()), "jti": jti}
     header = {"alg": "RSA-OAEP-256", "enc": "A256GCM", "kid": key.kid}
     registry = jwe.JWERegistry(algorithms=["RSA-OAEP-256", "A256GCM"])
@@ -73,7 +73,7 @@ async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(service: 
         for email in (EMAIL, "nobody@example.com", "no address"):
             with refused() as error:
                 await send(watched, password, True, email)
-            messages.add(str([(one.field, one.message) for one in error.value.fields]))
+            messages.add(str([(detail.field, detail.message) for detail in error.value.fields]))
         (said,) = messages
         assert "password" in said
         assert "jwks.json" in said
@@ -101,7 +101,7 @@ async def test_an_encrypted_password_works_once(service: InMemoryService, flag: 
     for again in (text, sealed(service)):
         with refused() as error:
             await send(service, again, flag)
-        assert [one.field for one in error.value.fields] == ["password"]
+        assert [detail.field for detail in error.value.fields] == ["password"]
     assert (await send(service, sealed(service, jti="another"), flag)).token
 
 
@@ -125,7 +125,7 @@ async def test_an_encrypted_password_is_fresh(service: InMemoryService, age: int
             await send(service, text, True)
 
 
-async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(service: InMemoryService) -> None:
+async def test_a_used_password_message_is_refused_for_as_long_as_it_is_fresh(service: InMemoryService) -> None:
     text = sealed(service, age=timedelta(seconds=-5))
     await send(service, text, True)
     for _ in range(5):
@@ -134,7 +134,7 @@ async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(service: InMem
             await send(service, text, True)
 
 
-async def test_keys_rotate_and_what_was_encrypted_before_still_opens(service: InMemoryService) -> None:
+async def test_passwords_encrypted_before_a_rotation_still_open(service: InMemoryService) -> None:
     before = sealed(service)
     await service.services.signing_keys.rotate()
     service.clock.move(timedelta(seconds=61))
@@ -143,7 +143,7 @@ async def test_keys_rotate_and_what_was_encrypted_before_still_opens(service: In
 
 
 class Counting:
-    """How often a hash was computed."""
+    """Passwords that count the hashes they compute."""
 
     def __init__(self, passwords: Passwords) -> None:
         self.passwords = passwords

@@ -1,4 +1,4 @@
-"""Social logins: whose account it is; an account that others prepared is its owner's alone from then on."""
+"""Social logins: the account they open, and accounts prepared by others, which go to the owner of the address."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -102,12 +102,12 @@ async def test_a_newcomer_gets_an_account_and_is_known_the_next_time(service: In
 
 async def test_of_many_first_logins_at_once_one_makes_the_account(service: InMemoryService) -> None:
     results = await asyncio.gather(*(complete_login(service, "ada") for _ in range(8)))
-    assert len({service.caller(one).user_id for one in results}) == 1
+    assert len({service.caller(result).user_id for result in results}) == 1
 
 
 async def test_two_providers_that_vouch_for_one_address_open_one_account(service: InMemoryService) -> None:
     results = [await complete_login(service, token) for token in ("ada", "ada at github", "ada at github", "ada")]
-    assert len({service.caller(one).user_id for one in results}) == 1
+    assert len({service.caller(result).user_id for result in results}) == 1
 
 
 async def test_a_newcomer_joins_the_default_tenant(registry: Registry, database: WholeDatabase) -> None:
@@ -150,7 +150,7 @@ async def test_a_provider_that_is_not_turned_on_is_wrong_in_the_request(
 ) -> None:
     with pytest.raises(ValidationError) as error:
         await service.services.social_sign_in.login(SocialForm(provider=provider, access_token="ada"), HERE)
-    assert [one.field for one in error.value.fields] == ["provider"]
+    assert [detail.field for detail in error.value.fields] == ["provider"]
 
 
 async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryService) -> None:
@@ -280,7 +280,7 @@ async def test_the_super_admin_is_no_easier_to_claim(service: InMemoryService) -
 
 
 class Interrupted:
-    """Passwords that let something happen while a new one is hashed."""
+    """Passwords that run a callback while a new password is hashed."""
 
     def __init__(self, passwords: Passwords, meanwhile: Callable[[], Awaitable[object]]) -> None:
         self.passwords, self.meanwhile = passwords, meanwhile
@@ -296,7 +296,7 @@ class Interrupted:
         return self.passwords.is_outdated(stored)
 
 
-async def test_who_is_put_out_while_changing_the_password_does_not_change_it_any_more(
+async def test_a_session_revoked_during_a_change_does_not_change_the_password(
     registry: Registry, database: WholeDatabase
 ) -> None:
     service = await open_service(registry, database, CONFIRM_EMAIL="false")

@@ -1,4 +1,4 @@
-"""Users of another system: taken over once, with their hashes, and never with more than the file may give."""
+"""Import of users: stored once, with their hashes, and with no rights beyond those a file may give."""
 
 import json
 from collections.abc import Sequence
@@ -48,11 +48,11 @@ def csv(*lines: str, header: str = HEADER) -> list[Row]:
 
 
 def outcomes(results: Sequence[Result]) -> list[tuple[int, str]]:
-    return [(one.number, one.outcome.value) for one in results]
+    return [(result.number, result.outcome.value) for result in results]
 
 
 def wrong(results: Sequence[Result]) -> list[str]:
-    return [error.field for one in results for error in one.errors]
+    return [error.field for result in results for error in result.errors]
 
 
 async def known(service: InMemoryService, email: str = EMAIL) -> User:
@@ -96,10 +96,13 @@ async def test_importing_again_changes_nothing(service: InMemoryService, users: 
     async with service.adapters.database.read_only(EveryTenant()) as read:
         state = await read.users.state_by_email(EMAIL)
     assert state is not None
-    assert [sorted(role.name for role in one.roles) for one in state.memberships] == [["Admin", "Member"], []]
+    assert [sorted(role.name for role in membership.roles) for membership in state.memberships] == [
+        ["Admin", "Member"],
+        [],
+    ]
 
 
-async def test_joining_a_tenant_bites_on_tokens_that_are_out(service: InMemoryService, users: UserImport) -> None:
+async def test_joining_a_tenant_makes_issued_tokens_stale(service: InMemoryService, users: UserImport) -> None:
     await service.holder()
     caller = service.caller(await service.login())
     assert await service.is_alive(caller)
@@ -158,7 +161,7 @@ async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserI
 async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
     service: InMemoryService, users: UserImport
 ) -> None:
-    one, two = (
+    first_role, second_role = (
         role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
         for name in ("One", "Two")
     )
@@ -166,9 +169,9 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
     await service.register(bob)
     holder = await known(service, bob)
     async with service.adapters.database.transaction(EveryTenant()) as tx:
-        for made in (one, two):
+        for made in (first_role, second_role):
             await tx.roles.add(made)
-        await tx.memberships.set_system_roles(holder.id, [one.id])
+        await tx.memberships.set_system_roles(holder.id, [first_role.id])
     rows = csv(
         f"{EMAIL},Ada,{HASH},true,acme,One;Two",
         f"{bob},Bob,,,acme,Two",
@@ -188,16 +191,14 @@ async def test_a_row_never_takes_over_who_is_there(service: InMemoryService, use
     assert await known(service, ADMIN) == before
 
 
-async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(
-    service: InMemoryService, users: UserImport
-) -> None:
+async def test_a_late_conflict_of_one_row_does_not_fail_the_others(service: InMemoryService, users: UserImport) -> None:
     class Late(UserImport):
-        """Somebody else makes Ada's account between the look and the deed."""
+        """An import during which Ada registers, between the plan and its execution."""
 
-        async def _carry_out(self, plans: object) -> None:
+        async def _apply(self, plans: object) -> None:
             if await account(service) is None:
                 await service.register()
-            await super()._carry_out(plans)  # type: ignore[arg-type]
+            await super()._apply(plans)  # type: ignore[arg-type]
 
     late = Late(**{name: getattr(users, name) for name in users.__dataclass_fields__})
     rows = csv(f"{EMAIL},Ada,{HASH},true,acme,", "bob@example.com,Bob,,,,")
@@ -242,14 +243,14 @@ def test_columns_may_be_spelled_as_other_systems_do() -> None:
     assert (row.user.full_name, row.user.email_confirmed, row.user.roles) == ("Ada", True, ("Member", "Admin"))
 
 
-def test_empty_lines_are_nobody_and_rows_keep_the_numbers_that_people_see() -> None:
+def test_empty_lines_are_skipped_and_rows_keep_their_line_numbers() -> None:
     rows = csv('a@b.c,"Ada\r\nLovelace",,,,', ",,,,,", "b@b.c,Bob,,,,", "nul@b.c,a\0b,,,,")
     assert [row.number for row in rows] == [2, 4, 5]
     assert [bool(row.errors) for row in rows] == [False, False, True]
 
 
 @given(st.lists(st.text(max_size=40), max_size=10), st.sampled_from(["csv", "jsonl"]))
-def test_no_file_whatever_breaks_the_reader(texts: list[str], form: str) -> None:
+def test_no_file_breaks_the_reader(texts: list[str], form: str) -> None:
     with suppress(BadRequest):
         for row in read_rows([f"{text}\n" for text in texts], form):  # type: ignore[arg-type]
             assert (row.user is None) == bool(row.errors)

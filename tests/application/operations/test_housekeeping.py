@@ -1,4 +1,4 @@
-"""Housekeeping: what it takes away is asked for by nobody, and what can be asked for stays."""
+"""Housekeeping removes only data that no rule of the service can ask for."""
 
 import asyncio
 from datetime import timedelta
@@ -53,7 +53,7 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
         assert await read.token_versions.of([subject]) == {subject: 0}
 
 
-async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InMemoryService) -> None:
+async def test_versions_of_existing_users_stay_however_old_they_are(service: InMemoryService) -> None:
     made = await service.holder()
     caller = service.caller(await service.login())
     await service.services.sign_in.logout(caller, HERE)
@@ -64,7 +64,7 @@ async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InM
         assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
 
 
-async def test_the_counts_of_who_was_deleted_go_once_their_tokens_are_dead(service: InMemoryService) -> None:
+async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expired(service: InMemoryService) -> None:
     made = await service.holder()
     caller = service.caller(await service.login())
     await service.services.users.delete(await service.admin(), made.id, HERE)
@@ -120,7 +120,7 @@ async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure
 
     with pytest.raises(asyncio.CancelledError):
         await keep_clean(service.services.housekeeping, pause)
-    assert [1_800 <= one <= 5_400 for one in pauses] == [True, True, False, True]
+    assert [1_800 <= seconds <= 5_400 for seconds in pauses] == [True, True, False, True]
     assert await swept(service) == {}
 
 

@@ -1,4 +1,4 @@
-"""The relay: at least once, never for what rolled back, whoever dies and whatever is away."""
+"""Delivery of mails: at least once, never after a rollback, through crashes and outages."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -35,10 +35,10 @@ def mailer() -> MemoryMailer:
 
 @pytest.fixture
 async def ada(database: WholeDatabase) -> User:
-    one = user(email="Ada@Example.com", full_name="Ada Byron")
+    person = user(email="Ada@Example.com", full_name="Ada Byron")
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(one)
-    return one
+        await tx.users.add(person)
+    return person
 
 
 def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> OutboxRelay:
@@ -90,7 +90,7 @@ async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
         assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
 
 
-async def test_what_rolled_back_is_not_sent(
+async def test_a_rolled_back_mail_is_not_sent(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
     async def fail() -> None:
@@ -116,13 +116,13 @@ async def test_many_relays_send_each_mail_once(
             pass
 
     await asyncio.gather(*map(work, relays))
-    assert sorted(one.to for one in mailer.sent) == sorted(f"user{number}@example.com" for number in range(60))
+    assert sorted(mail.to for mail in mailer.sent) == sorted(f"user{number}@example.com" for number in range(60))
     assert await is_empty(database)
 
 
 @dataclass
 class DyingMailer:
-    """Dies as a process does: what it was about to do after sending, it does not do."""
+    """A mailer that ends like a killed process, right after it has sent a message."""
 
     sent: list[Message] = field(default_factory=list)
     before_sending: bool = False
@@ -145,7 +145,7 @@ async def test_who_dies_while_sending_loses_nothing(
     assert await alive.deliver() == 0
     clock.move(HELD)
     assert await alive.deliver() == 1
-    assert {one.id for one in dying.sent} <= {one.id for one in mailer.sent}
+    assert {mail.id for mail in dying.sent} <= {mail.id for mail in mailer.sent}
     assert await is_empty(database)
     said = said_by(link_in(mailer.sent[0]))
     async with database.read_only(EveryTenant()) as read:
@@ -213,9 +213,9 @@ async def test_a_mail_that_is_tried_again_has_as_long_as_the_first_time(
     clock.move(GIVEN_UP_AFTER)
     await relay.deliver()
     async with database.autocommit(EveryTenant()) as tx:
-        (one,) = await tx.outbox.given_up(9)
-        assert (one.at, one.why) == (clock.now(), "The mailer is closed.")
-        assert await tx.outbox.try_again(one.mail.id, clock.now())
+        (given_up,) = await tx.outbox.given_up(9)
+        assert (given_up.at, given_up.why) == (clock.now(), "The mailer is closed.")
+        assert await tx.outbox.try_again(given_up.mail.id, clock.now())
     clock.move(GIVEN_UP_AFTER - timedelta.resolution)
     assert await relay.deliver() == 1
     mailer.closed = False
@@ -235,15 +235,15 @@ async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
     await put_in(database)
     await relay.deliver()
     async with database.autocommit(EveryTenant()) as tx:
-        (one,) = await tx.outbox.given_up(9)
-        assert await tx.outbox.try_again(one.mail.id, clock.now())
+        (given_up,) = await tx.outbox.given_up(9)
+        assert await tx.outbox.try_again(given_up.mail.id, clock.now())
     assert await relay.deliver() == 1
     assert len(mailer.sent) == 1
 
 
 @dataclass
 class Refusing:
-    """Knows nobody called eve, and breaks on mallory."""
+    """A mailer that refuses the recipient eve for good, and fails on mallory."""
 
     mailer: MemoryMailer
 
@@ -255,19 +255,19 @@ class Refusing:
         await self.mailer.send(message)
 
 
-async def test_one_mail_does_not_keep_the_others(
+async def test_one_broken_mail_does_not_hold_up_the_others(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock
 ) -> None:
     for name in ("eve", "mallory", "ada"):
         await put_in(database, "email-changed", f"{name}@example.com")
     assert await relay_of(database, Refusing(mailer), clock).deliver() == 3
-    assert [one.to for one in mailer.sent] == ["ada@example.com"]
+    assert [mail.to for mail in mailer.sent] == ["ada@example.com"]
     clock.move(timedelta(days=1))
     await relay_of(database, mailer, clock).deliver()
-    assert [one.to for one in mailer.sent] == ["ada@example.com", "mallory@example.com"]
+    assert [mail.to for mail in mailer.sent] == ["ada@example.com", "mallory@example.com"]
 
 
-async def test_an_address_that_moved_on_gets_nothing(
+async def test_an_address_that_the_account_left_gets_no_mail(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
     await put_in(database)

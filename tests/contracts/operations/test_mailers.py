@@ -1,4 +1,4 @@
-"""Mailers: what was sent can be read by whom it was for, and by nobody whom a field smuggled in."""
+"""Mailers: a message reaches its recipient, and no other that a field could inject."""
 
 import email
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +21,7 @@ SENDER = "Tenantry <no-reply@example.com>"
 
 @dataclass
 class Way:
-    """A mailer, and what arrived by it."""
+    """A mailer, and the messages that arrived through it."""
 
     mailer: Mailer
     arrived: Callable[[], list[EmailMessage]]
@@ -84,7 +84,7 @@ async def test_a_subject_is_one_line_or_nothing_is_sent(way: Way) -> None:
     assert way.arrived() == []
 
 
-async def test_who_cannot_send_says_so(tmp_path: Path) -> None:
+async def test_a_mailer_that_cannot_send_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(MailServerUnavailable):
         await FileMailer(tmp_path / "file", SENDER).send(message())

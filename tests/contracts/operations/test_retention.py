@@ -1,4 +1,4 @@
-"""What is kept only for a while: taken away by its age to the microsecond, some at a time, and nothing else."""
+"""Retention: data is removed by its age, exact to the microsecond, in portions, and nothing else is."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,15 +24,15 @@ LOCKOUT = Lockout(attempts=3, duration=timedelta(minutes=15))
 HOME = "192.0.2.1"
 
 Make = Callable[[Transaction, datetime], Awaitable[None]]
-"""Leaves one of a kind behind, whose time is the one given."""
+"""Stores a row of a kind with the given time."""
 
 
 async def end_session(tx: Transaction, at: datetime) -> None:
     owner = user()
-    one = session(owner.id, created_at=NOW)
+    ended = session(owner.id, created_at=NOW)
     await tx.users.add(owner)
-    assert await begin(tx, one)
-    await tx.sessions.end(one.id, at)
+    assert await begin(tx, ended)
+    await tx.sessions.end(ended.id, at)
 
 
 async def begin_session(tx: Transaction, at: datetime) -> None:
@@ -42,7 +42,7 @@ async def begin_session(tx: Transaction, at: datetime) -> None:
 
 
 async def fail(tx: Transaction, at: datetime) -> None:
-    """From a network, and so over all of them."""
+    """A failed login from a network; it counts for the network and over all of them."""
     assert await tx.attempts.reserve(f"{new_id()}@example.com", HOME, LOCKOUT, at)
 
 
@@ -94,7 +94,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.MAILS: (give_up, 1),
 }
-"""How one of each is made, and how many rows it comes to."""
+"""For each rule, how a row is made and how many rows it comes to."""
 
 
 async def remove(database: WholeDatabase, what: RetentionRule, before: datetime = NOW, most: int = 100) -> int:
@@ -120,9 +120,9 @@ async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
 
 @pytest.mark.parametrize("what", RetentionRule)
 async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
-    """But for a session that was begun long ago and ended: it is old in both ways."""
+    """The exception is an old session that has ended, which both rules on sessions remove."""
     alike = {RetentionRule.ENDED_SESSIONS, RetentionRule.OLD_SESSIONS}
-    others = {kind: one for kind, one in KINDS.items() if kind is not what and not {kind, what} <= alike}
+    others = {kind: example for kind, example in KINDS.items() if kind is not what and not {kind, what} <= alike}
     async with database.transaction(EveryTenant()) as tx:
         for kind, (make, _) in others.items():
             if {kind, what} != {RetentionRule.NETWORKS, RetentionRule.FAILURES}:
@@ -130,13 +130,13 @@ async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: 
     assert await remove(database, what) == 0
 
 
-async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> None:
+async def test_a_living_session_is_never_removed(database: WholeDatabase) -> None:
     owner = user()
     begun, ended = session(owner.id), session(owner.id)
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(owner)
-        for one in (begun, ended):
-            assert await begin(tx, one)
+        for new_session in (begun, ended):
+            assert await begin(tx, new_session)
         await tx.sessions.end(ended.id, NOW)
     assert await remove(database, RetentionRule.ENDED_SESSIONS) == 1
     assert await remove(database, RetentionRule.OLD_SESSIONS, NOW - TICK) == 0
@@ -217,7 +217,7 @@ async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:
     assert await remove(database, RetentionRule.ANSWERS) == 2
 
 
-async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
+async def test_one_process_removes_at_a_time(postgres: PostgresDatabase) -> None:
     async with postgres.transaction(EveryTenant()) as first, postgres.transaction(EveryTenant()) as second:
         assert await first.retention.claim()
         assert not await second.retention.claim()
@@ -225,7 +225,7 @@ async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
         assert await third.retention.claim()
 
 
-async def test_what_somebody_works_on_waits_for_the_next_time(postgres: PostgresDatabase) -> None:
+async def test_locked_rows_are_left_for_the_next_time(postgres: PostgresDatabase) -> None:
     key = "ada@example.com"
     async with postgres.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
@@ -239,7 +239,7 @@ async def test_what_somebody_works_on_waits_for_the_next_time(postgres: Postgres
 
 @pytest.mark.parametrize("what", RetentionRule)
 async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: RetentionRule) -> None:
-    """None of the statements reads a table from its beginning to its end once it is large."""
+    """None of the statements scans a large table sequentially."""
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
         rows = await tx.connection.fetch(f"EXPLAIN {STATEMENTS[what]}", NOW, 500)

@@ -1,4 +1,4 @@
-"""Admissions: limits exact to the request, whoever asks and however many at once."""
+"""Admissions: rate limits are exact to the request, for any callers and any concurrency."""
 
 import asyncio
 from datetime import timedelta
@@ -29,11 +29,11 @@ async def test_a_limit_lets_exactly_its_number_through(shared: Shared) -> None:
 
 
 async def test_callers_and_limits_count_apart(shared: Shared) -> None:
-    one, two = limit(1), limit(1)
-    assert await allowed(shared.one, Hit(one, "user:a"))
-    assert await allowed(shared.one, Hit(one, "user:b"))
-    assert await allowed(shared.one, Hit(two, "user:a"))
-    assert not await allowed(shared.other, Hit(one, "user:a"))
+    limit_a, limit_b = limit(1), limit(1)
+    assert await allowed(shared.one, Hit(limit_a, "user:a"))
+    assert await allowed(shared.one, Hit(limit_a, "user:b"))
+    assert await allowed(shared.one, Hit(limit_b, "user:a"))
+    assert not await allowed(shared.other, Hit(limit_a, "user:a"))
 
 
 async def test_a_window_slides_with_each_request(shared: Shared) -> None:
@@ -107,7 +107,7 @@ async def known(shared: Shared, **counts: int) -> None:
 
 
 async def left(shared: Shared, hit: Hit) -> int:
-    """Of its limit, before this question."""
+    """Requests that remained of the limit before this question."""
     return (await shared.other.admit([hit], None)).verdicts[0].remaining + 1
 
 
@@ -122,7 +122,7 @@ async def test_a_token_that_is_dead_counts_against_another(shared: Shared) -> No
     assert (await left(shared, own), await left(shared, stranger)) == (3, 3)
 
 
-async def test_one_count_that_has_risen_is_enough_while_others_are_unknown(shared: Shared) -> None:
+async def test_one_risen_version_is_enough_while_others_are_unknown(shared: Shared) -> None:
     own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
     risen, unknown = next(names), next(names)
     await known(shared, **{risen: 1})
@@ -149,8 +149,8 @@ async def test_a_dead_token_is_refused_by_the_limit_that_counts_instead(shared: 
     await known(shared, **{subject: 1})
     shown = ShownToken({subject: 0}, [stranger])
     verdicts = [(await shared.one.admit([own], shown)).verdicts for _ in range(4)]
-    assert [one.allowed for (one,) in verdicts] == [True, True, False, False]
-    assert {one.limit for (one,) in verdicts} == {2}
+    assert [verdict.allowed for (verdict,) in verdicts] == [True, True, False, False]
+    assert {verdict.limit for (verdict,) in verdicts} == {2}
     assert await left(shared, own) == 9
 
 

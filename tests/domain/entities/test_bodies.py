@@ -1,4 +1,4 @@
-"""What may be sent of an entity, by whom, and how what is wrong with it is told."""
+"""Bodies of one row and of many: fields that a caller may send, and the errors of the others."""
 
 from contextlib import suppress
 from typing import Any
@@ -33,7 +33,7 @@ BODIES = st.dictionaries(st.sampled_from(["items", "ids", "x"]), JSON | st.lists
 
 
 def fields(error: pytest.ExceptionInfo[Any]) -> list[str]:
-    return [one.field for one in error.value.fields]
+    return [detail.field for detail in error.value.fields]
 
 
 @given(BODIES)
@@ -64,7 +64,7 @@ def test_a_hint_never_names_what_does_not_exist() -> None:
     )
 
 
-def test_what_must_be_sent_and_may_not_is_forbidden() -> None:
+def test_a_required_field_that_may_not_be_sent_is_forbidden() -> None:
     with pytest.raises(Forbidden):
         read_new_from(VOLUMES, {}, Sendable(frozenset({"title"})))
     with pytest.raises(Forbidden):

@@ -1,4 +1,4 @@
-"""From declarations to models, and the report of what is wrong with them."""
+"""Declarations read into models, and the report of mistakes in declarations."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -31,41 +31,44 @@ def named(name: str, plural: str) -> type[Struct]:
 def mistakes(*kinds: type[Struct]) -> tuple[str, ...]:
     with pytest.raises(DeclarationError) as caught:
         build_registry(kinds)
-    assert all(one in str(caught.value) for one in caught.value.mistakes)
+    assert all(mistake in str(caught.value) for mistake in caught.value.mistakes)
     return caught.value.mistakes
 
 
 ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
-    "not an entity": ([defstruct("Plain", [("name", str)])], "carries no @entity"),
-    "no path": ([declared("Bad_Path", {"name": str})], "is no path"),
+    "not an entity": ([defstruct("Plain", [("name", str)])], "has no decorator @entity"),
+    "no path": ([declared("Bad_Path", {"name": str})], "is not a valid path"),
     "our own path": ([declared("users", {"name": str})], "is a path of the service itself"),
     "two alike": ([declared("as", {"name": str}), declared("as", {"name": str})], "declared 2 times"),
-    "one name for two": ([named("Note", "as"), named("Note", "bs")], "'Note' would be the schema of 2 things"),
+    "one name for two": ([named("Note", "as"), named("Note", "bs")], "'Note' would be the name of 2 OpenAPI schemas"),
     "a name that another's page has": (
         [named("Note", "as"), named("NotePage", "bs")],
-        "'NotePage' would be the schema of 2 things",
+        "'NotePage' would be the name of 2 OpenAPI schemas",
     ),
     "a type that cannot be stored": ([declared("as", {"name": set[str]})], "cannot be stored"),
     "two types": ([declared("as", {"name": str | int})], "only one type"),
     "a decimal without digits": ([declared("as", {"price": Decimal})], "without money"),
-    "a choice of numbers": ([declared("as", {"size": Literal[1, 2]})], "choice of something else than text"),
-    "a server's name": ([declared("as", {"created_at": str})], "'createdat' stands for two things"),
-    "a server's name that it does not show": ([declared("as", {"tenant_id": str})], "name of the service's own"),
+    "a choice of numbers": ([declared("as", {"size": Literal[1, 2]})], "choice whose values are not text"),
+    "a server's name": ([declared("as", {"created_at": str})], "'createdat' is used twice"),
+    "a server's name that it does not show": (
+        [declared("as", {"tenant_id": str})],
+        "a name that the service uses itself",
+    ),
     "a parameter's name": ([declared("as", {"sort_by": str})], "name of a query parameter"),
-    "two of one name": ([declared("as", {"ab": str, "AB": str})], "'ab' stands for two things"),
+    "two of one name": ([declared("as", {"ab": str, "AB": str})], "'ab' is used twice"),
     "a relation of a field's name": (
         [declared("as", {"b": str, "b_id": Annotated[UUID, ref("as")]})],
-        "'b' stands for two things",
+        "'b' is used twice",
     ),
     "an unknown target": ([declared("as", {"b_id": Annotated[UUID, ref("bs")]})], "'bs', which is not declared"),
-    "a reference that is no id": ([declared("as", {"b_id": Annotated[str, ref("as")]})], "is no UUID"),
+    "a reference that is no id": ([declared("as", {"b_id": Annotated[str, ref("as")]})], "is not a UUID"),
     "cleared but required": (
         [declared("as", {"b_id": Annotated[UUID, ref("as", on_delete="clear")]})],
         "cannot be null",
     ),
     "from shared into a tenant": (
         [declared("as", {"b_id": Annotated[UUID, ref("bs")]}, tenant_owned=False), declared("bs", {"name": str})],
-        "from rows that all share",
+        "from rows shared by all tenants",
     ),
     "to-many without a way back": (
         [declared("as", {"name": str}, has_many={"bs": many("bs", by="a_id")}), declared("bs", {"a_id": UUID})],
@@ -81,7 +84,7 @@ ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
 @pytest.mark.parametrize("name", ONE_MISTAKE)
 def test_a_mistake_stops_the_start_with_one_sentence(name: str) -> None:
     kinds, sentence = ONE_MISTAKE[name]
-    assert any(sentence in one for one in mistakes(*kinds)), mistakes(*kinds)
+    assert any(sentence in mistake for mistake in mistakes(*kinds)), mistakes(*kinds)
 
 
 def test_all_mistakes_of_all_entities_are_told_at_once() -> None:
@@ -106,7 +109,7 @@ def test_the_example_catalogue_is_served() -> None:
 
 
 def test_an_answer_names_id_the_declared_fields_and_the_servers_own() -> None:
-    assert [one.wire for one in REGISTRY["products"].fields] == (
+    assert [field.wire for field in REGISTRY["products"].fields] == (
         [
             "id",
             "name",
@@ -147,7 +150,9 @@ def test_relations_go_both_ways() -> None:
         "restrict",
     )
     assert (products.target, products.by, products.is_many) == ("products", "category_id", True)
-    assert [(model.plural, one.name) for model, one in REGISTRY.referring("products")] == [("reviews", "product_id")]
+    assert [(model.plural, field.name) for model, field in REGISTRY.referring("products")] == [
+        ("reviews", "product_id")
+    ]
 
 
 def test_permissions_are_four_per_entity() -> None:
@@ -174,7 +179,7 @@ class Everything(Struct, rename="camel", kw_only=True):
 
 def test_each_type_has_its_kind() -> None:
     model = build_registry([entity("everything")(Everything)])["everything"]
-    assert [one.kind for one in model.declared] == [
+    assert [field.kind for field in model.declared] == [
         Kind.TEXT,
         Kind.INTEGER,
         Kind.BIG_INTEGER,
@@ -187,18 +192,18 @@ def test_each_type_has_its_kind() -> None:
         Kind.UUIDS,
         Kind.TEXTS,
     ]
-    assert [one.name for one in model.declared if not one.required] == ["words"]
+    assert [field.name for field in model.declared if not field.required] == ["words"]
     assert model.by_name["choice"].choices == ("a", "b")
 
 
 def test_null_can_stand_inside_or_outside_of_annotated() -> None:
     outside, inside = Annotated[str, Meta(max_length=3)] | None, Annotated[str | None, Meta(max_length=3)]
     for hint in (outside, inside):
-        one = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
-        assert one.nullable
-        assert msgspec.convert(None, one.type) is None
+        field = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
+        assert field.nullable
+        assert msgspec.convert(None, field.type) is None
         with pytest.raises(msgspec.ValidationError):
-            msgspec.convert("long", one.type)
+            msgspec.convert("long", field.type)
 
 
 @pytest.mark.parametrize("name", ["minPrice", "maxPrice", "priceAfter", "priceBefore"])
@@ -211,7 +216,9 @@ def test_a_property_that_wins_over_a_bound_is_an_oddity(name: str) -> None:
 
 def test_a_rule_is_told_in_wire_names() -> None:
     products = REGISTRY["products"]
-    values = {one.name: None for one in products.declared} | {"status": products.struct.__annotations__["status"].LIVE}
+    values = {field.name: None for field in products.declared} | {
+        "status": products.struct.__annotations__["status"].LIVE
+    }
     assert [error.field for error in products.broken_rules(values, None)] == ["categoryId"]
 
 
@@ -227,11 +234,11 @@ class Lamp(Struct, kw_only=True):
             yield FieldError("socket", f"is unlucky: {self.socket}")
 
 
-def test_a_rule_is_asked_of_changes_of_what_it_looks_at() -> None:
+def test_a_rule_is_checked_for_changes_of_the_fields_it_reads() -> None:
     lamps = build_registry([Lamp])["lamps"]
     assert lamps.rules_look_at(["socket", "watts"])
     assert not lamps.rules_look_at(["socket"])
-    assert [one.message for one in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
+    assert [error.message for error in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
     assert lamps.broken_rules({"watts": 62, "socket": "E14"}, {"watts": 61, "socket": "E14"}) == []
     assert REGISTRY["products"].rules_look_at(["status"])
     assert not REGISTRY["products"].rules_look_at(["price"])
@@ -244,11 +251,11 @@ def test_a_rule_cannot_look_further_than_it_says() -> None:
         lamps.broken_rules({"watts": 13, "socket": "E14"}, None)
 
 
-def test_what_a_rule_says_that_it_looks_at_is_there() -> None:
+def test_check_reads_must_name_declared_fields() -> None:
     kind = defstruct("Plain", [("name", str)], kw_only=True)
     assert mistakes(entity("plain", check_reads=["colour"])(kind)) == (
         "Plain: check_reads names 'colour', which it does not declare",
-        "Plain: check_reads says what check looks at, but there is no check",
+        "Plain: check_reads is declared, but the entity has no method check",
     )
 
 
@@ -260,4 +267,4 @@ def test_a_rule_on_other_rows_is_written_as_one() -> None:
         async def check_stored(self, before: object, rows: object) -> list[object]:
             return []
 
-    assert mistakes(Plain) == ("Plain: check_stored is no `async def` that yields its errors",)
+    assert mistakes(Plain) == ("Plain: check_stored must be an `async def` that yields errors",)

@@ -1,4 +1,4 @@
-"""Cells and columns: what an export writes, an import reads back, and what it says of the rest."""
+"""Columns and cells of files: an import reads what an export writes, and refuses other values."""
 
 import io
 
@@ -30,7 +30,7 @@ def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill"])
-def test_text_that_nobody_runs_stays_as_it_is(text: str) -> None:
+def test_text_that_is_no_formula_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text == unescaped(text)
 
 
@@ -47,7 +47,7 @@ def test_rows_come_back_with_null_and_empty_text_apart(rows: list[list[str | Non
         ('a,b\n1,2\n"c,d\n', 3, "never ends"),
     ],
 )
-def test_what_breaks_the_format_is_told_with_its_row(text: str, row: int, said: str) -> None:
+def test_a_format_error_names_its_row(text: str, row: int, said: str) -> None:
     with pytest.raises(BrokenCsv, match=said) as broken:
         list(read_rows(io.StringIO(text, newline="")))
     assert broken.value.row == row
@@ -62,12 +62,12 @@ def test_a_quote_that_never_ends_does_not_swallow_the_file() -> None:
 
 def test_columns_are_known_in_any_case_and_by_other_names() -> None:
     fields = read_header(PRODUCT, ["NAME", " sku ", "Artikel-Preis"], {"artikel-preis": "price"})
-    assert [one and one.name for one in fields] == ["name", "sku", "price"]
+    assert [field and field.name for field in fields] == ["name", "sku", "price"]
 
 
-def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
+def test_columns_of_the_server_and_of_included_rows_are_ignored() -> None:
     fields = read_header(PRODUCT, ["id", "createdAt", "tenantId", "version", "category.name", "sku"], {})
-    assert [one and one.name for one in fields] == [None, None, None, None, None, "sku"]
+    assert [field and field.name for field in fields] == [None, None, None, None, None, "sku"]
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
         (["a"] * 10_000, {}, "file", "10000 columns"),
     ],
 )
-def test_a_wrong_header_says_what_is_wrong(
+def test_a_wrong_header_names_its_mistakes(
     names: list[str | None], renames: dict[str, str], field: str, said: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:
         read_header(PRODUCT, names, renames)
-    assert [one for one in refused.value.fields if one.field == field and said in one.message]
+    assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
 
 
 def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
@@ -112,4 +112,4 @@ def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
 def test_wrong_options_are_named(body: dict[str, object], field: str) -> None:
     with pytest.raises(ValidationError) as refused:
         read_options(PRODUCT, body)
-    assert [one.field for one in refused.value.fields] == [field]
+    assert [detail.field for detail in refused.value.fields] == [field]

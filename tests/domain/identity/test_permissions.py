@@ -1,4 +1,4 @@
-"""Permission names, their wildcards, and the laws of holding them."""
+"""Permission names, their wildcards, and the laws of implication."""
 
 import pytest
 from hypothesis import given
@@ -66,14 +66,14 @@ def test_nothing_held_allows_nothing() -> None:
     assert not allows((), "read:users")
 
 
-def test_nobody_grants_what_they_do_not_hold() -> None:
+def test_a_permission_that_is_not_held_cannot_be_granted() -> None:
     assert may_grant(["read:*"], ["read:users", "read:*"])
     assert not may_grant(["read:*"], ["read:users", "create:users"])
     assert not may_grant(["*:users", "read:*"], ["*"])
     assert may_grant([], [])
 
 
-def test_the_smallest_set_drops_what_a_wildcard_swallows() -> None:
+def test_the_smallest_set_drops_what_a_wildcard_covers() -> None:
     assert smallest(["read:users", "read:*", "create:users", "read:roles"]) == ("create:users", "read:*")
     assert smallest(["*:*", "read:users"]) == ("*",)
     assert smallest([]) == ()
@@ -92,13 +92,13 @@ def test_the_smallest_set_says_the_same(held: list[str], needed: str) -> None:
 @given(HELD)
 def test_nothing_can_be_left_out_of_the_smallest_set(held: list[str]) -> None:
     least = smallest(held)
-    for one in least:
-        assert not allows([other for other in least if other != one], one)
+    for name in least:
+        assert not allows([other for other in least if other != name], name)
 
 
 @given(NAMES, NAMES, NAMES)
-def test_covering_is_transitive(one: str, two: str, three: str) -> None:
-    assert not (covers(one, two) and covers(two, three)) or covers(one, three)
+def test_covering_is_transitive(first: str, second: str, third: str) -> None:
+    assert not (covers(first, second) and covers(second, third)) or covers(first, third)
 
 
 @given(HELD, HELD)

@@ -1,4 +1,4 @@
-"""What showing a refresh token comes to, and when a session ends."""
+"""Outcomes of refresh tokens, and the ends of sessions."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from domain.identity.sessions import Lifetimes, Session, Showing, expires_at, is_expired, shown
+from domain.identity.sessions import Lifetimes, RefreshOutcome, Session, expires_at, is_expired, refresh_outcome
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -26,29 +26,29 @@ SESSION = Session(
 @pytest.mark.parametrize(
     ("counter", "after", "expected"),
     [
-        (5, 0 * SECOND, Showing.FRESH),
-        (5, 7 * DAY - SECOND, Showing.FRESH),
-        (5, 7 * DAY, Showing.EXPIRED),
-        (4, 0 * SECOND, Showing.REPLAYED),
-        (4, 29 * SECOND, Showing.REPLAYED),
-        (4, 30 * SECOND, Showing.STOLEN),
-        (3, 0 * SECOND, Showing.STOLEN),
-        (0, 0 * SECOND, Showing.STOLEN),
-        (6, 0 * SECOND, Showing.DEAD),
-        (4, 7 * DAY, Showing.EXPIRED),
+        (5, 0 * SECOND, RefreshOutcome.FRESH),
+        (5, 7 * DAY - SECOND, RefreshOutcome.FRESH),
+        (5, 7 * DAY, RefreshOutcome.EXPIRED),
+        (4, 0 * SECOND, RefreshOutcome.REPLAYED),
+        (4, 29 * SECOND, RefreshOutcome.REPLAYED),
+        (4, 30 * SECOND, RefreshOutcome.STOLEN),
+        (3, 0 * SECOND, RefreshOutcome.STOLEN),
+        (0, 0 * SECOND, RefreshOutcome.STOLEN),
+        (6, 0 * SECOND, RefreshOutcome.DEAD),
+        (4, 7 * DAY, RefreshOutcome.EXPIRED),
     ],
 )
-def test_a_shown_token(counter: int, after: timedelta, expected: Showing) -> None:
-    assert shown(SESSION, counter, NOW + after, LIFETIMES) is expected
+def test_a_shown_token(counter: int, after: timedelta, expected: RefreshOutcome) -> None:
+    assert refresh_outcome(SESSION, counter, NOW + after, LIFETIMES) is expected
 
 
 @pytest.mark.parametrize("counter", [3, 4, 5, 6])
-def test_an_ended_session_is_dead_whatever_is_shown(counter: int) -> None:
-    assert shown(replace(SESSION, ended_at=NOW), counter, NOW, LIFETIMES) is Showing.DEAD
+def test_an_ended_session_refuses_every_refresh_token(counter: int) -> None:
+    assert refresh_outcome(replace(SESSION, ended_at=NOW), counter, NOW, LIFETIMES) is RefreshOutcome.DEAD
 
 
 def test_without_a_grace_a_spent_token_is_always_stolen() -> None:
-    assert shown(SESSION, 4, NOW, replace(LIFETIMES, grace=0 * SECOND)) is Showing.STOLEN
+    assert refresh_outcome(SESSION, 4, NOW, replace(LIFETIMES, grace=0 * SECOND)) is RefreshOutcome.STOLEN
 
 
 def test_a_session_in_use_ends_with_its_age() -> None:
@@ -61,4 +61,4 @@ def test_a_session_in_use_ends_with_its_age() -> None:
 def test_a_session_without_a_tenant_is_refreshed_for_minutes_only() -> None:
     waiting = replace(SESSION, tenant_id=None, created_at=NOW)
     assert expires_at(waiting, LIFETIMES) == NOW + timedelta(minutes=10)
-    assert shown(waiting, 5, NOW + timedelta(minutes=10), LIFETIMES) is Showing.EXPIRED
+    assert refresh_outcome(waiting, 5, NOW + timedelta(minutes=10), LIFETIMES) is RefreshOutcome.EXPIRED
