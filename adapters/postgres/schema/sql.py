@@ -1,7 +1,4 @@
-"""Words that the schema and the statements share: types, names and conditions, as text.
-
-The schema is made with SQLAlchemy, which answers no request: nothing here needs it.
-"""
+"""Text that schema and statements share: types, names and conditions."""
 
 from collections.abc import Mapping
 from zlib import crc32
@@ -10,13 +7,13 @@ from application.ports.identity.imported_hashes import FOREIGN
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Unique
 
 CODE_POINTS = "C"
-"""Text sorts by code point, whatever the server's locale: the same everywhere, in memory too."""
+"""Collation of text: by code point, whatever the server's locale, as the memory adapter sorts."""
 
 IMPORTED = f"password_hash LIKE '{FOREIGN}%'"
-"""Holds for accounts whose imported hash has not been renewed yet."""
+"""Condition for accounts with an imported hash that has not been renewed yet."""
 
 DELETED_WITH = "deleted_with"
-"""Of a deleted row: whose deletion took it along, its own id where that was its own. Restoring asks for it."""
+"""Column of a deleted row: id of the row whose deletion took it along, or its own id. Restoring asks for it."""
 
 _LONGEST_NAME = 63
 
@@ -35,12 +32,12 @@ _TYPES: Mapping[Kind, str] = {
 }
 
 
-def sql_type(one: FieldModel) -> str:
-    """The type's bare name, for casts of parameters: the one that the schema gives the column."""
-    if one.kind is Kind.DECIMAL:
-        assert one.money is not None
-        return f"NUMERIC({one.money.precision}, {one.money.scale})"
-    return _TYPES[one.kind]
+def sql_type(field: FieldModel) -> str:
+    """Bare name of the type that the schema gives the field's column, for casts of parameters."""
+    if field.kind is Kind.DECIMAL:
+        assert field.money is not None
+        return f"NUMERIC({field.money.precision}, {field.money.scale})"
+    return _TYPES[field.kind]
 
 
 def sql_literal(value: str) -> str:
@@ -48,12 +45,13 @@ def sql_literal(value: str) -> str:
 
 
 def without_case(text: str) -> str:
-    """Text as it is compared without case: by the database's own locale, for "C" knows only ASCII."""
+    """Expression that compares text without case."""
+    # by the database's own locale: "C" folds ASCII alone
     return f'lower({text} COLLATE "default")'
 
 
 def is_soft(model: EntityModel) -> bool:
-    """Whether its rows carry the mark of a soft delete; those without write routes do not."""
+    """Tells whether rows of the entity are marked when they are deleted."""
     return "is_deleted" in model.by_name
 
 
@@ -62,7 +60,7 @@ def unique_name(model: EntityModel, unique: Unique) -> str:
 
 
 def short_name(*parts: str) -> str:
-    """A name that the server does not cut; what is too long ends with a number of its own."""
+    """Name of at most 63 characters, which PostgreSQL does not cut: a longer one ends with its checksum."""
     name = "_".join(parts)
     if len(name) <= _LONGEST_NAME:
         return name

@@ -11,12 +11,13 @@ from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
-from alembic import command
 from msgspec import Meta, Struct
 
-from adapters.postgres.migrations.migrate import _config, _run, upgrade, write_migration
+from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, pending
 from adapters.postgres.schema.row_security import ROLE
+from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
@@ -188,8 +189,7 @@ def _as_user(url: str, name: str) -> str:
 
 
 async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: str, registry: Registry) -> None:
-    config = _config(registry, [VERSIONS])
-    await _run(empty, config, lambda: command.upgrade(config, "0031"))
+    await run_command(empty, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0031"))
     living, gone = uuid4(), uuid4()
     connection = await asyncpg.connect(empty)
     try:
