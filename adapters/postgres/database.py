@@ -2,23 +2,25 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import asyncpg
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.pool import Pool
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
+from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError, ServiceUnavailable
-from domain.scope import Scope
+from domain.scope import OneTenant, Scope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,16 @@ class PostgresDatabase:
     migrations: Sequence[Path] = (VERSIONS,)
     _is_current: bool = False
     _pool: Pool | None = None
+    _own_queries: OwnQueries | None = None
 
     async def open(self) -> None:
+        self._own_queries = OwnQueries(self._connect, self.registry, self.ids, self.patience.acquire)
         self._pool = Pool(self._connect, self.connections, self.patience.acquire)
 
     async def close(self) -> None:
+        if self._own_queries is not None:
+            await self._own_queries.close()
+            self._own_queries = None
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
@@ -71,6 +78,12 @@ class PostgresDatabase:
 
     def autocommit(self, scope: Scope) -> "_Session":
         return _Session(self, scope, read_only=False)
+
+    def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
+        """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
+        if self._own_queries is None:
+            raise ServiceUnavailable("The database is not open.")
+        return self._own_queries.session(scope)
 
     async def is_ready(self) -> bool:
         try:

@@ -8,12 +8,14 @@ from typing import Generic, TypeVar
 import asyncpg
 from advanced_alchemy.alembic.commands import AlembicCommands
 from advanced_alchemy.config import AlembicAsyncConfig, SQLAlchemyAsyncConfig
+from alembic.util.exc import CommandError
 from msgspec import Struct
 from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.migrations.pending import MigrationRefused
 
 T = TypeVar("T")
 
@@ -32,24 +34,33 @@ class CommandOutcome(Struct, Generic[T], frozen=True):
 
 
 async def run_command(
-    url: str, metadata: MetaData, folders: Sequence[Path], command: Callable[[AlembicCommands], T]
+    url: str,
+    metadata: MetaData,
+    folders: Sequence[Path],
+    command: Callable[[AlembicCommands], T],
+    *,
+    commits: bool = True,
 ) -> CommandOutcome[T]:
     """Runs ``command`` in one transaction, under a lock that other processes wait for.
 
     >>> await run_command(url, metadata, folders, lambda commands: commands.upgrade("heads"))
+
+    Raises MigrationRefused.
     """
     engine = create_async_engine(
         "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=5), poolclass=NullPool
     )
     try:
         with translated():
-            return await _run_locked(engine, _commands(engine, metadata, folders), command)
+            return await _run_locked(engine, _commands(engine, metadata, folders), command, commits=commits)
+    except CommandError as error:
+        raise MigrationRefused(str(error)) from error
     finally:
         await engine.dispose()
 
 
 async def _run_locked(
-    engine: AsyncEngine, commands: AlembicCommands, command: Callable[[AlembicCommands], T]
+    engine: AsyncEngine, commands: AlembicCommands, command: Callable[[AlembicCommands], T], *, commits: bool
 ) -> CommandOutcome[T]:
     config = commands.config
     config.stdout = printed = StringIO()
@@ -59,8 +70,11 @@ async def _run_locked(
         connection.execute(text(_LOCK))
         return command(commands)
 
-    async with engine.begin() as connection:
+    async with engine.connect() as connection:
         value = await connection.run_sync(run)
+        # Alembic makes its table of versions for commands that only read, too: without a commit it is gone again
+        if commits:
+            await connection.commit()
     return CommandOutcome(value, printed.getvalue().splitlines(), tuple(config.attributes["notes"]))
 
 

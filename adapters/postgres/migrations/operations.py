@@ -41,7 +41,8 @@ def index_trigrams(index: str, table: str, expression: str) -> None:
     ``expression`` is SQL: ``index_trigrams("ix_books_search", "books", "lower(title)")``.
     """
     named = {"index": index, "expression": expression}
-    op.execute(sa.DDL(_TRIGRAMS, context=named).against(sa.Table(table, sa.MetaData())))
+    statement = sa.DDL(_TRIGRAMS, context=named)  # type: ignore[no-untyped-call]
+    op.execute(statement.against(sa.Table(table, sa.MetaData())))
 
 
 class SecureTable(MigrateOperation):

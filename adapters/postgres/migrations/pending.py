@@ -29,6 +29,10 @@ class InconsistentMigrations(Exception):
         super().__init__("; ".join(mistakes))
 
 
+class MigrationRefused(Exception):
+    """Reason for which Alembic does not run a command, such as a revision that no file has."""
+
+
 async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
     """Sentences about what is missing; none when the service can start.
 

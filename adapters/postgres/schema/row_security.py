@@ -18,7 +18,7 @@ SHARED_BY_ALL = frozenset({"roles", "row_history"})
 """Tables with rows of no tenant: everybody reads those, and only ``every`` writes them, but for ADDED_BY_ALL."""
 
 ADDED_BY_ALL = frozenset({"row_history"})
-"""Tables to which a tenant's connection adds rows of no tenant: it may write shared rows, and their history with them."""
+"""Tables to which a tenant's connection adds rows of no tenant: the history of a shared row that it may write."""
 
 _GRANTS = (
     "REVOKE ALL ON %(fullname)s FROM tenantry_service",
@@ -91,4 +91,4 @@ def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
 
 def _on(table: str, statements: tuple[str, ...]) -> Iterator[sa.ExecutableDDLElement]:
     target = sa.Table(table, sa.MetaData())
-    return (sa.DDL(statement).against(target) for statement in statements)
+    return (sa.DDL(statement).against(target) for statement in statements)  # type: ignore[no-untyped-call]

@@ -142,7 +142,9 @@ def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
     return False
 
 
-def _add_reference(made: Table, model: EntityModel, field: FieldModel, target: EntityModel, *, is_in_ring: bool) -> None:
+def _add_reference(
+    made: Table, model: EntityModel, field: FieldModel, target: EntityModel, *, is_in_ring: bool
+) -> None:
     # Statements decide about deletions: the key has no ON DELETE, and refuses what slipped past them.
     owner = ["tenant_id"] if target.tenant_owned else []
     local, remote = [*owner, field.name], [f"{target.table}.{name}" for name in (*owner, "id")]
