@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, pending
+from adapters.postgres.migrations.pending import VERSIONS, pending
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
 from entrypoints.entities import load_registry, migration_folders
@@ -59,7 +59,7 @@ async def current(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
     lines = await inspection.current(_url(settings), load_registry(settings.entities), _folders(settings))
-    return "\n".join(lines) or "No migration has been applied: the database is empty, or was never marked."
+    return "\n".join(lines) or "No migration has been applied to this database."
 
 
 async def history(settings: Settings) -> str:
@@ -82,11 +82,10 @@ async def check_schema(settings: Settings) -> str:
 async def stamp(settings: Settings, revision: str) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    try:
-        await inspection.stamp(_url(settings), load_registry(settings.entities), revision, _folders(settings))
-    except MigrationRefused as error:
-        raise CommandError(f"{error}. `tenantry migrations history` lists the revisions.", MIGRATIONS) from None
-    return f"No migration was run. The database is marked as being at:\n{await current(settings)}"
+    registry, folders = load_registry(settings.entities), _folders(settings)
+    await inspection.stamp(_url(settings), registry, revision, folders)
+    marked = ", ".join(await inspection.current(_url(settings), registry, folders))
+    return f"The database is marked as being at {marked}. No migration was run."
 
 
 async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> None:

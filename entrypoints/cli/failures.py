@@ -30,7 +30,7 @@ async def explained() -> AsyncIterator[None]:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
         raise CommandError("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
     except MigrationRefused as error:
-        raise CommandError(f"The migrations cannot be run: {error}.", MIGRATIONS) from None
+        raise CommandError(str(error), MIGRATIONS) from None
     except ServiceUnavailable as error:
         raise CommandError(
             f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE

@@ -8,12 +8,14 @@ from typing import Generic, TypeVar
 import asyncpg
 from advanced_alchemy.alembic.commands import AlembicCommands
 from advanced_alchemy.config import AlembicAsyncConfig, SQLAlchemyAsyncConfig
+from alembic.script.revision import ResolutionError
 from alembic.util.exc import CommandError
 from msgspec import Struct
 from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from adapters.postgres.connection.driver_errors import unwrapped
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.migrations.pending import MigrationRefused
 
@@ -51,10 +53,10 @@ async def run_command(
         "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=5), poolclass=NullPool
     )
     try:
-        with translated():
+        with translated(), unwrapped():
             return await _run_locked(engine, _commands(engine, metadata, folders), command, commits=commits)
     except CommandError as error:
-        raise MigrationRefused(str(error)) from error
+        raise MigrationRefused(_reason(error)) from error
     finally:
         await engine.dispose()
 
@@ -90,6 +92,13 @@ def _commands(engine: AsyncEngine, metadata: MetaData, folders: Sequence[Path]) 
     commands.config.set_main_option("version_locations", "\n".join(map(_escaped, folders)))
     commands.config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
     return commands
+
+
+def _reason(error: CommandError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, ResolutionError):
+        return f"No migration has the revision {cause.argument}: see `tenantry migrations history`."
+    return f"{error}."
 
 
 def _escaped(folder: Path) -> str:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import NoResultFound, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm.exc import StaleDataError
 
+from adapters.postgres.connection.driver_errors import causes
 from adapters.postgres.connection.failures import translated
 from domain.errors import Conflict, Error, NotFound, SerializationConflict, ServiceUnavailable
 
@@ -23,18 +24,10 @@ def translated_errors() -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, AdvancedAlchemyError) as error:
-        meaning = next((found for cause in _causes(error) if (found := _meaning(cause)) is not None), None)
+        meaning = next((found for cause in causes(error) if (found := _meaning(cause)) is not None), None)
         if meaning is None:
             raise
         raise meaning from error
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error of advanced-alchemy, that of SQLAlchemy behind it, and that of the driver behind both."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__
 
 
 def _meaning(error: BaseException) -> Error | None:
