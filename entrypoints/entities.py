@@ -18,7 +18,7 @@ from domain.entities.registry import DeclarationError, build_registry
 if TYPE_CHECKING:
     from adapters.http.app import OwnEndpoints, Services  # most commands serve nothing, and do without it
 
-OWN_PACKAGE = "domain"
+OWN_PACKAGE = "tenantry"
 
 
 class EntitiesError(Exception):

@@ -14,7 +14,7 @@ T = TypeVar("T")
 _Said = tuple[T | None, tuple[str, int] | None]
 
 
-def aside(work: Callable[[], T]) -> T:
+def run_in_child(work: Callable[[], T]) -> T:
     """What it answers. Raises the Refusal that it raises; where processes are not forked, it works here."""
     if sys.platform != "linux":
         return work()

@@ -24,7 +24,7 @@ import click
 from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.entities import load_registry
 from entrypoints.server.logs import configure_logs, log_configuration
-from entrypoints.server.run_in_child import aside
+from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.settings.settings import Settings, host_and_port
 
@@ -72,7 +72,7 @@ def _prepare(settings: Settings) -> str | None:
         async with explained():
             return await prepare(settings)
 
-    return aside(lambda: asyncio.run(explaining()))
+    return run_in_child(lambda: asyncio.run(explaining()))
 
 
 def ensure_port_free(settings: Settings) -> None:
@@ -119,7 +119,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
         os.register_at_fork(after_in_child=_drop_signal_handlers)
     server = Granian(
-        "entrypoints.server.worker:worker",
+        f"{worker.__module__}:{worker.__name__}",
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,
