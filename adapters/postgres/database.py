@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import asyncpg
@@ -48,19 +49,15 @@ class PostgresDatabase:
     migrations: Sequence[Path] = (VERSIONS,)
     _is_current: bool = False
     _pool: Pool | None = None
-    _own_queries: OwnQueries | None = None
 
     async def open(self) -> None:
-        self._own_queries = OwnQueries(self._connect, self.registry, self.ids, self.patience.acquire)
         self._pool = Pool(self._connect, self.connections, self.patience.acquire)
 
     async def close(self) -> None:
-        if self._own_queries is not None:
-            await self._own_queries.close()
-            self._own_queries = None
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
+        await self._own_queries.close()
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
@@ -81,9 +78,26 @@ class PostgresDatabase:
 
     def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
         """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
-        if self._own_queries is None:
-            raise ServiceUnavailable("The database is not open.")
         return self._own_queries.session(scope)
+
+    @cached_property
+    def _own_queries(self) -> OwnQueries:
+        return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
+
+    async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
+        connection = await asyncpg.connect(
+            self.url,
+            timeout=self.patience.connect,
+            command_timeout=self.patience.statement,
+            server_settings=self._settings(),
+        )
+        try:
+            # dates as the service reads and writes them; SQLAlchemy puts its own codec for JSON over this one
+            await set_codecs(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     async def is_ready(self) -> bool:
         try:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -200,6 +201,21 @@ async def test_a_repository_adds_many_and_changes_what_it_read(rows: Rows, postg
         assert set(names) == {"lamp", "n1", "table"}
 
 
+@pytest.mark.parametrize("moment", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC), NOW])
+async def test_moments_are_stored_as_the_service_stores_them(
+    rows: Rows, postgres: PostgresDatabase, moment: datetime
+) -> None:
+    async with postgres.session(HERE) as session:
+        lamp = await session.get_one(orm_class(Product, session), rows[HERE]["lamp"])
+        lamp.released_at = moment
+        await session.commit()
+        await session.refresh(lamp)
+        assert lamp.released_at == moment
+    async with postgres.read_only(HERE) as read:
+        stored = "SELECT released_at FROM products WHERE id = $1"
+        assert await read.connection.fetchval(stored, rows[HERE]["lamp"]) == moment
+
+
 async def test_what_is_not_committed_is_gone(rows: Rows, postgres: PostgresDatabase) -> None:
     async with postgres.session(HERE) as session:
         await repository(Category, session).add(orm_class(Category, session)(name="Gone"))
@@ -276,7 +292,7 @@ async def test_a_process_can_hold_two_registries() -> None:
 
 @pytest.fixture
 async def impatient(postgres: PostgresDatabase, registry: Registry) -> AsyncIterator[OwnQueries]:
-    own = OwnQueries(postgres._connect, registry, postgres.ids, patience=0.05)
+    own = OwnQueries(postgres._connect_for_own_queries, registry, postgres.ids, patience=0.05)
     yield own
     await own.close()
 
@@ -297,7 +313,7 @@ async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
             await ask(impatient)
     await ask(impatient)
     away = replace(postgres, url="postgresql://nobody@127.0.0.1:1/none")
-    own = OwnQueries(away._connect, registry, postgres.ids)
+    own = OwnQueries(away._connect_for_own_queries, registry, postgres.ids)
     with pytest.raises(ServiceUnavailable):
         await ask(own)
     await own.close()
@@ -308,7 +324,7 @@ async def test_the_pool_is_opened_by_the_first_session(postgres: PostgresDatabas
 
     async def connect() -> Any:
         made.append(1)
-        return await postgres._connect()
+        return await postgres._connect_for_own_queries()
 
     own = OwnQueries(connect, registry, postgres.ids)
     await own.close()
