@@ -1,44 +1,136 @@
-"""The README's own entity, to the letter: one file, one command, and the API is there."""
+"""The README to the letter: its blocks run in order, against a service that the README's own commands start."""
 
+import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.entrypoints.processes import ROOT, Serve, Tenantry
+from tests.entrypoints.processes import ROOT, Serve, Served, free_port
 
-MODULES = "tenantry.catalogue,books.py"
-BOOK = {"title": "Emma", "isbn": "9780141439587", "pages": 474}
-
-
-def example() -> str:
-    (block,) = re.findall(r"```python\n# books\.py\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    return str(block)
+README = (ROOT / "README.md").read_text()
+_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_FILE = re.compile(r"# (\w+\.py)\n")
+_RUN = re.compile(r"^make run$", re.MULTILINE)
 
 
-def test_the_example_fits_in_twenty_lines() -> None:
-    assert len(example().splitlines()) <= 20
+@dataclass
+class Terminal:
+    """Runs shell text in one folder. Variables that one block sets are there in the next."""
+
+    folder: Path
+    serve: Serve
+    environment: dict[str, str]
+    served: Served | None = None
+    password: str = ""
+    printed: list[str] = field(default_factory=list)
+
+    def run(self, block: str) -> None:
+        """``make run`` on a line of its own stops the service that runs and starts one with the block's variables."""
+        for place, script in enumerate(_RUN.split(block)):
+            if place > 0:
+                self.restart()
+            if script.strip():
+                self.execute(script)
+
+    def restart(self) -> None:
+        if self.served is not None:
+            assert self.served.end(signal.SIGTERM) == 0
+        settings = {name: value for name, value in self.environment.items() if name.startswith("TENANTRY_")}
+        self.served = self.serve(**{name.removeprefix("TENANTRY_"): value for name, value in settings.items()})
+        self.password = self.password or self.served.password  # printed at the first start alone
+
+    def execute(self, script: str) -> None:
+        state = self.folder / ".environment"
+        ran = subprocess.run(
+            ["/bin/bash", "-c", f"set -aeuo pipefail\n{self.substituted(script)}\nenv -0 > {shlex.quote(str(state))}"],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert ran.returncode == 0, f"{script}\n{ran.stdout}\n{ran.stderr}"
+        self.printed.append(ran.stdout)
+        self.environment = dict(entry.split("=", 1) for entry in state.read_text().split("\0") if entry)
+
+    def substituted(self, script: str) -> str:
+        """What differs between a reader's machine and the test's: the clone, the address, the password, the command."""
+        tenantry = f"{shlex.quote(sys.executable)} -m tenantry"
+        replacements = {
+            r"^git clone .*$": "true",
+            r"^make migrate MESSAGE=(.*)$": rf"{tenantry} migrate --write \1",
+            r"^\.venv/bin/tenantry ": f"{tenantry} ",
+            r"'paste the printed password here'": shlex.quote(self.password),
+            r"http://localhost:8000": self.served.url if self.served else "",
+        }
+        for pattern, replacement in replacements.items():
+            script = re.sub(pattern, replacement, script, flags=re.MULTILINE)
+        return script
 
 
-async def test_a_file_and_a_command_make_a_whole_api(
-    serve: Serve, tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
-) -> None:
-    (tmp_path / "books.py").write_text(example())
-    written = tenantry("migrate", "--write", "add books", ENTITIES=MODULES, **shared)
-    assert written.returncode == 0, written.stdout + written.stderr
-    (migration,) = (tmp_path / "migrations").glob("*.py")
-    assert "secure_table" in migration.read_text()
+def test_every_block_of_the_readme_runs_in_order(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, serve, reader_environment(shared))
+    for kind, block in blocks(shared):
+        if kind == "python":
+            (tmp_path / file_name(block)).write_text(block)
+        else:
+            terminal.run(block)
+    everything = "".join(terminal.printed)
+    assert '"error"' not in everything, everything
+    assert '"email":"admin@example.com"' in everything
+    assert '"totalCount":1' in everything
+    assert (tmp_path / "products.csv").read_text().count("Kettle") == 1
+    assert '"imported":2' in everything
+    assert (tmp_path / "products.xlsx").stat().st_size > 1_000
+    assert '"title":"Emma"' in everything
+    assert "secure_table" in next((tmp_path / "migrations").glob("*.py")).read_text()
+    assert terminal.served is not None
+    ensure_books_are_served(terminal.served)
 
-    running = serve(ENTITIES=MODULES, **shared)
-    token = running.log_in(shared["ADMIN_PASSWORD"])
-    created = running.call("POST", "/api/books", BOOK, token)
+
+def ensure_books_are_served(served: Served) -> None:
+    """What the README says of every entity, on the entity that a reader just declared."""
+    token = served.log_in(served.password)
+    book = {"title": "Emma", "isbn": "9780141439587", "pages": 474}
+    created = served.call("POST", "/api/books", book, token)
     assert (created.status, created.body["data"]["title"]) == (201, "Emma")
-    twice = running.call("POST", "/api/books", BOOK, token)
+    twice = served.call("POST", "/api/books", book, token)
     assert (twice.status, twice.body["error"]["details"][0]["field"]) == (409, "isbn")
-    wrong = running.call("POST", "/api/books", {"isbn": "1", "pages": 0}, token)
-    assert {one["field"] for one in wrong.body["error"]["details"]} == {"title", "isbn", "pages"}
-    found = running.call("GET", "/api/books?search=emma&minPages=400", token=token)
-    assert found.body["data"]["totalCount"] == 1
-    assert "/api/books" in running.call("GET", "/docs/v1/docs.json").body["paths"]
-    permissions = running.call("GET", "/api/permissions", token=token).body["items"]
+    wrong = served.call("POST", "/api/books", {"isbn": "1", "pages": 0}, token)
+    assert {detail["field"] for detail in wrong.body["error"]["details"]} == {"title", "isbn", "pages"}
+    assert "/api/books" in served.call("GET", "/docs/v1/docs.json").body["paths"]
+    permissions = served.call("GET", "/api/permissions", token=token).body["items"]
     assert {f"{action}:books" for action in ("create", "read", "update", "delete")} <= {
-        one["name"] for one in permissions
+        permission["name"] for permission in permissions
     }
+
+
+def test_the_entity_of_the_readme_fits_in_twenty_lines() -> None:
+    (block,) = (block for kind, block in _BLOCK.findall(README) if kind == "python")
+    assert len(block.splitlines()) <= 20
+
+
+def blocks(shared: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The README's blocks; the servers of its section on production are those of the tests."""
+    text = README.replace("postgresql://user:password@host/tenantry", shlex.quote(shared["DATABASE_URL"]))
+    text = text.replace("redis://host:6379/0", shlex.quote(shared["REDIS_URL"]))
+    yield from _BLOCK.findall(text)
+
+
+def file_name(block: str) -> str:
+    named = _FILE.match(block)
+    assert named is not None, f"The first line of a python block names its file: {block}"
+    return named[1]
+
+
+def reader_environment(shared: dict[str, str]) -> dict[str, str]:
+    """A reader's shell: no settings but a free port, and those that keep tests apart on servers that they share."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TENANTRY_")}
+    apart = {f"TENANTRY_{name}": shared[name] for name in ("RATE_LIMITS", "DATABASE_CONNECTIONS")}
+    return {**inherited, **apart, "TENANTRY_PORT": str(free_port()), "PYTHONPATH": str(ROOT)}

@@ -1,0 +1,117 @@
+"""The documents name files, links and packages that are there."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+EXAMPLES = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]  # whose examples change Tenantry itself
+TO_BE_WRITTEN = {
+    "docs/plugin.md",
+    "docs/own-queries.md",
+    "docs/decisions/0101-statements-by-core.md",
+    "docs/decisions/0102-models-and-migrations.md",
+    "docs/decisions/0103-the-driver-s-pool.md",
+}
+"""Links may lead here before the page is there; a page that is there is checked like all others."""
+OUTDATED = {"docs/endpoints.md"}
+"""Pages that describe what is being rewritten; a page leaves this set with its rewrite."""
+
+_FOLDER = re.compile(r"^### `(adapters[\w/]*)`$")
+_FILE = re.compile(r"^- `(\w+\.py)` - [A-Z`/].*\.$")
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+_PATH = re.compile(r"`((?:domain|application|adapters|entrypoints|tenantry|tests|benchmarks|docs)/[\w./-]*\w\.\w+)")
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LAYERS = {"domain", "application", "adapters", "entrypoints"}
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_architecture_has_one_line_for_each_file_of_the_adapters() -> None:
+    there = {
+        named(path): summary(path)
+        for path in (ROOT / "adapters").rglob("*.py")
+        if path.name != "__init__.py" and "versions" not in path.parts
+    }
+    listed = list(listed_files())
+    missing = [path for path in sorted(there) if path not in listed]
+    lines = [f"{Path(path).parent}: - `{Path(path).name}` - {there[path]}" for path in missing]
+    gone = sorted(set(listed) - there.keys())
+    assert not missing, "\n".join(["ARCHITECTURE.md lacks these lines:", *lines])
+    assert not gone, "\n".join(["ARCHITECTURE.md names files that are not there:", *gone])
+    assert len(listed) == len(set(listed)), "ARCHITECTURE.md names a file twice"
+
+
+def listed_files() -> Iterator[str]:
+    """Each ``- `file.py` - Sentence.`` below its ``### `folder` ``."""
+    folder = None
+    for line in ARCHITECTURE.partition("## Files of the adapters")[2].splitlines():
+        if heading := _FOLDER.match(line):
+            folder = heading[1]
+        elif line.startswith("- "):
+            entry = _FILE.match(line)
+            assert entry, f"not of the form - `file.py` - Sentence.: {line}"
+            yield f"{folder}/{entry[1]}"
+
+
+def summary(path: Path) -> str:
+    """First sentence of the module's docstring, to paste into the list."""
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split())
+    return text.partition(". ")[0].removesuffix(".") + "."
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_every_relative_link_leads_somewhere(document: Path) -> None:
+    for link in _LINK.findall(document.read_text()):
+        if re.match(r"[a-z]+:", link):
+            continue
+        target, _, anchor = link.partition("#")
+        file = (document.parent / target).resolve() if target else document
+        if file.is_relative_to(ROOT) and named(file) in TO_BE_WRITTEN and not file.exists():
+            continue
+        assert file.exists(), f"{named(document)}: {link}"
+        assert not anchor or anchor in anchors(file), f"{named(document)}: {link}"
+
+
+def anchors(document: Path) -> set[str]:
+    """As GitHub makes them of headings: ``## Data and files`` is ``data-and-files``."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if path.name != "CHANGELOG.md"], ids=named)
+def test_every_file_that_a_document_names_is_there(document: Path) -> None:
+    if named(document) not in OUTDATED:
+        missing = [path for path in _PATH.findall(document.read_text()) if not (ROOT / path).exists()]
+        assert missing == []
+
+
+@pytest.mark.parametrize("document", EXAMPLES, ids=named)
+def test_examples_import_the_public_package_alone(document: Path) -> None:
+    if named(document) not in OUTDATED:
+        for block in _PYTHON.findall(document.read_text()):
+            assert {module.split(".")[0] for module in imported(block)}.isdisjoint(_LAYERS)
+
+
+def imported(block: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(block)):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+
+
+def test_the_table_of_decisions_lists_each_of_them_once() -> None:
+    folder = ROOT / "docs" / "decisions"
+    listed = re.findall(r"^\| \[\d{4}\]\((\S+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
+    there = {path.name for path in folder.glob("0*.md")}
+    awaited = {Path(name).name for name in TO_BE_WRITTEN if name.startswith("docs/decisions/")}
+    assert listed == sorted(set(listed))
+    assert set(listed) - awaited == there - awaited
