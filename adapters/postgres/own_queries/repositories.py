@@ -6,7 +6,7 @@ from advanced_alchemy.repository import SQLAlchemyAsyncRepository
 from msgspec import Struct
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from domain.entities.declaration import Registry
+from adapters.postgres.own_queries.sessions import OwnQueries
 
 
 class EntityRepository(SQLAlchemyAsyncRepository[Any]):
@@ -24,10 +24,10 @@ def orm_class(entity: type[Struct], session: AsyncSession) -> Any:
 
     Raises LookupError for a struct that is not served as an entity.
     """
-    registry: Registry = session.info["registry"]
-    for model in registry:
+    own_queries: OwnQueries = session.info["own_queries"]
+    for model in own_queries.registry:
         if model.struct is entity:
-            return session.info["classes"][model.plural]
+            return own_queries.classes[model.plural]
     raise LookupError(f"{entity.__name__} is not among the entities that are served.")
 
 

@@ -40,7 +40,8 @@ class OwnQueries:
     def __init__(
         self, connect: Callable[[], Awaitable[Any]], registry: Registry, ids: Ids, patience: float = 5.0
     ) -> None:
-        self._connect, self._registry, self._ids, self._patience = connect, registry, ids, patience
+        self.registry, self.ids = registry, ids
+        self._connect, self._patience = connect, patience
 
     @asynccontextmanager
     async def session(self, scope: OneTenant) -> AsyncIterator[AsyncSession]:
@@ -48,20 +49,21 @@ class OwnQueries:
 
         Raises the errors of the domain when it is left with an error of the database: see ``translated_errors``.
         """
-        info = {"scope": scope, "registry": self._registry, "classes": self.classes, "ids": self._ids}
         with translated_errors():
-            async with self._sessions(info=info) as session:
+            async with self._sessions(info={"scope": scope, "own_queries": self}) as session:
                 yield session
 
     @cached_property
     def classes(self) -> Mapping[str, type[Any]]:
         """ORM classes by the plural of the entity."""
-        return entity_classes(self._registry, metadata_for(self._registry))
+        # on request: to make them takes some 50 ms, which a session for raw SQL can do without
+        return entity_classes(self.registry, metadata_for(self.registry))
 
     async def close(self) -> None:
         if "_engine" in self.__dict__:  # made by the first session
             await self._engine.dispose()
-            del self._engine, self._sessions
+            self.__dict__.pop("_engine")
+            self.__dict__.pop("_sessions", None)
 
     @cached_property
     def _engine(self) -> AsyncEngine:
@@ -112,7 +114,7 @@ def _fill_in(session: Session, _context: UOWTransaction, _instances: object) -> 
     now = datetime.now(UTC)
     for row in filter(_is_entity, session.new):
         given = {
-            "id": session.info["ids"].new(),
+            "id": session.info["own_queries"].ids.new(),
             "tenant_id": session.info["scope"].id,
             "created_at": now,
             "updated_at": now,

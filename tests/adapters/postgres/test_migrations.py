@@ -169,7 +169,7 @@ async def test_many_that_migrate_together_migrate_once(empty: str, registry: Reg
 async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(
     empty: str, servers: tuple[str, str], registry: Registry
 ) -> None:
-    """Where the role is missing; on a server that has it, that it cannot be taken on."""
+    """The message is one of two: the role is missing, or, on a server that has it, cannot be taken on."""
     name = f"tenantry_weak_{uuid4().hex[:8]}"
     connection = await asyncpg.connect(empty)
     await connection.execute(
@@ -267,7 +267,7 @@ async def test_differences_are_told_in_words(
 
 
 async def test_a_database_is_marked_without_running_migrations(empty: str, registry: Registry) -> None:
-    """As for one whose tables came from elsewhere: the service may read its version afterwards."""
+    """Such a database has its tables from elsewhere. The service may read its version afterwards."""
     await inspection.stamp(empty, registry, "0041")
     assert await inspection.current(empty, registry) == ["0041"]
     with pytest.raises(MigrationRefused, match="No migration has the revision 0999: see"):
