@@ -1,8 +1,5 @@
 """Errors of SQLAlchemy and advanced-alchemy as errors of the domain, which are answered in the service's envelope."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import asyncpg
 from advanced_alchemy.exceptions import AdvancedAlchemyError, NotFoundError
 from sqlalchemy.exc import NoResultFound, SQLAlchemyError
@@ -13,21 +10,19 @@ from adapters.postgres.connection.driver_errors import causes
 from adapters.postgres.connection.failures import translated
 from domain.errors import Conflict, Error, NotFound, SerializationConflict, ServiceUnavailable
 
+OWN_QUERY_ERRORS = (SQLAlchemyError, AdvancedAlchemyError)
+"""Classes of error that leave a session; each may have a meaning in the domain."""
 
-@contextmanager
-def translated_errors() -> Iterator[None]:
-    """Raises an error of the domain in place of one that has a meaning there.
 
-    No such row: NotFound. A key that exists or is missing: Conflict. Changed meanwhile: SerializationConflict. No
-    connection: ServiceUnavailable.
+def domain_error(error: Exception) -> Error | None:
+    """Error of the domain that an error of a session stands for; None for one that is a programmer's.
+
+    No such row: NotFound. A unique value that exists, a reference to nothing: Conflict. A row that changed meanwhile, a
+    deadlock: SerializationConflict. No connection, no free one, a time limit: ServiceUnavailable.
     """
-    try:
-        yield
-    except (SQLAlchemyError, AdvancedAlchemyError) as error:
-        meaning = next((found for cause in causes(error) if (found := _meaning(cause)) is not None), None)
-        if meaning is None:
-            raise
-        raise meaning from error
+    # A function for exception handlers, and not a part of the session: where a dependency that yields raises another
+    # error than the handler's, Litestar makes an ExceptionGroup of it, which is answered 500.
+    return next((found for cause in causes(error) if (found := _meaning(cause)) is not None), None)
 
 
 def _meaning(error: BaseException) -> Error | None:

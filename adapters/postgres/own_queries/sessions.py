@@ -18,7 +18,6 @@ from sqlalchemy.orm.session import SessionTransaction
 
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
-from adapters.postgres.own_queries.errors import translated_errors
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
@@ -47,11 +46,10 @@ class OwnQueries:
     async def session(self, scope: OneTenant) -> AsyncIterator[AsyncSession]:
         """A session that is rolled back and closed when it is left: to keep changes, call ``commit``.
 
-        Raises the errors of the domain when it is left with an error of the database: see ``translated_errors``.
+        Errors of SQLAlchemy and advanced-alchemy leave it as they are: see ``domain_error``.
         """
-        with translated_errors():
-            async with self._sessions(info={"scope": scope, "own_queries": self}) as session:
-                yield session
+        async with self._sessions(info={"scope": scope, "own_queries": self}) as session:
+            yield session
 
     @cached_property
     def classes(self) -> Mapping[str, type[Any]]:

@@ -1,6 +1,6 @@
 """Sessions and repositories for users' own queries: one tenant's rows, living ones, in every way of asking."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,11 +12,12 @@ import asyncpg
 import pytest
 import sqlalchemy as sa
 from advanced_alchemy.filters import LimitOffset, OrderBy
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import configure_mappers, joinedload, selectinload
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.own_queries.entity_classes import entity_classes
+from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
 from adapters.postgres.own_queries.repositories import orm_class, repository
 from adapters.postgres.own_queries.sessions import CONNECTIONS, OwnQueries
 from adapters.postgres.schema.row_security import ROLE
@@ -25,7 +26,7 @@ from application.ports.entities.records import Act, NewRow
 from domain.entities.catalogue import Category, Currency, Product, Review
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from domain.errors import Conflict, NotFound, SerializationConflict, ServiceUnavailable
+from domain.errors import Conflict, Error, NotFound, SerializationConflict, ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, tenant
 from tests.library import LIBRARY, Shelf
@@ -223,18 +224,33 @@ async def test_what_is_not_committed_is_gone(rows: Rows, postgres: PostgresDatab
         assert await repository(Category, session).exists(name="Gone") is False
 
 
-async def test_errors_leave_in_the_words_of_the_domain(rows: Rows, postgres: PostgresDatabase) -> None:
-    with pytest.raises(NotFound):
-        async with postgres.session(HERE) as session:
-            await repository(Product, session).get(rows[THERE]["lamp"])
-    with pytest.raises(Conflict):
-        async with postgres.session(HERE) as session:
-            await repository(Category, session).add(orm_class(Category, session)(name="things"))
-    with pytest.raises(SerializationConflict):
-        await change_a_row_that_changed_meanwhile(postgres, rows[HERE]["lamp"])
+async def test_errors_have_a_meaning_in_the_domain(rows: Rows, postgres: PostgresDatabase) -> None:
+    async with postgres.session(HERE) as session:
+        products, category = repository(Product, session), orm_class(Category, session)
+        assert isinstance(await meaning(products.get(rows[THERE]["lamp"])), NotFound)
+        missing = sa.select(category).where(category.name == "none")
+        assert isinstance(await meaning(only_row(session, missing)), NotFound)
+        assert isinstance(await meaning(repository(Category, session).add(category(name="things"))), Conflict)
+        await session.rollback()
+        assert isinstance(await meaning(session.execute(sa.text("UPDATE products SET category_id = id"))), Conflict)
+        await session.rollback()
+        assert await meaning(session.execute(sa.text("SELECT nothing FROM nowhere"))) is None
+    changed = change_a_row_that_changed_meanwhile(postgres, rows[HERE]["lamp"])
+    assert isinstance(await meaning(changed), SerializationConflict)
     with pytest.raises(LookupError, match="Shelf is not among the entities"):
         async with postgres.session(HERE) as session:
             orm_class(Shelf, session)
+
+
+async def only_row(session: AsyncSession, statement: sa.Select[Any]) -> object:
+    return (await session.scalars(statement)).one()
+
+
+async def meaning(work: Awaitable[object]) -> Error | None:
+    """What the error stands for, of those that an exception handler is registered for."""
+    with pytest.raises(OWN_QUERY_ERRORS) as raised:
+        await work
+    return domain_error(raised.value)
 
 
 async def change_a_row_that_changed_meanwhile(postgres: PostgresDatabase, lamp_id: UUID) -> None:
@@ -309,8 +325,7 @@ async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
         for _ in range(CONNECTIONS):
             session = await busy.enter_async_context(impatient.session(HERE))
             await session.execute(sa.text("SELECT 1"))
-        with pytest.raises(ServiceUnavailable):
-            await ask(impatient)
+        assert isinstance(await meaning(ask(impatient)), ServiceUnavailable)
     await ask(impatient)
     away = replace(postgres, url="postgresql://nobody@127.0.0.1:1/none")
     own = OwnQueries(away._connect_for_own_queries, registry, postgres.ids)
