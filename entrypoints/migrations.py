@@ -1,4 +1,7 @@
-"""Bringing the database up to date: at the start, on command, and after a declaration has changed."""
+"""Migrations at the start and on command: applying, writing, telling and marking them."""
+
+# Alembic is slow to import, and takes memory: what needs it is imported where it is called, in the process of a command
+# or in the child process that prepares a start.
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +16,7 @@ WRITE = 'tenantry migrate --write "what has changed"'
 
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
-    """Migrates, unless that is left to ``tenantry migrate``. Raises Refusal while anything is missing."""
+    """Migrates, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
     url, folders = _url(settings), _folders(settings)
     missing = await pending(url, registry, folders)
     if not missing:
@@ -39,8 +42,8 @@ async def check_migrations(settings: Settings) -> str:
 
 
 async def write_and_migrate(settings: Settings, message: str) -> str:
-    """The file goes beside the last module of ENTITIES that is not our own."""
-    from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415  # Alembic is slow to import
+    """Writes a migration beside the last module of ENTITIES that is not our own, and applies it."""
+    from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     folders[-1].mkdir(parents=True, exist_ok=True)
@@ -52,8 +55,41 @@ async def write_and_migrate(settings: Settings, message: str) -> str:
     return "\n".join([f"Wrote {written.path}: read it, and keep it with your entities.", *notes, applied])
 
 
+async def current(settings: Settings) -> str:
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    lines = await inspection.current(_url(settings), load_registry(settings.entities), _folders(settings))
+    return "\n".join(lines) or "No migration has been applied to this database."
+
+
+async def history(settings: Settings) -> str:
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    return "\n".join(await inspection.history(_url(settings), load_registry(settings.entities), _folders(settings)))
+
+
+async def check_schema(settings: Settings) -> str:
+    """Compares the whole schema with the declarations. Raises CommandError when they differ."""
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    await check_migrations(settings)
+    found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
+    if found:
+        raise CommandError(_listed("The database differs from what is declared", found, f"Run: {WRITE}"), MIGRATIONS)
+    return "The database is up to date, and is what the entities declare."
+
+
+async def stamp(settings: Settings, revision: str) -> str:
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    registry, folders = load_registry(settings.entities), _folders(settings)
+    await inspection.stamp(_url(settings), registry, revision, folders)
+    marked = ", ".join(await inspection.current(_url(settings), registry, folders))
+    return f"The database is marked as being at {marked}. No migration was run."
+
+
 async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> None:
-    from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415  # Alembic is slow to import
+    from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415
 
     if missing := await upgrade(url, registry, folders):
         raise CommandError(_undeclared(missing), MIGRATIONS)

@@ -2,23 +2,26 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import asyncpg
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.pool import Pool
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
+from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.clock import Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError, ServiceUnavailable
-from domain.scope import Scope
+from domain.scope import OneTenant, Scope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +57,7 @@ class PostgresDatabase:
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
+        await self._own_queries.close()
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
@@ -71,6 +75,29 @@ class PostgresDatabase:
 
     def autocommit(self, scope: Scope) -> "_Session":
         return _Session(self, scope, read_only=False)
+
+    def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
+        """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
+        return self._own_queries.session(scope)
+
+    @cached_property
+    def _own_queries(self) -> OwnQueries:
+        return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
+
+    async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
+        connection = await asyncpg.connect(
+            self.url,
+            timeout=self.patience.connect,
+            command_timeout=self.patience.statement,
+            server_settings=self._settings(),
+        )
+        try:
+            # dates as the service reads and writes them; SQLAlchemy puts its own codec for JSON over this one
+            await set_codecs(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
     async def is_ready(self) -> bool:
         try:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from adapters.joserfc import WrongSecretKey
-from adapters.postgres.migrations.pending import InconsistentMigrations
+from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 from entrypoints.entities import EntitiesError
@@ -30,6 +30,8 @@ async def explained() -> AsyncIterator[None]:
     except InconsistentMigrations as error:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
         raise CommandError("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
+    except MigrationRefused as error:
+        raise CommandError(str(error), MIGRATIONS) from None
     except ServiceUnavailable as error:
         raise CommandError(
             f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE

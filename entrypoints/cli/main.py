@@ -10,6 +10,7 @@ import rich_click as click
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.mail_commands import add_mail_commands
+from entrypoints.cli.migration_commands import add_migration_commands
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
@@ -51,19 +52,6 @@ def serve_command() -> None:
     from entrypoints.server.serve import serve  # noqa: PLC0415
 
     serve(_settings())
-
-
-@tenantry.command()
-@click.option("--write", metavar="MESSAGE", help="First write a migration from the declared entities.")
-@click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
-def migrate(write: str | None, check: bool) -> None:
-    """Bring the database up to date."""
-    from entrypoints import migrations  # noqa: PLC0415
-
-    if write is not None:
-        _run(lambda settings: migrations.write_and_migrate(settings, write))
-    else:
-        _run(migrations.check_migrations if check else migrations.migrate)
 
 
 @tenantry.command("create-admin")
@@ -189,6 +177,7 @@ async def _explained(work: "Awaitable[str]") -> str:
 
 add_file_commands(tenantry, _run)
 add_mail_commands(tenantry, _run)
+add_migration_commands(tenantry, _run)
 
 if __name__ == "__main__":
     main()

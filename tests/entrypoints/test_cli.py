@@ -152,6 +152,36 @@ async def test_one_command_writes_and_applies_the_migration_of_a_new_entity(
     assert "there is nothing to write" in again.stdout
 
 
+async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    for words in (("--help",), ("stamp", "--help"), ("check", "--help")):
+        assert tenantry("migrations", *words).returncode == 0
+    empty = tenantry("migrations", "current", **shared)
+    assert (empty.returncode, empty.stdout) == (0, "No migration has been applied to this database.\n"), empty.stderr
+    pending = tenantry("migrations", "check", **shared)
+    assert (pending.returncode, pending.stdout) == (5, "")
+    assert "The database is empty: migrations up to 00" in pending.stderr
+    assert tenantry("migrate", **shared).returncode == 0
+    assert "is what the entities declare" in tenantry("migrations", "check", **shared).stdout
+    newest, *_, oldest = tenantry("migrations", "history", **shared).stdout.splitlines()
+    assert "(head) (current), " in newest
+    assert oldest.startswith("<base> -> 0001, ")
+    unknown = tenantry("migrations", "stamp", "0999", **shared)
+    assert unknown.returncode == 5
+    assert unknown.stderr == "No migration has the revision 0999: see `tenantry migrations history`.\n"
+    marked = tenantry("migrations", "stamp", "0041", **shared)
+    assert marked.stdout == "The database is marked as being at 0041. No migration was run.\n", marked.stderr
+    refused = tenantry("migrate", **shared)
+    assert refused.returncode == 4
+    assert refused.stderr == 'The database refuses: column "why" of relation "outbox" already exists.\n'
+    assert "(head)" in tenantry("migrations", "stamp", "heads", **shared).stdout
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    await connection.execute("DROP INDEX ix_users_email")
+    await connection.close()
+    differs = tenantry("migrations", "check", **shared)
+    assert differs.returncode == 5
+    assert "  - The index ix_users_email of users is missing.\n" in differs.stderr
+
+
 async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, shared: dict[str, str]) -> None:
     assert tenantry("migrate", **shared).returncode == 0
     made = tenantry("create-admin", "ada@example.com", "--generate", **shared)

@@ -1,1 +1,1 @@
-"""The way from an empty database to the declared one, and to the next declaration."""
+"""Migrations: Alembic through the commands of advanced-alchemy, and a check of the schema without it."""

@@ -1,8 +1,10 @@
-"""What autogenerate may propose: it never drops a table or a column, and secures each table that it makes."""
+"""Limits of autogenerate: it drops no table and no column, and secures every table that it makes."""
 
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any, Literal, TypeGuard
 
+from advanced_alchemy.types import DateTimeUTC
+from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy.schema import ForeignKeyConstraint, SchemaItem
@@ -10,24 +12,34 @@ from sqlalchemy.schema import ForeignKeyConstraint, SchemaItem
 from adapters.postgres.migrations.operations import SecureTable
 
 _NOT_BY_TENANT = frozenset({"sessions"})
-"""They name a tenant that is chosen, and are not owned by it."""
+"""Tables with a ``tenant_id`` that does not own the row: a session names the tenant that its user chose."""
 
 
 def is_ours(_item: SchemaItem, name: str | None, kind: str, is_stored: bool, declared: SchemaItem | None) -> bool:
-    """Of what is stored and not declared only uniques and foreign keys go: they would refuse what is right now."""
+    """Filters what is compared: of what only the database has, unique indexes and foreign keys alone are dropped."""
+    # Those would refuse rows that the declarations allow now; anything else does no harm, and may hold data.
     if not is_stored or declared is not None or kind == "column":
         return True
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
 
 
+def render_item(kind: str, item: object, _context: AutogenContext) -> str | Literal[False]:
+    """Text of a column's type in a migration; False leaves it to Alembic."""
+    # migrations name the types of SQLAlchemy: an applied one must not depend on a library's own type of today
+    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, DateTimeUTC) else False
+
+
 def tidy(context: MigrationContext, _revision: object, directives: list[ops.MigrationScript]) -> None:
+    """Rewrites the script that Alembic proposes, and takes it away when nothing is left in it."""
     script = directives[0]
     assert script.upgrade_ops is not None
-    notes: list[str] = context.config.attributes["notes"] if context.config is not None else []
+    attributes = context.config.attributes if context.config is not None else {}
+    notes: list[str] = attributes.get("notes", [])
     rings = [key for operation in script.upgrade_ops.ops for key in _without_rings(operation)]
     script.upgrade_ops.ops = [*_tidied(script.upgrade_ops.ops, notes), *rings]
     script.downgrade_ops = ops.DowngradeOps([])
-    if not script.upgrade_ops.ops:
+    # `check` reads the script, and fails with an IndexError where there is none
+    if not script.upgrade_ops.ops and not attributes.get("is_check", False):
         directives.clear()
 
 
@@ -50,10 +62,10 @@ def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:
 
 
 def _without_rings(operation: object) -> Iterator[ops.CreateForeignKeyOp]:
-    """The keys that a new table can only have when all others are made, taken out of it."""
+    """Takes out of a new table the keys that it can only have when all tables are made."""
     if isinstance(operation, ops.CreateTableOp):
-        yield from (ops.CreateForeignKeyOp.from_constraint(one) for one in operation.columns if _is_late(one))
-        operation.columns = [one for one in operation.columns if not _is_late(one)]
+        yield from (ops.CreateForeignKeyOp.from_constraint(item) for item in operation.columns if _is_late(item))
+        operation.columns = [item for item in operation.columns if not _is_late(item)]
 
 
 def _is_late(item: object) -> TypeGuard[ForeignKeyConstraint]:
@@ -64,14 +76,14 @@ def _added(operation: ops.AddColumnOp, notes: list[str]) -> ops.AddColumnOp:
     column = operation.column
     if not column.nullable and column.server_default is None:
         notes.append(
-            f"{operation.table_name}.{column.name} is required and has no default: where there are rows already, "
-            "let the migration say first what they hold."
+            f"{operation.table_name}.{column.name} is required and has no default: if the table has rows, change the "
+            "migration so that it gives them a value first."
         )
     return operation
 
 
 def _left(operation: ops.DropColumnOp, notes: list[str]) -> Iterator[ops.AlterColumnOp]:
-    """The column keeps its data; it only must not refuse rows that know nothing of it."""
+    """Keeps a column that nothing declares any more, with its data, and lets new rows do without it."""
     column = operation.to_column()
     notes.append(f"{operation.table_name}.{column.name} is left as it is: nothing declares it any more.")
     if not column.nullable:

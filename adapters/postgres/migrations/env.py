@@ -1,14 +1,19 @@
-"""What Alembic runs: on a connection that migrate.py hands over, inside its transaction."""
+"""Environment of Alembic: runs on the connection that commands.py hands over, inside its transaction."""
+
+# advanced-alchemy's own env.py is not used: it calls asyncio.run, which fails inside a running loop, and upgrades
+# outside a transaction.
 
 from alembic import context
 
 from adapters.postgres.migrations import autogenerate
 
+config = context.config
 context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=context.config.attributes["metadata"],
+    connection=config.attributes["connection"],
+    target_metadata=config.attributes["metadata"],
     include_object=autogenerate.is_ours,
     process_revision_directives=autogenerate.tidy,
+    render_item=autogenerate.render_item,
     compare_type=True,
     compare_server_default=False,
 )

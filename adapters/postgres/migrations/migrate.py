@@ -1,71 +1,60 @@
-"""Alembic, driven over asyncpg: one lock, one transaction, and files written from declarations."""
+"""Upgrades, and migrations written from declarations."""
 
 from argparse import Namespace
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
-import asyncpg
-from alembic import command
-from alembic.config import Config
+from advanced_alchemy.alembic.commands import AlembicCommands
 from alembic.script import Script
-from sqlalchemy import Connection, text
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import NullPool
+from msgspec import Struct
 
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.pending import VERSIONS, ensure_consistent, heads_of, pending
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 
-T = TypeVar("T")
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.migrations', 0))"
-
-
-@dataclass(frozen=True)
-class WrittenMigration:
-    """A new migration, and what it leaves alone and a reader should know of."""
+class WrittenMigration(Struct, frozen=True):
+    """Result of ``write_migration``: the new file, and notes on what it leaves alone."""
 
     path: Path
     notes: tuple[str, ...]
 
 
 async def upgrade(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """All or nothing, under a lock that others wait for; answers what no migration makes yet.
+    """Applies all migrations or none, and returns sentences about what no migration makes yet.
 
     Raises InconsistentMigrations.
     """
     ensure_consistent(folders)
-    config = _config(registry, folders)
-    await _run(url, config, lambda: command.upgrade(config, "heads"))
+    await run_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"))
     return await pending(url, registry, folders)
 
 
 async def write_migration(
     url: str, registry: Registry, message: str, folders: Sequence[Path] = (VERSIONS,)
 ) -> WrittenMigration | None:
-    """Brings the database up to date, and writes what is declared beyond it into the last folder, unapplied.
+    """Upgrades, and writes a migration for what is declared beyond that into the last folder, without applying it.
 
-    None when there is nothing to write.
+    Returns None when there is nothing to write.
     """
     await upgrade(url, registry, folders)
-    config = _config(registry, folders)
-    script = await _run(url, config, lambda: _write(config, message, folders))
-    notes = tuple(config.attributes["notes"])
-    return WrittenMigration(Path(script.path), notes) if isinstance(script, Script) else None
+    written = await run_command(
+        url, metadata_for(registry), folders, lambda commands: _write(commands, message, folders)
+    )
+    return WrittenMigration(Path(written.value.path), written.notes) if isinstance(written.value, Script) else None
 
 
-def _write(config: Config, message: str, folders: Sequence[Path]) -> object:
-    """Ours are numbered. Those of own entities are a line beside them, which later ones of ours do not cut through."""
+def _write(commands: AlembicCommands, message: str, folders: Sequence[Path]) -> object:
+    commands.config.cmd_opts = Namespace(quiet=True)  # else Alembic prints the path past our own message
     folder = folders[-1]
     before = heads_of([folder])
+    # Our migrations are numbered, those of users have the time. Users' are a line of their own, which starts at the
+    # last of ours: later ones of ours do not come between them.
     now = 0 if folder == VERSIONS else int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
     number = max(now, int(before[0]) + 1 if before else 1)
-    return command.revision(
-        config,
+    return commands.revision(
         message,
         autogenerate=True,
         rev_id=f"{number:04}",
@@ -73,29 +62,3 @@ def _write(config: Config, message: str, folders: Sequence[Path]) -> object:
         head=before[0] if before else "base",
         depends_on=None if before else heads_of([VERSIONS])[0],
     )
-
-
-def _config(registry: Registry, folders: Sequence[Path]) -> Config:
-    config = Config(cmd_opts=Namespace(quiet=True), attributes={"metadata": metadata_for(registry), "notes": []})
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.set_main_option("path_separator", "newline")
-    config.set_main_option("version_locations", "\n".join(str(folder).replace("%", "%%") for folder in folders))
-    config.set_main_option("file_template", "%%(rev)s_%%(slug)s")
-    return config
-
-
-async def _run(url: str, config: Config, action: Callable[[], T]) -> T:
-    def run(connection: Connection) -> T:
-        config.attributes["connection"] = connection
-        connection.execute(text(_LOCK))
-        return action()
-
-    engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=5), poolclass=NullPool
-    )
-    try:
-        with translated():
-            async with engine.begin() as connection:
-                return await connection.run_sync(run)
-    finally:
-        await engine.dispose()

@@ -1,5 +1,6 @@
-"""What a migration does beyond tables and columns."""
+"""Operations of migrations beyond tables and columns: the service's role, row-level security, trigram indexes."""
 
+import sqlalchemy as sa
 from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
@@ -7,25 +8,27 @@ from alembic.operations.ops import MigrateOperation
 
 from adapters.postgres.schema import row_security
 
-TRIGRAMS = """
+# Not every server offers pg_trgm, nor every user may install it. Searches are right without the index, but slower.
+_TRIGRAMS = """
 DO $$
 BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;
-    CREATE INDEX {index} ON {table} USING gin (({expression}) gin_trgm_ops);
+    CREATE INDEX %(index)s ON %(fullname)s USING gin ((%(expression)s) gin_trgm_ops);
 EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege OR invalid_schema_name THEN
-    RAISE NOTICE 'pg_trgm is not to be had: searching % reads all its rows.', '{table}';
+    RAISE NOTICE 'The extension pg_trgm is not available: a search in %(fullname)s reads all its rows.';
 END
 $$"""
 
 
 def make_service_role() -> None:
-    op.execute(row_security.role())
-    op.execute(f"GRANT USAGE ON SCHEMA public TO {row_security.ROLE}")
-    op.execute(f"GRANT SELECT ON alembic_version TO {row_security.ROLE}")
+    """Makes the role that the service runs as, where the cluster has none, and lets it read the schema's version."""
+    op.execute(sa.text(row_security.MAKE_ROLE))
+    op.execute(sa.text(row_security.GRANT_SCHEMA))
+    op.execute(sa.text(row_security.GRANT_VERSION))
 
 
 def secure_table(table: str, *, by_tenant: bool) -> None:
-    """Opens a new table to the service's role; ``by_tenant``: only the rows of its connection's scope."""
+    """Opens a new table to the service's role; with ``by_tenant``, for the rows of its connection's scope alone."""
     for statement in row_security.grants(table):
         op.execute(statement)
     for statement in row_security.policies(table) if by_tenant else ():
@@ -33,19 +36,24 @@ def secure_table(table: str, *, by_tenant: bool) -> None:
 
 
 def index_trigrams(index: str, table: str, expression: str) -> None:
-    """Serves searches where the server has pg_trgm; they are right without it."""
-    op.execute(TRIGRAMS.format(index=index, table=table, expression=expression))
+    """Indexes ``expression`` for searches by parts of words, where the server has pg_trgm.
+
+    ``expression`` is SQL: ``index_trigrams("ix_books_search", "books", "lower(title)")``.
+    """
+    named = {"index": index, "expression": expression}
+    statement = sa.DDL(_TRIGRAMS, context=named)  # type: ignore[no-untyped-call]
+    op.execute(statement.against(sa.Table(table, sa.MetaData())))
 
 
 class SecureTable(MigrateOperation):
-    """Follows each table that autogenerate makes, and is written into the migration's file."""
+    """Operation that autogenerate puts after each new table; in the migration's file it is ``secure_table(…)``."""
 
     def __init__(self, table: str, *, by_tenant: bool) -> None:
         self.table = table
         self.by_tenant = by_tenant
 
     def reverse(self) -> MigrateOperation:
-        return self
+        return self  # nothing to take back: the table goes with its rights and policies
 
     def to_diff_tuple(self) -> tuple[str, str]:
         return ("secure_table", self.table)

@@ -1,4 +1,4 @@
-"""Whether the database is what the declarations say, asked with one statement and without Alembic."""
+"""Checks that the database has what the declarations say, in a few statements and without Alembic."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,15 +22,19 @@ AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1"""
 
 
 class InconsistentMigrations(Exception):
-    """``mistakes`` say which files do not fit together."""
+    """Files of migrations that do not fit together; ``mistakes`` has a sentence for each fault."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
         super().__init__("; ".join(mistakes))
 
 
+class MigrationRefused(Exception):
+    """Reason for which Alembic does not run a command, such as a revision that no file has."""
+
+
 async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """One sentence for each thing that is missing; none when the service can start.
+    """Sentences about what is missing; none when the service can start.
 
     Raises InconsistentMigrations.
     """
@@ -57,7 +61,7 @@ async def pending_on(
 
 
 def ensure_consistent(folders: Sequence[Path]) -> None:
-    """Each revision has one file, and what it follows has one, too. Raises InconsistentMigrations."""
+    """Raises InconsistentMigrations when two files have one revision, or a revision follows one without a file."""
     files = {file: file.read_text() for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}
     names: dict[str, list[Path]] = {}
     for file, text in files.items():
@@ -77,7 +81,7 @@ def ensure_consistent(folders: Sequence[Path]) -> None:
 
 
 def heads_of(folders: Sequence[Path]) -> list[str]:
-    """The revisions that none follows: one of each line of migrations, ours and those of own entities."""
+    """Newest revisions: the last of our migrations, and the last of those of users' entities."""
     texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
     revisions = {found[1] for text in texts if (found := _REVISION.search(text))}
     return sorted(revisions.difference(*(_FOLLOWS.findall(text) for text in texts)))
@@ -92,5 +96,5 @@ def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iter
 
 
 def _columns(model: EntityModel) -> set[str]:
-    names = {one.name for one in model.fields} | ({"tenant_id"} if model.tenant_owned else set())
+    names = {field.name for field in model.fields} | ({"tenant_id"} if model.tenant_owned else set())
     return names | ({"deleted_with"} if "is_deleted" in names else set())

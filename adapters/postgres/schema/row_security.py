@@ -1,66 +1,94 @@
-"""The second wall: the role that the service runs as sees the rows of its connection's scope only.
+"""Row-level security: the role of the service sees the rows of its connection's scope alone.
 
 The scope is the setting ``tenantry.scope``: a tenant's id, ``every``, or nothing, which shows nothing.
+
+Statements are DDL that SQLAlchemy has no words for. They are literals; ``sa.DDL`` puts the quoted name of the table in
+place of ``%(fullname)s``.
 """
 
 from collections.abc import Iterator
+
+import sqlalchemy as sa
 
 ROLE = "tenantry_service"
 EVERY = "every"
 APPEND_ONLY = frozenset({"audit_events", "row_history"})
 
 SHARED_BY_ALL = frozenset({"roles", "row_history"})
-"""Their rows without a tenant are everybody's to read, and written under ``every`` alone, but for ADDED_BY_ALL."""
+"""Tables with rows of no tenant: everybody reads those, and only ``every`` writes them, but for ADDED_BY_ALL."""
 
 ADDED_BY_ALL = frozenset({"row_history"})
-"""What is shared is written in a tenant, by who may, and its history with it."""
+"""Tables to which a tenant's connection adds rows of no tenant: the history of a shared row that it may write."""
 
-_SETTING = "current_setting('tenantry.scope', true)"
-_IS_EVERY = f"(SELECT {_SETTING} = '{EVERY}')"
-_TENANT = f"(SELECT nullif(nullif({_SETTING}, ''), '{EVERY}')::uuid)"
-_IN_SCOPE = f"({_IS_EVERY} OR tenant_id = {_TENANT})"
+_GRANTS = (
+    "REVOKE ALL ON %(fullname)s FROM tenantry_service",
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON %(fullname)s TO tenantry_service",
+)
+_GRANTS_TO_APPEND = (
+    "REVOKE ALL ON %(fullname)s FROM tenantry_service",
+    "GRANT SELECT, INSERT ON %(fullname)s TO tenantry_service",
+)
+_POLICIES = (
+    "ALTER TABLE %(fullname)s ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE %(fullname)s FORCE ROW LEVEL SECURITY",  # holds the owner as well
+    # the setting is read in subqueries, so that the planner evaluates it once and not for each row
+    """CREATE POLICY tenant_rows ON %(fullname)s
+    USING (
+        (SELECT current_setting('tenantry.scope', true) = 'every')
+        OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
+    )
+    WITH CHECK (
+        (SELECT current_setting('tenantry.scope', true) = 'every')
+        OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
+    )""",
+)
+_SHARED = "CREATE POLICY shared_rows ON %(fullname)s FOR SELECT USING (tenant_id IS NULL)"
+_ADDED = "CREATE POLICY added_rows ON %(fullname)s FOR INSERT WITH CHECK (tenant_id IS NULL)"
 
-
-def grants(table: str) -> Iterator[str]:
-    """What the role may do; to the audit trail and to histories it can only add."""
-    rights = "SELECT, INSERT" if table in APPEND_ONLY else "SELECT, INSERT, UPDATE, DELETE"
-    yield f"REVOKE ALL ON {table} FROM {ROLE}"
-    yield f"GRANT {rights} ON {table} TO {ROLE}"
-
-
-def policies(table: str) -> Iterator[str]:
-    """Forced, so that the owner is held by it as well."""
-    yield f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY"
-    yield f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY"
-    yield f"CREATE POLICY tenant_rows ON {table} USING ({_IN_SCOPE}) WITH CHECK ({_IN_SCOPE})"
-    if table in SHARED_BY_ALL:
-        yield f"CREATE POLICY shared_rows ON {table} FOR SELECT USING (tenant_id IS NULL)"
-    if table in ADDED_BY_ALL:
-        yield f"CREATE POLICY added_rows ON {table} FOR INSERT WITH CHECK (tenant_id IS NULL)"
-
-
-def role() -> str:
-    """Made once for all databases of a cluster; those that make it at once agree, whoever comes second."""
-    return f"""
+MAKE_ROLE = """
 DO $$
 BEGIN
+    -- A cluster has the role once for all its databases: migrations that run at once may both try to make it.
     BEGIN
-        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}') THEN
-            CREATE ROLE {ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS;
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tenantry_service') THEN
+            CREATE ROLE tenantry_service NOLOGIN NOSUPERUSER NOBYPASSRLS;
         END IF;
     EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
     END;
     BEGIN
-        SET LOCAL ROLE {ROLE};
+        SET LOCAL ROLE tenantry_service;
         RESET ROLE;
     EXCEPTION WHEN insufficient_privilege THEN
-        EXECUTE format('GRANT {ROLE} TO %I', current_user);
+        EXECUTE format('GRANT tenantry_service TO %I', current_user);
     END;
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = '{ROLE}' AND (rolsuper OR rolbypassrls)) THEN
-        RAISE EXCEPTION 'The role {ROLE} is a superuser or passes row-level security: it must not.';
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'tenantry_service' AND (rolsuper OR rolbypassrls)) THEN
+        RAISE EXCEPTION 'The role tenantry_service is a superuser or passes row-level security: it must not.';
     END IF;
 EXCEPTION WHEN insufficient_privilege THEN
-    RAISE EXCEPTION 'The service needs the role {ROLE}, which % may not make or take on.', current_user
-        USING HINT = format('Let a superuser run: CREATE ROLE {ROLE} NOLOGIN; GRANT {ROLE} TO %I;', current_user);
+    RAISE EXCEPTION 'The service needs the role tenantry_service, which % may not make or take on.', current_user
+        USING HINT = format(
+            'Let a superuser run: CREATE ROLE tenantry_service NOLOGIN; GRANT tenantry_service TO %I;', current_user
+        );
 END
 $$"""
+GRANT_SCHEMA = "GRANT USAGE ON SCHEMA public TO tenantry_service"
+GRANT_VERSION = "GRANT SELECT ON alembic_version TO tenantry_service"
+
+
+def grants(table: str) -> Iterator[sa.ExecutableDDLElement]:
+    """Rights of the role on a table; it can only add to the audit trail and to histories."""
+    yield from _on(table, _GRANTS_TO_APPEND if table in APPEND_ONLY else _GRANTS)
+
+
+def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
+    """Holds the role to the rows of its scope, in a table with the column ``tenant_id``."""
+    yield from _on(table, _POLICIES)
+    if table in SHARED_BY_ALL:
+        yield from _on(table, (_SHARED,))
+    if table in ADDED_BY_ALL:
+        yield from _on(table, (_ADDED,))
+
+
+def _on(table: str, statements: tuple[str, ...]) -> Iterator[sa.ExecutableDDLElement]:
+    target = sa.Table(table, sa.MetaData())
+    return (sa.DDL(statement).against(target) for statement in statements)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The tables that stand beside those of entities: histories, and the answers kept for requests that come twice."""
+"""Tables beside those of entities: histories, and answers kept for requests that are sent twice."""
 
 from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -12,7 +12,8 @@ def add_row_tables(metadata: MetaData) -> None:
 
 
 def _add_history(metadata: MetaData) -> None:
-    """One line for each version of a row; the tenant is null for rows that all tenants share."""
+    """Adds the table with a line for each version of a row."""
+    # Core, and not a model: the table has no primary key, for the tenant of rows that all tenants share is null.
     Table(
         "row_history",
         metadata,
@@ -37,7 +38,6 @@ def _add_history(metadata: MetaData) -> None:
 
 
 def _add_kept_answers(metadata: MetaData) -> None:
-    """``answer`` is null only while the first request is still being answered."""
     Table(
         "kept_answers",
         metadata,
@@ -45,7 +45,7 @@ def _add_kept_answers(metadata: MetaData) -> None:
         Column("user_id", Uuid(), primary_key=True),
         Column("key", Text(collation=CODE_POINTS), primary_key=True),
         Column("fingerprint", Text(collation=CODE_POINTS), nullable=False),
-        Column("answer", LargeBinary()),
+        Column("answer", LargeBinary()),  # null while the first request is being answered
         Column("at", DateTime(timezone=True), nullable=False),
         Index("ix_kept_answers_at", "at"),
     )

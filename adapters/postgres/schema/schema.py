@@ -1,4 +1,4 @@
-"""All tables: those of identity, and one per entity, derived from its declaration."""
+"""Description of all tables: identity's models, and a table per entity, derived from its declaration."""
 
 from decimal import Decimal
 from enum import Enum
@@ -26,7 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.schema.identity import NAMES, add_identity
+from adapters.postgres.schema.declarative import NAMES
+from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.rows import add_row_tables
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
@@ -53,8 +54,14 @@ _TYPES: dict[Kind, type[TypeEngine[Any]]] = {
 
 
 def metadata_for(registry: Registry) -> MetaData:
+    """Description of every table that the service has with these entities, for migrations and statements.
+
+    Raises DeclarationError when an entity would take the name of a table of the service.
+    """
     metadata = MetaData(naming_convention=NAMES)
-    add_identity(metadata)
+    for identity_table in IDENTITY_TABLES:
+        # copied, because a process can hold two registries, and the tables of both would meet in the models' MetaData
+        identity_table.to_metadata(metadata)
     add_row_tables(metadata)
     own = set(metadata.tables)
     if taken := [
@@ -67,65 +74,66 @@ def metadata_for(registry: Registry) -> MetaData:
 
 
 def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
-    """Rows of tenants have the key (tenant_id, id), which every reference to them carries whole."""
+    """Adds an entity's table, with its constraints and indexes, to ``metadata``."""
+    # A reference to a row of a tenant carries the whole key (tenant_id, id), so that it cannot name another tenant's.
     owner = [Column("tenant_id", Uuid(), primary_key=True)] if model.tenant_owned else []
-    columns = [_column(one) for one in model.fields if one.name != "tenant_id"]
+    columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
     made = Table(model.table, metadata, *owner, *columns, *taken_along)
-    for one in model.fields:
-        if one.reference is not None:
-            target = registry[one.reference.target]
-            _add_reference(made, model, one, target, is_in_ring=_leads_to(registry, target, model))
+    for field in model.fields:
+        if field.reference is not None:
+            target = registry[field.reference.target]
+            _add_reference(made, model, field, target, is_in_ring=_leads_to(registry, target, model))
     for unique in model.unique:
         _add_unique(made, model, unique)
     _add_order(made, model)
     return made
 
 
-def column_type(one: FieldModel) -> TypeEngine[Any]:
-    if one.kind is Kind.TIMESTAMP:
+def column_type(field: FieldModel) -> TypeEngine[Any]:
+    if field.kind is Kind.TIMESTAMP:
         return DateTime(timezone=True)
-    if one.kind is Kind.DECIMAL and one.money is not None:
-        return Numeric(one.money.precision, one.money.scale)
-    if one.kind is Kind.UUIDS:
+    if field.kind is Kind.DECIMAL and field.money is not None:
+        return Numeric(field.money.precision, field.money.scale)
+    if field.kind is Kind.UUIDS:
         return ARRAY(Uuid())
-    if one.kind is Kind.TEXTS:
+    if field.kind is Kind.TEXTS:
         return ARRAY(Text(collation=CODE_POINTS))
-    if one.kind in (Kind.TEXT, Kind.CHOICE):
+    if field.kind in (Kind.TEXT, Kind.CHOICE):
         return Text(collation=CODE_POINTS)
-    return _TYPES[one.kind]()
+    return _TYPES[field.kind]()
 
 
-def reference_name(model: EntityModel, one: FieldModel) -> str:
-    return short_name("fk", model.table, one.name)
+def reference_name(model: EntityModel, field: FieldModel) -> str:
+    return short_name("fk", model.table, field.name)
 
 
-def _column(one: FieldModel) -> Column[Any]:
+def _column(field: FieldModel) -> Column[Any]:
     return Column(
-        one.name,
-        column_type(one),
-        primary_key=one.name == "id",
-        nullable=one.nullable,
-        server_default=_server_default(one),
+        field.name,
+        column_type(field),
+        primary_key=field.name == "id",
+        nullable=field.nullable,
+        server_default=_server_default(field),
     )
 
 
-def _server_default(one: FieldModel) -> Any:
-    """What rows that exist get when the column is added; statements always say the value."""
-    if one.name == "is_deleted":
+def _server_default(field: FieldModel) -> Any:
+    # Serves rows that exist when the column is added; statements of the service always give the value.
+    if field.name == "is_deleted":
         return text("false")
-    value = one.default.value if isinstance(one.default, Enum) else one.default
+    value = field.default.value if isinstance(field.default, Enum) else field.default
     if value is UNSET or value is None or not isinstance(value, (str, int, float, Decimal)):
         return None
     return text(str(value).lower() if isinstance(value, bool | int) else sql_literal(str(value)))
 
 
 def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
-    """Whether another entity's references come back to where they began, by however many steps."""
+    """Tells whether references of ``model`` lead back to ``end``, in any number of steps."""
     seen, waiting = {end.plural}, [model] if model is not end else []
     while waiting:
-        for one in waiting.pop().fields:
-            target = one.reference.target if one.reference is not None else None
+        for field in waiting.pop().fields:
+            target = field.reference.target if field.reference is not None else None
             if target == end.plural:
                 return True
             if target is not None and target not in seen:
@@ -134,16 +142,16 @@ def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
     return False
 
 
-def _add_reference(made: Table, model: EntityModel, one: FieldModel, target: EntityModel, *, is_in_ring: bool) -> None:
-    """Deletes are decided by statements; what the key refuses is what slipped past them.
-
-    No order of making or purging suits a ring of tables: its keys come last, and can wait for the commit.
-    """
+def _add_reference(
+    made: Table, model: EntityModel, field: FieldModel, target: EntityModel, *, is_in_ring: bool
+) -> None:
+    # Statements decide about deletions: the key has no ON DELETE, and refuses what slipped past them.
     owner = ["tenant_id"] if target.tenant_owned else []
-    local, remote = [*owner, one.name], [f"{target.table}.{name}" for name in (*owner, "id")]
-    name, waits = reference_name(model, one), is_in_ring or None
+    local, remote = [*owner, field.name], [f"{target.table}.{name}" for name in (*owner, "id")]
+    name, waits = reference_name(model, field), is_in_ring or None
+    # No order of making or purging suits tables in a ring: their keys come last, and can wait for the commit.
     made.append_constraint(ForeignKeyConstraint(local, remote, name=name, use_alter=is_in_ring, deferrable=waits))
-    Index(short_name("ix", model.table, one.name), *(made.c[name] for name in local))
+    Index(short_name("ix", model.table, field.name), *(made.c[name] for name in local))
 
 
 def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
@@ -158,9 +166,9 @@ def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> A
 
 
 def _add_order(made: Table, model: EntityModel) -> None:
-    """The default order, ties broken by id; read backwards it is the other direction."""
+    """Indexes the entity's default order, ties broken by id; read backwards, it serves the other direction."""
     name = model.declaration.sort.removeprefix("-")
-    keys = [made.c[one] for one in dict.fromkeys((name, "id"))]
+    keys = [made.c[key] for key in dict.fromkeys((name, "id"))]
     Index(short_name("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
 
 

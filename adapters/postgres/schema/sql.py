@@ -1,4 +1,4 @@
-"""Words that the schema and the statements share: names and conditions, as text."""
+"""Names and conditions that schema and statements share, as text."""
 
 from zlib import crc32
 
@@ -6,13 +6,13 @@ from application.ports.identity.imported_hashes import FOREIGN
 from domain.entities.declaration import EntityModel, Unique
 
 CODE_POINTS = "C"
-"""Text sorts by code point, whatever the server's locale: the same everywhere, in memory too."""
+"""Collation of text: by code point, whatever the server's locale, as the memory adapter sorts."""
 
 IMPORTED = f"password_hash LIKE '{FOREIGN}%'"
-"""Holds for accounts whose imported hash has not been renewed yet."""
+"""Condition for accounts with an imported hash that has not been renewed yet."""
 
 DELETED_WITH = "deleted_with"
-"""Of a deleted row: whose deletion took it along, its own id where that was its own. Restoring asks for it."""
+"""Column of a deleted row: id of the row whose deletion took it along, or its own id. Restoring asks for it."""
 
 _LONGEST_NAME = 63
 
@@ -22,12 +22,13 @@ def sql_literal(value: str) -> str:
 
 
 def without_case(text: str) -> str:
-    """Text as it is compared without case: by the database's own locale, for "C" knows only ASCII."""
+    """Expression that compares text without case."""
+    # by the database's own locale: "C" folds ASCII alone
     return f'lower({text} COLLATE "default")'
 
 
 def is_soft(model: EntityModel) -> bool:
-    """Whether its rows carry the mark of a soft delete; those without write routes do not."""
+    """Tells whether rows of the entity are marked when they are deleted."""
     return "is_deleted" in model.by_name
 
 
@@ -36,7 +37,7 @@ def unique_name(model: EntityModel, unique: Unique) -> str:
 
 
 def short_name(*parts: str) -> str:
-    """A name that the server does not cut; what is too long ends with a number of its own."""
+    """Name of at most 63 characters, which PostgreSQL does not cut: a longer one ends with its checksum."""
     name = "_".join(parts)
     if len(name) <= _LONGEST_NAME:
         return name

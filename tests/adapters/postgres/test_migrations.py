@@ -11,12 +11,14 @@ from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
-from alembic import command
 from msgspec import Meta, Struct
 
-from adapters.postgres.migrations.migrate import _config, _run, upgrade, write_migration
-from adapters.postgres.migrations.pending import VERSIONS, pending
+from adapters.postgres.migrations import inspection
+from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of, pending
 from adapters.postgres.schema.row_security import ROLE
+from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
@@ -167,7 +169,7 @@ async def test_many_that_migrate_together_migrate_once(empty: str, registry: Reg
 async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(
     empty: str, servers: tuple[str, str], registry: Registry
 ) -> None:
-    """Where the role is missing; on a server that has it, that it cannot be taken on."""
+    """The message is one of two: the role is missing, or, on a server that has it, cannot be taken on."""
     name = f"tenantry_weak_{uuid4().hex[:8]}"
     connection = await asyncpg.connect(empty)
     await connection.execute(
@@ -188,8 +190,7 @@ def _as_user(url: str, name: str) -> str:
 
 
 async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: str, registry: Registry) -> None:
-    config = _config(registry, [VERSIONS])
-    await _run(empty, config, lambda: command.upgrade(config, "0031"))
+    await run_command(empty, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0031"))
     living, gone = uuid4(), uuid4()
     connection = await asyncpg.connect(empty)
     try:
@@ -210,3 +211,90 @@ async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: s
         assert await connection.fetchval("SELECT now() - tried_at < interval '1 minute' FROM login_attempts")
     finally:
         await connection.close()
+
+
+async def test_current_and_history_tell_the_migrations_and_change_nothing(
+    empty: str, registry: Registry, folders: list[Path]
+) -> None:
+    (newest,) = newest_of(VERSIONS)
+    assert await inspection.current(empty, registry) == []
+    assert len(await inspection.history(empty, registry)) == len(list(VERSIONS.glob("0*.py")))
+    assert await pending(empty, registry) == [f"The database is empty: migrations up to {newest} are pending."]
+    await upgrade(empty, registry)
+    assert await inspection.current(empty, registry) == [f"{newest} (head)"]
+    first, *_, last = await inspection.history(empty, registry)
+    assert f"-> {newest} (head) (current), " in first
+    assert last.startswith("<base> -> 0001, Users")
+    assert await write_migration(empty, WITH_BOOKS, "Add books", folders) is not None
+    assert len(await inspection.history(empty, WITH_BOOKS, folders)) == len(list(VERSIONS.glob("0*.py"))) + 1
+    await upgrade(empty, WITH_BOOKS, folders)
+    (own,) = heads_of(folders[1:])
+    applied = {f"{newest} (effective head)", f"{own} (head)"}  # the newest of each folder
+    assert set(await inspection.current(empty, WITH_BOOKS, folders)) == applied
+
+
+async def test_differences_are_told_in_words(
+    new_database: NewDatabase, registry: Registry, folders: list[Path]
+) -> None:
+    url = await new_database()
+    assert await inspection.differences(url, registry) == []
+    connection = await asyncpg.connect(url)
+    await connection.execute(
+        """
+        ALTER TABLE products DROP COLUMN stock;
+        ALTER TABLE users ALTER full_name DROP NOT NULL;
+        ALTER TABLE tenants ALTER name TYPE varchar(10);
+        ALTER TABLE reviews DROP CONSTRAINT fk_reviews_product_id;
+        DROP INDEX uq_categories_name;
+        CREATE UNIQUE INDEX uq_products_price ON products (price);
+        CREATE INDEX own_index ON products (price);
+        ALTER TABLE products ADD own_column int;
+        """
+    )
+    await connection.close()
+    assert sorted(await inspection.differences(url, WITH_BOOKS)) == [
+        "The column full_name of users is nullable, and declared as NOT NULL.",
+        'The column name of tenants is VARCHAR(10), and declared as TEXT COLLATE "C".',
+        "The constraint fk_reviews_product_id of reviews is missing.",
+        "The index ix_books_category_id of books is missing.",
+        "The index ix_books_order of books is missing.",
+        "The index uq_books_title of books is missing.",
+        "The index uq_categories_name of categories is missing.",
+        "The index uq_products_price of products is not declared, and refuses rows that are allowed now.",
+        "The table books is missing.",
+        "The table products lacks the column stock.",
+    ]
+
+
+async def test_a_database_is_marked_without_running_migrations(empty: str, registry: Registry) -> None:
+    """Such a database has its tables from elsewhere. The service may read its version afterwards."""
+    await inspection.stamp(empty, registry, "0041")
+    assert await inspection.current(empty, registry) == ["0041"]
+    with pytest.raises(MigrationRefused, match="No migration has the revision 0999: see"):
+        await inspection.stamp(empty, registry, "0999")
+    await inspection.stamp(empty, registry, "heads")
+    connection = await asyncpg.connect(empty, server_settings={"role": ROLE})
+    try:
+        assert await connection.fetchval("SELECT version_num FROM alembic_version") == heads_of([VERSIONS])[0]
+        assert await connection.fetchval("SELECT to_regclass('users')") is None
+    finally:
+        await connection.close()
+
+
+async def test_a_database_at_an_unknown_migration_is_refused(new_database: NewDatabase, registry: Registry) -> None:
+    url = await new_database()
+    connection = await asyncpg.connect(url)
+    await connection.execute("UPDATE alembic_version SET version_num = '0999'")
+    await connection.close()
+    for command in (upgrade, inspection.current, inspection.differences):
+        with pytest.raises(MigrationRefused, match="No migration has the revision 0999: see"):
+            await command(url, registry)
+
+
+async def test_a_migration_that_the_server_refuses_leaves_no_trace(empty: str, registry: Registry) -> None:
+    connection = await asyncpg.connect(empty)
+    await connection.execute("CREATE TABLE products (id int)")
+    with pytest.raises(asyncpg.DuplicateTableError, match="products"):
+        await upgrade(empty, registry)
+    assert await connection.fetchval("SELECT to_regclass('users')") is None
+    await connection.close()

@@ -13,7 +13,8 @@ down_revision = "0030"
 def upgrade() -> None:
     for table in ("applications", "categories", "products", "reviews"):
         op.add_column(table, sa.Column("deleted_with", sa.Uuid(), nullable=True))
-        op.execute(f"UPDATE {table} SET deleted_with = id WHERE is_deleted")
+        rows = sa.table(table, sa.column("id"), sa.column("is_deleted"), sa.column("deleted_with"))
+        op.execute(sa.update(rows).where(rows.c.is_deleted).values(deleted_with=rows.c.id))
     op.create_table(
         "row_history",
         sa.Column("tenant_id", sa.Uuid(), nullable=True),

@@ -1,0 +1,77 @@
+"""ORM classes of entities, made on the tables that migrations and statements use too."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from advanced_alchemy.base import CommonTableAttributes
+from sqlalchemy.ext.asyncio import AsyncAttrs
+from sqlalchemy.orm import DeclarativeBase, Mapped, RelationshipProperty, foreign, mapped_column, relationship, remote
+
+from domain.entities.declaration import EntityModel, Registry, Relation
+
+
+class EntityRow:
+    """Marks the ORM classes of entities."""
+
+
+class SoftDeletedRow(EntityRow):
+    """Marks the ORM classes of entities with soft delete, so that sessions hide their deleted rows."""
+
+    is_deleted: Mapped[bool] = mapped_column()
+
+
+def entity_classes(registry: Registry, tables: sa.MetaData) -> Mapping[str, type[Any]]:
+    """ORM classes by the plural of the entity, with an attribute for each relation that is declared."""
+    # a base for each call: a process can hold two registries, and both may have a class called Book
+    base = type("EntityBase", (CommonTableAttributes, AsyncAttrs, DeclarativeBase), {"metadata": tables})
+    classes: dict[str, type[Any]] = {}
+    for model in registry:
+        classes[model.plural] = _entity_class(base, model, registry, classes)
+    return classes
+
+
+def _entity_class(
+    base: type[Any], model: EntityModel, registry: Registry, classes: Mapping[str, type[Any]]
+) -> type[Any]:
+    table = base.metadata.tables[model.table]
+    members: dict[str, Any] = {
+        "__table__": table,
+        "__mapper_args__": _mapper_arguments(table),
+        "__module__": __name__,
+        "__doc__": f"Row of {model.plural}.",
+    }
+    for name, relation in model.relations.items():
+        members[name] = _relationship(table, relation, registry, classes)
+    mark = SoftDeletedRow if "is_deleted" in table.c else EntityRow
+    return type(model.name, (mark, base), members)
+
+
+def _mapper_arguments(table: sa.Table) -> dict[str, Any]:
+    # A session shows one tenant, in which the id alone identifies a row: with the table's own key (tenant_id, id),
+    # `repository.get(id)` would ask for a tuple.
+    arguments: dict[str, Any] = {"primary_key": [table.c.id]}
+    if "version" in table.c:
+        arguments["version_id_col"] = table.c.version  # a change raises it, and fails when another was quicker
+    return arguments
+
+
+def _relationship(
+    table: sa.Table, relation: Relation, registry: Registry, classes: Mapping[str, type[Any]]
+) -> RelationshipProperty[Any]:
+    """Relation to the living rows of the same tenant, for reading alone: references are written by their columns."""
+    target = registry.target(relation).plural
+    far = table.metadata.tables[registry[target].table]
+    # `remote` tells the two sides apart where an entity refers to itself
+    if relation.is_many:
+        condition = table.c.id == remote(foreign(far.c[relation.by]))
+    else:
+        condition = foreign(table.c[relation.by]) == remote(far.c.id)
+    conditions = [condition]
+    if "tenant_id" in table.c and "tenant_id" in far.c:
+        conditions.append(table.c.tenant_id == remote(far.c.tenant_id))
+    if "is_deleted" in far.c:
+        conditions.append(sa.not_(remote(far.c.is_deleted)))
+    return relationship(
+        lambda: classes[target], primaryjoin=sa.and_(*conditions), viewonly=True, uselist=relation.is_many
+    )

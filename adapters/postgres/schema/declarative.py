@@ -1,0 +1,48 @@
+"""Declarative base of identity's tables: advanced-alchemy's attributes and types on a registry of our own."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from advanced_alchemy.base import CommonTableAttributes
+from advanced_alchemy.types import DateTimeUTC
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncAttrs
+from sqlalchemy.orm import DeclarativeBase, mapped_column, registry
+
+from adapters.postgres.schema.sql import CODE_POINTS
+
+NAMES = {
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+}
+"""Naming convention of constraints: a violation is translated to the field that its constraint guards."""
+
+
+class IdentityBase(CommonTableAttributes, AsyncAttrs, DeclarativeBase):
+    """Base of identity's models; its ``metadata`` holds their tables and no others."""
+
+    # A class below advanced-alchemy's own bases would silently share their registry and metadata; and most of those
+    # bases add columns (a sentinel, dates) that these tables do not have.
+    registry = registry(
+        metadata=sa.MetaData(naming_convention=NAMES),
+        type_annotation_map={
+            str: sa.Text(collation=CODE_POINTS),
+            list[str]: sa.ARRAY(sa.Text(collation=CODE_POINTS)),
+            UUID: sa.Uuid(),
+            datetime: DateTimeUTC(timezone=True),
+            # advanced-alchemy's JsonB cannot be made under SQLAlchemy 2.1: AttributeError, portable_instancemethod
+            dict[str, Any]: JSONB(),
+        },
+    )
+
+
+RowId = Annotated[UUID, mapped_column(primary_key=True)]
+TextKey = Annotated[str, mapped_column(primary_key=True)]
+DefaultFalse = Annotated[bool, mapped_column(server_default=sa.false())]
+DefaultTrue = Annotated[bool, mapped_column(server_default=sa.true())]
+BigInt = Annotated[int, mapped_column(sa.BigInteger())]
+UserReference = Annotated[UUID, mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"))]
+UserKey = Annotated[UUID, mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)]

@@ -1,0 +1,72 @@
+"""``tenantry migrate`` and ``tenantry migrations``: the commands for the schema of the database."""
+
+from collections.abc import Awaitable, Callable
+
+import rich_click as click
+
+from entrypoints.settings.settings import Settings
+
+Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
+
+
+def add_migration_commands(group: click.RichGroup, run: Run) -> None:
+    """Adds the commands; ``run`` does the work of one with the servers that the settings name."""
+
+    @group.command("migrate")
+    @click.option("--write", metavar="MESSAGE", help="First write a migration from the declared entities.")
+    @click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
+    def migrate_command(write: str | None, check: bool) -> None:
+        """Bring the database up to date."""
+        from entrypoints import migrations  # noqa: PLC0415  # each command imports what it needs
+
+        if write is not None:
+            run(lambda settings: migrations.write_and_migrate(settings, write))
+        else:
+            run(migrations.check_migrations if check else migrations.migrate)
+
+    @group.group("migrations")
+    def migrations_group() -> None:
+        """Look at the migrations of the database, and mark which are applied."""
+
+    _add_readers(migrations_group, run)
+
+    @migrations_group.command("stamp")
+    @click.argument("revision")
+    def stamp_command(revision: str) -> None:
+        """Mark the database as being at REVISION, without running any migration.
+
+        For a database that got its tables in another way, such as from a backup of tables and rows alone. REVISION is
+        the number of a migration, or "heads" for the newest ones.
+        """
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(lambda settings: migrations.stamp(settings, revision))
+
+
+def _add_readers(group: click.RichGroup, run: Run) -> None:
+    """Adds the commands that change nothing."""
+
+    @group.command("current")
+    def current_command() -> None:
+        """Print the newest migration that is applied, one line for each folder of migrations."""
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(migrations.current)
+
+    @group.command("history")
+    def history_command() -> None:
+        """List all migrations, the newest first, and mark the current ones."""
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(migrations.history)
+
+    @group.command("check")
+    def check_command() -> None:
+        """Compare the whole schema with what the entities declare, column by column and index by index.
+
+        The exit code is 5 when they differ. `tenantry migrate --check` is quicker: it looks for pending migrations and
+        missing columns only.
+        """
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(migrations.check_schema)
