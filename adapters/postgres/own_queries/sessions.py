@@ -25,7 +25,7 @@ from domain.scope import OneTenant
 
 CONNECTIONS = 5
 
-_SET_SCOPE = sa.text("SELECT set_config('tenantry.scope', :scope, true)")
+_SET_SCOPE = sa.select(sa.func.set_config("tenantry.scope", sa.bindparam("scope", type_=sa.Text()), sa.true()))
 _LIVING = with_loader_criteria(SoftDeletedRow, lambda row: sa.not_(row.is_deleted), include_aliases=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.adapters.postgres.sql_sources import Literal, literals, pieced, sources
 
-FOLDERS = ("identity", "operations")
+FOLDERS = ("",)
 """Folders of adapters/postgres in which no SQL is pieced together from strings; ``""`` stands for all of them."""
 
 TEMPORARY = '"tenantry incoming"'
