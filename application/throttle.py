@@ -9,7 +9,7 @@ from application.ports.admissions import Admission, Admissions, ShownToken
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
-from domain.identity.token_versions import ensure_alive
+from domain.identity.tokens import ensure_alive
 from domain.limits import Hit, Verdict, tightest
 from domain.scope import Caller, EveryTenant
 

@@ -25,19 +25,17 @@ from adapters.redis.lease import Lease
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
 from application.ports.entities.files import Sheets
-from application.ports.identity.encrypted_passwords import EncryptedPasswords
+from application.ports.identity.accounts import SocialProviders
+from application.ports.identity.passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
-from application.ports.identity.social import SocialProviders
 from application.ports.mail_delivery import Mailer
-from application.ports.passwords import Passwords
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.shared_memory import Cache, Revocations
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from domain.identity.sessions import Lifetimes
+from domain.identity.tokens import Lifetimes
 from entrypoints.entities import migration_folders
 from entrypoints.mail import mailer_of
 from entrypoints.settings.settings import Settings

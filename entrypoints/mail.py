@@ -4,8 +4,8 @@ from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from adapters.mail.files import FileMailer
 from adapters.mail.renderer import JinjaMailRenderer
 from application.operations.mail_delivery import OutboxRelay, Pages
-from application.ports.clock import Clock
 from application.ports.mail_delivery import Mailer
+from application.ports.runtime import Clock
 from application.ports.whole_database import WholeDatabase
 from entrypoints.settings.settings import Settings
 

@@ -1,7 +1,7 @@
 """The social providers that the settings turn on."""
 
 from adapters.social import HttpSocialProviders, ProviderSettings
-from application.ports.clock import Clock
+from application.ports.runtime import Clock
 from entrypoints.settings.settings import Settings
 
 

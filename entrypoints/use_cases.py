@@ -35,9 +35,9 @@ from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.ports.admissions import Admissions
-from application.ports.clock import Clock
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
+from application.ports.runtime import Clock
 from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
 from domain.entities.declaration import Registry

@@ -11,7 +11,7 @@ from adapters.redis.batch import Batch
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from application.ports.admissions import Admissions, ShownToken
-from application.ports.revocation import Revocations
+from application.ports.shared_memory import Revocations
 
 
 def naming(*subjects: str) -> ShownToken:

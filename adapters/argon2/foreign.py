@@ -14,7 +14,7 @@ from adapters.argon2.schemes import (
     pbkdf2_scheme,
     scrypt_scheme,
 )
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 
 # Limits of one verification: imported hashes bring their own cost, which every login attempt pays.
 LONGEST_SECONDS = 0.5

@@ -14,7 +14,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from msgspec import Struct
 
 from adapters.argon2.foreign import scheme_of
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 from domain.errors import TooBusy
 from domain.identity.users import normal_password
 

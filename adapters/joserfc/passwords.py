@@ -11,7 +11,7 @@ from joserfc.jwk import ECKey, RSAKey
 from msgspec import Raw, Struct
 
 from adapters.joserfc.sealing import Sealing, decoded, public_text
-from application.ports.identity.encrypted_passwords import OpenedPassword
+from application.ports.identity.passwords import OpenedPassword
 from domain.identity.signing_keys import OPENS_PASSWORDS, OVERLAP, Purpose, SigningKey, living_keys, signing_key
 
 H = TypeVar("H", bound=Struct)

@@ -4,7 +4,7 @@ import hmac
 from uuid import UUID
 
 from adapters.joserfc.sealing import decoded, derived_key, encoded
-from domain.identity.sessions import RefreshToken
+from domain.identity.tokens import RefreshToken
 
 
 class SealedRefreshTokens:

@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
-from application.ports.outbox import MailKind
 
 if TYPE_CHECKING:
     from jinja2 import Environment

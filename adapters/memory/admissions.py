@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from application.ports.admissions import Admission, ShownToken
-from application.ports.clock import Clock
+from application.ports.runtime import Clock
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
 

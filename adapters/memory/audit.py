@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec.structs import asdict
 
 from adapters.memory.store import Access, Store
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.audit import AuditEvent
 
 TABLE = "audit_events"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from application.ports.cache import TOMBSTONE
-from application.ports.clock import Clock
+from application.ports.runtime import Clock
+from application.ports.shared_memory import TOMBSTONE
 
 SWEEP_AT = 1_000
 

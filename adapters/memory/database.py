@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from adapters.memory.store import Store
 from adapters.memory.transaction import MemoryTransaction
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError, ServiceUnavailable
 from domain.scope import Scope

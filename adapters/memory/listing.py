@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 
 T = TypeVar("T")
 

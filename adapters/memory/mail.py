@@ -8,8 +8,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, OutboxMail
+from application.ports.database import Due, GivenUp, Mail
 from application.ports.mail_delivery import MailServerUnavailable, Message
-from application.ports.outbox import Due, GivenUp, Mail
 
 
 @dataclass(frozen=True)

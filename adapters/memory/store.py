@@ -8,12 +8,12 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
-from application.ports.outbox import Mail
 from domain.identity.permissions import Permission
-from domain.identity.sessions import Session
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tenants import Tenant
+from domain.identity.tokens import Session
 from domain.identity.users import Role, User
 
 Row = dict[str, object]

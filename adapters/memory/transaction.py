@@ -25,8 +25,8 @@ from adapters.memory.identity.users import MemoryUsers
 from adapters.memory.mail import MemoryOutbox
 from adapters.memory.retention import MemoryRetention
 from adapters.memory.store import Access, Store
-from application.ports.clock import Ids
 from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
 from domain.scope import Scope

@@ -18,7 +18,7 @@ from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError, ServiceUnavailable
 from domain.scope import OneTenant, Scope

@@ -22,7 +22,7 @@ from adapters.postgres.operations.audit import PostgresAuditTrail
 from adapters.postgres.operations.outbox import PostgresOutbox
 from adapters.postgres.operations.retention import PostgresRetention
 from adapters.postgres.operations.token_versions import PostgresTokenVersions
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
 from domain.scope import Scope
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from adapters.redis.batch import Away, Batch
-from application.ports.cache import TOMBSTONE
+from application.ports.shared_memory import TOMBSTONE
 
 VALUE = b"="
 """What every kept value begins with; a tombstone is empty."""

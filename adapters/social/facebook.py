@@ -6,7 +6,7 @@ import hmac
 from msgspec import Struct
 
 from adapters.social.asking import ProviderClient, Question
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://graph.facebook.com"
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from adapters.social.asking import ProviderClient, Question
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://api.github.com"
 

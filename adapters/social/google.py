@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from adapters.social.asking import ProviderClient, Question
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://oauth2.googleapis.com"
 PROFILE = "https://openidconnect.googleapis.com/v1/userinfo"

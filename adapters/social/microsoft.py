@@ -10,7 +10,7 @@ from joserfc.jwk import RSAKey
 from msgspec import Struct
 
 from adapters.social.asking import ProviderClient, Question, away
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
 LEEWAY = 60

@@ -12,7 +12,7 @@ from adapters.social.facebook import Facebook
 from adapters.social.github import GitHub
 from adapters.social.google import Google
 from adapters.social.microsoft import Microsoft
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 
 SECONDS = 3.0
 """Time limit for everything that a login asks of its provider."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.entities.writing import RowWriter, Write, WriteOutcome
-from application.ports.clock import Ids
 from application.ports.entities.records import Change, NewRow, Stored
+from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
 from domain.errors import Error, FieldError, NotFound
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
+from application.ports.runtime import Clock
 from domain.audit import Client, event
 from domain.errors import Forbidden, NotFound
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant, OneTenant, Scope

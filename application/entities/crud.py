@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.entities.writing import RowWriter, Write, WriteOutcome
-from application.ports.clock import Ids
 from application.ports.database import Database
 from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored
+from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
 from domain.errors import NotFound

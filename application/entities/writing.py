@@ -11,10 +11,10 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values
+from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Condition, Count, Path, Query, SortKey

@@ -8,17 +8,14 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.login.encrypted_passwords import PasswordReader
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
-from application.ports.database import Database
+from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
-from application.ports.outbox import Mail, MailKind
-from application.ports.passwords import Passwords
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.token_versions import ensure_alive, user_subject
+from domain.identity.tokens import ensure_alive, user_subject
 from domain.identity.users import (
     Lockout,
     User,

@@ -6,15 +6,14 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock
+from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import NotFound
-from domain.identity.sessions import Lifetimes
-from domain.identity.token_versions import session_subject
+from domain.identity.tokens import Lifetimes, session_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from application.ports.cache import Cache
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
+from application.ports.shared_memory import Cache
 from domain.errors import TokenInvalid
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
 from domain.scope import Caller, EveryTenant

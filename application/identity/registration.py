@@ -8,12 +8,10 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.login.encrypted_passwords import PasswordReader
-from application.ports.clock import Clock, Ids
-from application.ports.database import Database
+from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
-from application.ports.outbox import Mail
-from application.ports.passwords import Passwords
+from application.ports.runtime import Clock, Ids, Passwords
 from domain.audit import Client, event
 from domain.errors import ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from application.identity.administration.user_forms import checked_email
-from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.passwords import Passwords
+from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.whole_database import Transaction
 from domain.errors import Conflict, ValidationError
 from domain.identity.tenants import SYSTEM_IDENTIFIER, Tenant

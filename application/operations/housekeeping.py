@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.entities.idempotency import KEPT_FOR
 from application.ports.retention import RetentionTransaction
-from domain.identity.sessions import Lifetimes
+from application.ports.runtime import Clock
+from domain.identity.tokens import Lifetimes
 from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant

@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from application.ports.clock import Clock
-from application.ports.database import Database
+from application.ports.database import Database, Due, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.mail_delivery import (
     LinkSecrets,
@@ -19,7 +18,7 @@ from application.ports.mail_delivery import (
     MailServerUnavailable,
     Undeliverable,
 )
-from application.ports.outbox import Due, Mail, MailKind
+from application.ports.runtime import Clock
 from domain.errors import ServiceUnavailable
 from domain.identity.users import User, token_hash
 from domain.scope import EveryTenant

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.signing_keys import Keyring, KeyTransaction
+from application.ports.runtime import Clock
 from domain.identity.signing_keys import NOTICE, PURPOSES, SIGNS, SigningKey
 from domain.scope import EveryTenant
 

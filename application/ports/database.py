@@ -1,8 +1,14 @@
-"""The database as a use case sees it: transactions and connections, each with a scope."""
+"""The database as a use case sees it, with the two records that any transaction may add: audit events and mails."""
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TypeVar
+from datetime import datetime, timedelta
+from typing import Literal, Protocol, TypeVar
+from uuid import UUID
 
+from msgspec import Struct
+
+from domain.audit import AuditEvent
 from domain.scope import Scope
 
 Transaction_co = TypeVar("Transaction_co", covariant=True)
@@ -23,4 +29,85 @@ class Database(Protocol[Transaction_co]):
 
     def autocommit(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
         """A connection where each statement commits by itself, for a single write without a transaction."""
+        ...
+
+
+class AuditTrail(Protocol):
+    """Lines that are added and never changed."""
+
+    async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
+
+
+MailKind = Literal["confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed"]
+
+
+class Mail(Struct, frozen=True, kw_only=True):
+    """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
+
+    The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
+    the time of sending, or to nobody. The others are notices to a stored address.
+    """
+
+    id: UUID
+    kind: MailKind
+    recipient: str
+    name: str = ""
+    address: str = ""
+    at: datetime
+
+
+class Due(Struct, frozen=True, kw_only=True):
+    """A mail to send now. ``number`` grows in the order of the outbox, ``tries`` includes this one.
+
+    ``since`` is the first try: when it was added, or when an operator asked for another try.
+    """
+
+    mail: Mail
+    number: int
+    tries: int
+    since: datetime
+
+
+class GivenUp(Struct, frozen=True, kw_only=True):
+    """A mail that could not be sent, and the last reason."""
+
+    mail: Mail
+    tries: int
+    at: datetime
+    why: str
+
+
+class Outbox(Protocol):
+    """Mails that are not delivered yet; a mail stays until ``done``, so a crash while sending loses none."""
+
+    async def add(self, mail: Mail) -> None:
+        """Stores the mail: it is sent if, and only if, the transaction commits. One statement for any recipient."""
+        ...
+
+    async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
+        """Takes the mails that are due, the longest first; each goes to one caller, and is due again after ``held``."""
+        ...
+
+    async def done(self, mail_id: UUID) -> None:
+        """Removes the mail."""
+        ...
+
+    async def put_off(self, mail_id: UUID, until: datetime) -> None:
+        """Makes the mail due again at ``until``."""
+        ...
+
+    async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
+        """Keeps the mail for inspection; it is not due any more."""
+        ...
+
+    async def given_up(self, most: int) -> Sequence[GivenUp]:
+        """Mails that were given up, the latest first."""
+        ...
+
+    async def try_again(self, mail_id: UUID, now: datetime) -> bool:
+        """Makes a mail that was given up due again, as if it were new; False when there is none."""
+        ...
+
+    async def drop(self, mail_id: UUID) -> bool:
+        """Deletes a mail that was given up; False when there is none."""
         ...

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.outbox import MailKind
+from application.ports.database import MailKind
 
 
 class MailContent(Struct, frozen=True, kw_only=True):

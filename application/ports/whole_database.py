@@ -7,8 +7,7 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
-from application.ports.identity.encrypted_passwords import NonceTransaction
-from application.ports.identity.imported_hashes import ImportedHashTransaction
+from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction

@@ -7,7 +7,7 @@ import msgspec
 
 from domain.errors import Conflict, Forbidden, ValidationError
 from domain.identity.permissions import may_grant, smallest
-from domain.identity.token_versions import role_subject
+from domain.identity.tokens import role_subject
 from domain.identity.users import SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
-from application.ports.outbox import GivenUp
+from application.ports.database import GivenUp
 from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant

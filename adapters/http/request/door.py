@@ -14,7 +14,7 @@ from adapters.http.request.errors import error_answer
 from adapters.http.request.pipeline import Pipeline, limit_headers
 from adapters.http.request.routes import Methods, Routes, allowed, parameter_names
 from adapters.http.request.streaming import close, stream
-from application.ports.clock import Clock
+from application.ports.runtime import Clock
 from domain.errors import MethodNotAllowed, NotFound
 
 AREA_A = frozenset({"auth", "users", "roles", "permissions", "tenants"})

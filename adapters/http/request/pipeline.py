@@ -9,7 +9,7 @@ from adapters.http.request.endpoint import Answer, Call, Endpoint, Headers
 from adapters.http.request.errors import error_answer, unknown_answer
 from adapters.http.request.strict_json import read_json
 from adapters.http.request.tenant_scope import NAME as TENANT_SCOPE
-from application.ports.clock import Clock
+from application.ports.runtime import Clock
 from application.throttle import Throttle
 from domain.errors import (
     BadRequest,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from adapters.memory.store import Access
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 
 
 @dataclass(frozen=True)

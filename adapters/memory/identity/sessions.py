@@ -10,9 +10,9 @@ from adapters.memory.audit import note
 from adapters.memory.identity.attempts import forgive
 from adapters.memory.identity.users import account_state_in, living_sessions
 from adapters.memory.store import Access
-from application.ports.clock import Ids
 from application.ports.identity.sessions import NewLogin
-from domain.identity.sessions import Lifetimes, Session, is_expired
+from application.ports.runtime import Ids
+from domain.identity.tokens import Lifetimes, Session, is_expired
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from adapters.memory.store import Access, LinkedIdentity
-from application.ports.identity.social import SocialIdentity
+from application.ports.identity.accounts import SocialIdentity
 from domain.errors import ServiceUnavailable
 
 

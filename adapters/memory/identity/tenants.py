@@ -6,7 +6,7 @@ from uuid import UUID
 
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from domain.errors import Conflict
 from domain.identity.tenants import Tenant
 

@@ -9,11 +9,9 @@ from msgspec.structs import asdict, replace
 
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store, StoredMembership
-from application.ports.identity.listing import Listing
-from application.ports.identity.users import ListedUser
+from application.ports.identity.users import ListedUser, Listing
 from domain.errors import Conflict
-from domain.identity.sessions import Session
-from domain.identity.token_versions import grants_subject, role_subject, tenant_subject, user_subject
+from domain.identity.tokens import Session, grants_subject, role_subject, tenant_subject, user_subject
 from domain.identity.users import AccountState, Membership, Role, User
 
 

@@ -7,7 +7,7 @@ the statement to the names of the structs' fields.
 import msgspec
 from msgspec import Raw
 
-from domain.identity.sessions import Session
+from domain.identity.tokens import Session
 from domain.identity.users import AccountState
 
 # One text for three ways of asking: by the user's id ($1), the address's key ($2) or a session's id ($3); the other

@@ -13,7 +13,7 @@ from sqlalchemy.sql.elements import Grouping
 
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.statements.compiled import parameter
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from domain.entities.declaration import Registry
 
 TABLES = metadata_for(Registry({})).tables

@@ -8,9 +8,9 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_session, decode_state
-from application.ports.clock import Ids
 from application.ports.identity.sessions import NewLogin
-from domain.identity.sessions import Lifetimes, Session
+from application.ports.runtime import Ids
+from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID
 
@@ -95,6 +95,6 @@ class PostgresSessions:
         return bool(await self.connection.fetchval(_END, session_id, at))
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        """Sessions that domain/identity/sessions.py calls neither ended nor expired, last used first."""
+        """Sessions that domain/identity/tokens.py calls neither ended nor expired, last used first."""
         since = (now - lifetimes.unused, now - lifetimes.session, now - lifetimes.selection)
         return [Session(**row) for row in await self.connection.fetch(_LIVING, user_id, *since)]

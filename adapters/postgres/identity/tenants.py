@@ -26,7 +26,7 @@ from adapters.postgres.identity.listings import (
     total_told_by,
 )
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from domain.identity.tenants import Tenant, TenantSettings
 
 TAKEN: Mapping[str, tuple[str, str]] = {

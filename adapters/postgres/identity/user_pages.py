@@ -23,8 +23,7 @@ from adapters.postgres.identity.listings import (
     total_told_by,
 )
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
-from application.ports.identity.listing import Listing
-from application.ports.identity.users import ListedUser
+from application.ports.identity.users import ListedUser, Listing
 from domain.identity.users import User
 
 COLUMNS = User.__struct_fields__

@@ -15,8 +15,7 @@ from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_stat
 from adapters.postgres.identity.listings import SHAPES, TABLES
 from adapters.postgres.identity.user_pages import COLUMNS, UserPageStatement
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-from application.ports.identity.listing import Listing
-from application.ports.identity.users import ListedUser
+from application.ports.identity.users import ListedUser, Listing
 from domain.identity.users import AccountState, User
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_users_email": ("email", "There is an account with this address already.")}

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.audit import AuditEvent
 
 _ADD = """

@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.outbox import Due, GivenUp, Mail
+from application.ports.database import Due, GivenUp, Mail
 
 COLUMNS = Mail.__struct_fields__
 

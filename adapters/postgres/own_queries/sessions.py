@@ -19,7 +19,7 @@ from sqlalchemy.orm.session import SessionTransaction
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
 from adapters.postgres.schema.schema import metadata_for
-from application.ports.clock import Ids
+from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
 from domain.scope import OneTenant
 

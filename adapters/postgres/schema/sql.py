@@ -2,7 +2,7 @@
 
 from zlib import crc32
 
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 from domain.entities.declaration import EntityModel, Unique
 
 CODE_POINTS = "C"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict, TypeVar
 from uuid import UUID
 
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from domain.errors import FieldError, ValidationError, unknown_name
 
 V = TypeVar("V")

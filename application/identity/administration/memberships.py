@@ -8,16 +8,15 @@ from msgspec import Struct
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, UserPage, item_fields
-from application.ports.cache import Cache
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
-from domain.identity.token_versions import grants_subject
+from domain.identity.tokens import grants_subject
 from domain.identity.users import Membership, Role, profile_key
 from domain.scope import Caller, EveryTenant
 

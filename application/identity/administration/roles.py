@@ -7,10 +7,10 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from application.ports.clock import Clock, Ids
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.entities.declaration import Registry
@@ -22,7 +22,7 @@ from domain.identity.administration import (
     ensure_super_admin,
 )
 from domain.identity.permissions import Permission, is_permission, own_permissions, registered, smallest
-from domain.identity.token_versions import role_subject
+from domain.identity.tokens import role_subject
 from domain.identity.users import SHIPPED_ROLES, Role
 from domain.scope import Caller, EveryTenant
 

@@ -12,16 +12,15 @@ from application.identity.administration.tenant_forms import (
     ensure_valid,
     settings_of,
 )
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import Conflict, NotFound
 from domain.identity.tenants import Tenant
-from domain.identity.token_versions import tenant_subject
+from domain.identity.tokens import tenant_subject
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY
 from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
 

@@ -11,17 +11,16 @@ from msgspec import Struct
 
 from application.identity.administration.imported_rows import ImportedUser, Row
 from application.identity.administration.user_forms import URL_LENGTH
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
 from application.ports.database import Database
-from application.ports.identity.imported_hashes import ForeignHashes
+from application.ports.identity.passwords import ForeignHashes
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Cache, Revocations
 from domain.audit import Client, event
 from domain.errors import Conflict, FieldError, ValidationError
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
-from domain.identity.token_versions import grants_subject
+from domain.identity.tokens import grants_subject
 from domain.identity.users import (
     NAME_LENGTH,
     PHONE_LENGTH,

@@ -20,13 +20,10 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
-from application.ports.database import Database
+from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction
-from application.ports.outbox import Mail
-from application.ports.passwords import Passwords
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import NotFound, ValidationError
@@ -37,7 +34,7 @@ from domain.identity.administration import (
     ensure_outranks,
     ensure_super_admin_stays,
 )
-from domain.identity.token_versions import grants_subject, user_subject
+from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import (
     SUPER_ADMIN,
     AccountState,

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from msgspec import UnsetType
 
 from application.identity.login.encrypted_passwords import PasswordReader
-from application.ports.clock import Clock
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
-from application.ports.passwords import Passwords
+from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy

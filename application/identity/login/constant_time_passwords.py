@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from application.ports.database import Database
-from application.ports.identity.imported_hashes import ImportedHashTransaction
-from application.ports.passwords import Passwords
+from application.ports.identity.passwords import ImportedHashTransaction
+from application.ports.runtime import Passwords
 from domain.scope import EveryTenant
 
 # More than the most expensive hash that an import accepts takes to verify.

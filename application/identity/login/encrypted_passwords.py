@@ -6,9 +6,9 @@ from hashlib import sha256
 
 from msgspec import UNSET, UnsetType
 
-from application.ports.clock import Clock
 from application.ports.database import Database
-from application.ports.identity.encrypted_passwords import EncryptedPasswords, NonceTransaction, OpenedPassword
+from application.ports.identity.passwords import EncryptedPasswords, NonceTransaction, OpenedPassword
+from application.ports.runtime import Clock
 from domain.errors import ValidationError
 from domain.identity.signing_keys import LEEWAY
 from domain.scope import EveryTenant

@@ -17,9 +17,7 @@ from application.identity.login.forms import (
     SwitchForm,
     SwitchResult,
 )
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
-from application.ports.database import Database
+from application.ports.database import Database, Mail
 from application.ports.identity.sessions import (
     Applications,
     Authentication,
@@ -29,8 +27,8 @@ from application.ports.identity.sessions import (
     Tokens,
 )
 from application.ports.identity.users import VerifiedIdentity
-from application.ports.outbox import Mail
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import (
@@ -42,9 +40,24 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.sessions import Lifetimes, RefreshOutcome, RefreshToken, Session, refresh_outcome, unknown_session
-from domain.identity.token_versions import session_subject, tenant_subject, user_subject
-from domain.identity.tokens import Claims, Issue, TokenType, available, choose_tenant, claims_for, membership_in
+from domain.identity.tokens import (
+    Claims,
+    Issue,
+    Lifetimes,
+    RefreshOutcome,
+    RefreshToken,
+    Session,
+    TokenType,
+    available,
+    choose_tenant,
+    claims_for,
+    membership_in,
+    refresh_outcome,
+    session_subject,
+    tenant_subject,
+    unknown_session,
+    user_subject,
+)
 from domain.identity.users import (
     AccountState,
     Membership,

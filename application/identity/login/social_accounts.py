@@ -9,18 +9,15 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from application.identity.registration import Registration
-from application.ports.cache import Cache
-from application.ports.clock import Clock, Ids
-from application.ports.database import Database
-from application.ports.identity.accounts import AccountTransaction
-from application.ports.identity.social import SocialIdentity
+from application.ports.database import Database, Mail
+from application.ports.identity.accounts import AccountTransaction, SocialIdentity
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.outbox import Mail
-from application.ports.revocation import Revocations
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.audit import Client, event
 from domain.errors import Conflict
-from domain.identity.token_versions import user_subject
+from domain.identity.tokens import user_subject
 from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, profile_key
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.identity.social import SocialIdentity, SocialProviders
+from application.ports.identity.accounts import SocialIdentity, SocialProviders
 from application.ports.identity.users import VerifiedIdentity
 from domain.audit import Client
 from domain.errors import InvalidCredentials, ValidationError

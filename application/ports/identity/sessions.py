@@ -9,8 +9,7 @@ from msgspec import Struct, UnsetType
 
 from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
 from domain.audit import AuditEvent, Client
-from domain.identity.sessions import Lifetimes, RefreshToken, Session
-from domain.identity.tokens import Claims
+from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
 from domain.identity.users import AccountState
 
 

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from application.ports.audit import AuditTrail
-from application.ports.identity.listing import Listing
-from application.ports.revocation import TokenVersions
+from application.ports.database import AuditTrail
+from application.ports.identity.users import Listing
+from application.ports.shared_memory import TokenVersions
 from domain.identity.tenants import Tenant
 
 

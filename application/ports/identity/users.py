@@ -1,6 +1,6 @@
-"""Users, roles and memberships in the database.
+"""Users, memberships, roles and permissions, as the database keeps them.
 
-Identity works across tenants: use cases name the tenant and decide what a caller may see.
+Identity reaches over tenants: use cases decide what a caller may see, and name the tenant.
 """
 
 from collections.abc import Sequence
@@ -10,12 +10,26 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.audit import AuditTrail
-from application.ports.identity.listing import Listing
-from application.ports.outbox import Outbox
-from application.ports.revocation import TokenVersions
+from application.ports.database import AuditTrail, Outbox
+from application.ports.shared_memory import TokenVersions
 from domain.identity.permissions import Permission
 from domain.identity.users import AccountState, Lockout, Membership, Role, User
+
+
+class Listing(Struct, frozen=True, kw_only=True):
+    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name.
+
+    ``sort_by`` is a Python field name of what is listed; ties are broken by id.
+    """
+
+    page: int = 1
+    page_size: int = 20
+    search: str | None = None
+    tenant_id: UUID | None = None
+    role: str | None = None
+    is_active: bool | None = None
+    sort_by: str = "created_at"
+    descending: bool = True
 
 
 class ListedUser(Struct, frozen=True):

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
-from domain.identity.sessions import Session
+from domain.identity.tokens import Session
 from domain.identity.users import AccountState, Membership, Role, User
 from domain.scope import EveryTenant
 from tests.builders import NOW, role, session, tenant, user

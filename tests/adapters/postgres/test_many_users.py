@@ -14,7 +14,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.user_pages import UserPageStatement
 from application.identity.administration.listing import SORTABLE_USERS
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from domain.entities.declaration import Registry
 from domain.scope import EveryTenant
 from tests.conftest import NewDatabase

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType, json
 
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.forms import LoginForm, LoginResult
-from application.ports.passwords import Passwords
+from application.ports.runtime import Passwords
 from domain.entities.declaration import Registry
 from domain.errors import InvalidCredentials, ValidationError
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service

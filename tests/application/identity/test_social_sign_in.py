@@ -13,8 +13,8 @@ from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
 from application.identity.login.forms import LoginResult, RefreshForm
 from application.identity.login.social_sign_in import SocialForm
-from application.ports.identity.social import SocialIdentity
-from application.ports.passwords import Passwords
+from application.ports.identity.accounts import SocialIdentity
+from application.ports.runtime import Passwords
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from application.identity.administration.imported_rows import Row, read_rows
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_import import Result, UserImport
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import BadRequest, EmailNotConfirmed, InvalidCredentials

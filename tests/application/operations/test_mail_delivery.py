@@ -12,8 +12,8 @@ from adapters.mail.renderer import JinjaMailRenderer
 from adapters.memory.clock import MovableClock
 from adapters.memory.mail import MemoryMailer
 from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, OutboxRelay, Pages, pause
+from application.ports.database import Mail, MailKind
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
-from application.ports.outbox import Mail, MailKind
 from application.ports.whole_database import WholeDatabase
 from domain.identity.users import User, token_hash
 from domain.scope import EveryTenant

@@ -4,7 +4,7 @@ from application.ports.identity.sessions import NewLogin
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import Transaction
 from domain.audit import AuditEvent
-from domain.identity.sessions import Session
+from domain.identity.tokens import Session
 
 
 async def begin(

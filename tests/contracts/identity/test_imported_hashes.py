@@ -1,6 +1,6 @@
 """Imported hashes, recognised by their prefix until they are replaced."""
 
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 from application.ports.identity.users import RenewedHash, VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant

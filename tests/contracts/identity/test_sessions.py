@@ -11,7 +11,7 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
-from domain.identity.sessions import is_expired
+from domain.identity.tokens import is_expired
 from domain.identity.users import Lockout, User
 from domain.scope import EveryTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user

@@ -16,7 +16,7 @@ from joserfc.jwk import RSAKey
 from adapters.memory.identity.social import MemorySocialProviders
 from adapters.social import HttpSocialProviders, ProviderSettings
 from adapters.social.providers import SECONDS
-from application.ports.identity.social import SocialIdentity, SocialProviders
+from application.ports.identity.accounts import SocialIdentity, SocialProviders
 from domain.errors import ServiceUnavailable
 from tests.fake_provider import Asked, FakeProvider, Said, fake_provider
 

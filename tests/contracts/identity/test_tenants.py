@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from application.ports.identity.listing import Listing
+from application.ports.identity.users import Listing
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
 from domain.identity.tenants import Tenant, TenantSettings

@@ -6,7 +6,7 @@ import pytest
 
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.system import SystemClock, Uuid7Ids
-from application.ports.clock import Clock, Ids
+from application.ports.runtime import Clock, Ids
 
 
 @pytest.mark.parametrize("clock", [SystemClock(), MovableClock()])

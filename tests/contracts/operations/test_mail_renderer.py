@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from adapters.mail.mime import mime_of
 from adapters.mail.renderer import SUBJECTS, TEMPLATES, JinjaMailRenderer, greeted, in_words
 from application.operations.mail_delivery import LINKS
+from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
-from application.ports.outbox import MailKind
 from tests.builders import NOW, new_id
 from tests.mails import link_in
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
-from application.ports.outbox import Due, Mail
+from application.ports.database import Due, Mail
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id

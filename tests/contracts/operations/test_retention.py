@@ -8,9 +8,9 @@ import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.retention import STATEMENTS
+from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import OneTimeToken
-from application.ports.outbox import Mail
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.identity.users import Lockout
 from domain.retention import RetentionRule

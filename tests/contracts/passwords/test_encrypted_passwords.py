@@ -12,7 +12,7 @@ from joserfc import jwe
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from adapters.joserfc import Issuance, JoserfcEncryptedPasswords, JoserfcKeyring, JoserfcTokens, WrongSecretKey
-from application.ports.identity.encrypted_passwords import EncryptedPasswords, OpenedPassword
+from application.ports.identity.passwords import EncryptedPasswords, OpenedPassword
 from domain.identity.signing_keys import LEEWAY, NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

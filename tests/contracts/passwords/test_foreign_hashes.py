@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.argon2 import Argon2ForeignHashes, Argon2Passwords, Cost
-from application.ports.identity.imported_hashes import FOREIGN
+from application.ports.identity.passwords import FOREIGN
 
 TYPED = "lètmein ½"
 SALT = b"a salt, 16 bytes"

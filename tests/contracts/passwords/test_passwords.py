@@ -12,7 +12,7 @@ from argon2.exceptions import VerifyMismatchError
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.argon2.passwords import made_up
 from adapters.memory.identity.passwords import MemoryPasswords
-from application.ports.passwords import Passwords
+from application.ports.runtime import Passwords
 from domain.errors import TooBusy
 
 CHEAP = Cost(memory_kib=8, passes=1)

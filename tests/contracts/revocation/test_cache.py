@@ -13,7 +13,7 @@ from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import MovableClock
 from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
-from application.ports.cache import Cache
+from application.ports.shared_memory import Cache
 from tests.redis_server import RedisServer
 
 LONG = timedelta(minutes=30)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.joserfc import SealedRefreshTokens
-from domain.identity.sessions import RefreshToken
+from domain.identity.tokens import RefreshToken
 
 SECRET = "a secret key of more than 32 characters"
 TOKENS = SealedRefreshTokens(SECRET)

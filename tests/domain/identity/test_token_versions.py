@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from domain.errors import TokenExpired, TokenInvalid, Unauthorized
-from domain.identity.token_versions import (
+from domain.identity.tokens import (
     at_issue,
     ensure_alive,
     grants_subject,

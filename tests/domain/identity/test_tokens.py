@@ -9,9 +9,21 @@ from msgspec.structs import replace
 
 from domain.errors import Forbidden
 from domain.identity.permissions import EVERYTHING
-from domain.identity.sessions import Lifetimes, Session
-from domain.identity.token_versions import grants_subject, role_subject, session_subject, tenant_subject, user_subject
-from domain.identity.tokens import SELECTOR_SCOPE, Issue, caller_of, choose_tenant, claims_for, membership_in
+from domain.identity.tokens import (
+    SELECTOR_SCOPE,
+    Issue,
+    Lifetimes,
+    Session,
+    caller_of,
+    choose_tenant,
+    claims_for,
+    grants_subject,
+    membership_in,
+    role_subject,
+    session_subject,
+    tenant_subject,
+    user_subject,
+)
 from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
 from domain.scope import OneTenant
 

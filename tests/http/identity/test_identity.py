@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.memory.clock import START, MovableClock
-from application.ports.cache import TOMBSTONE
+from application.ports.shared_memory import TOMBSTONE
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 from tests.http.app import ADMIN, PASSWORD, Json, open_test_app
 from tests.http.two_tenants import TwoTenants, email_of

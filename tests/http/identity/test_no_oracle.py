@@ -14,7 +14,7 @@ import pytest_asyncio
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.http.app import HttpSettings
 from adapters.memory.clock import MovableClock
-from application.ports.passwords import Passwords
+from application.ports.runtime import Passwords
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
