@@ -1,4 +1,4 @@
-"""The machine's clock, and ids made by it."""
+"""The machine's clock, and UUIDv7 ids by its time."""
 
 from datetime import UTC, datetime
 from uuid import UUID

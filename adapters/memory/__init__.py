@@ -1,1 +1,4 @@
-"""Every port in dictionaries of one process: shipped, typed, held to the same contracts."""
+"""Adapters of every port in dictionaries of one process, held to the same contracts as the servers' adapters.
+
+Part of the product: users' own tests run on them.
+"""

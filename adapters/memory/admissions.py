@@ -1,4 +1,4 @@
-"""Limits and revocation counts of one process: the whole truth of a memory world, the fallback of Redis."""
+"""Rate limits and token versions of one process: all there is without Redis, and the fallback while Redis is away."""
 
 import itertools
 import secrets
@@ -18,13 +18,9 @@ MOST_SUBJECTS = 100_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _Unsettled:
-    """A subject between the beginning and the end of a change; ``highest`` is the highest number heard of.
-
-    ``is_certain`` is false where it only comes from changes whose marks were forgotten: others may have gone higher
-    before that.
-    """
-
+# A subject between the start and the end of a change. ``highest`` is the highest version heard of; it is certain unless
+# it comes only from changes whose marks were lost, since others may have gone higher before.
+class _Pending:
     def __init__(self, highest: int | None) -> None:
         self.highest = highest
         self.is_certain = highest is not None
@@ -32,30 +28,34 @@ class _Unsettled:
 
 
 class MemoryAdmissions:
-    """Bounded: past so many requests the callers not seen for longest are forgotten, past so many subjects those."""
+    """Rate limits and versions in bounded memory.
+
+    Beyond ``most_requests`` the callers not seen for longest are forgotten, beyond ``most_subjects`` all versions.
+    """
 
     def __init__(self, clock: Clock, *, most_requests: int = MOST_REQUESTS, most_subjects: int = MOST_SUBJECTS) -> None:
         self._clock = clock
         self._most_requests = most_requests
         self._most_subjects = most_subjects
-        self._logs: dict[tuple[str, str], deque[int]] = {}
-        self._length = 0
-        self._values: dict[str, int | _Unsettled] = {}
+        self._requests: dict[tuple[str, str], deque[int]] = {}
+        self._counted_requests = 0
+        self._values: dict[str, int | _Pending] = {}
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
-        if shown is None:
+    async def admit(self, hits: Sequence[Hit], token: ShownToken | None) -> Admission:
+        if token is None:
             return Admission(self._verdicts(hits), {})
-        is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())
-        verdicts = self._verdicts(shown.instead if is_dead else hits)
-        return Admission(verdicts, *self._counts(tuple(shown.issued)), is_dead)
+        is_dead = any(self._has_risen(subject, count) for subject, count in token.issued.items())
+        verdicts = self._verdicts(token.instead if is_dead else hits)
+        return Admission(verdicts, *self._counts(tuple(token.issued)), is_dead)
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:
-            if log := self._logs.get((hit.limit.name, hit.caller)):
+            if log := self._requests.get((hit.limit.name, hit.caller)):
+                # Exactly the request that ``admit`` counted last: no other call runs in between.
                 log.pop()
-                self._length -= 1
+                self._counted_requests -= 1
         return self._verdicts(instead)
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
@@ -68,27 +68,28 @@ class MemoryAdmissions:
 
     @asynccontextmanager
     async def publishing(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
-        """Only an error that says that nothing was changed takes the mark back."""
         nonce = next(self._nonces)
         for subject in subjects:
-            self._unsettled(subject).nonces.add(nonce)
+            self._pending(subject).nonces.add(nonce)
         counts: dict[str, int] = {}
         try:
             yield counts
+        # It is unknown whether the database committed: the subjects stay pending, and readers ask the database.
         except ServiceUnavailable:
             raise
+        # Any other error of the domain means a rollback, so the old versions hold.
         except Error:
-            self._settle(nonce, subjects, counts)
+            self._publish(nonce, subjects, counts)
             raise
         else:
-            self._settle(nonce, subjects, counts)
+            self._publish(nonce, subjects, counts)
 
     async def is_shared(self) -> bool:
-        """There is no other process to share with."""
+        """Always true: there is no other process to share with."""
         return True
 
     def forget(self) -> None:
-        """All counts are unknown again, as after a restart."""
+        """Forgets all versions, as a restart of Redis does."""
         self._values.clear()
         self._epoch = secrets.token_hex(8)
 
@@ -96,12 +97,13 @@ class MemoryAdmissions:
         now = (self._clock.now() - _EPOCH) // MICROSECOND
         keys = [(hit.limit.name, hit.caller) for hit in hits]
         logs = {key: self._log(hit, now) for key, hit in zip(keys, hits, strict=True)}
+        # All limits are checked before any counts: a request refused by one limit counts against none.
         allowed = [len(logs[key]) + keys[:at].count(key) < hits[at].limit.count for at, key in enumerate(keys)]
         if all(allowed):
             for key in keys:
                 logs[key].append(now)
-                self._logs[key] = logs[key]
-            self._length += len(keys)
+                self._requests[key] = logs[key]
+            self._counted_requests += len(keys)
             self._forget_callers()
         return tuple(
             verdict_of(hit.limit, _counted(hit.limit, logs[key], fits), now)
@@ -109,20 +111,20 @@ class MemoryAdmissions:
         )
 
     def _log(self, hit: Hit, now: int) -> deque[int]:
-        """What is left in the window; taken out and put back, so that the callers stand in the order last seen."""
         key = (hit.limit.name, hit.caller)
-        log = self._logs.pop(key, None) or deque()
+        # Removed and added again, so that the dictionary stays in the order in which callers were last seen.
+        log = self._requests.pop(key, None) or deque()
         window = hit.limit.window // MICROSECOND
         while log and log[0] + window <= now:
             log.popleft()
-            self._length -= 1
+            self._counted_requests -= 1
         if log:
-            self._logs[key] = log
+            self._requests[key] = log
         return log
 
     def _forget_callers(self) -> None:
-        while self._length > self._most_requests and len(self._logs) > 1:
-            self._length -= len(self._logs.pop(next(iter(self._logs))))
+        while self._counted_requests > self._most_requests and len(self._requests) > 1:
+            self._counted_requests -= len(self._requests.pop(next(iter(self._requests))))
 
     def _has_risen(self, subject: str, count: int) -> bool:
         value = self._values.get(subject)
@@ -130,30 +132,31 @@ class MemoryAdmissions:
 
     def _counts(self, subjects: Sequence[str]) -> tuple[dict[str, int] | None, str | None]:
         values = {subject: self._values.get(subject) for subject in subjects}
-        if any(isinstance(value, _Unsettled) for value in values.values()):
+        if any(isinstance(value, _Pending) for value in values.values()):
             return None, None
         known = {subject: value for subject, value in values.items() if isinstance(value, int)}
         return (known, None) if len(known) == len(values) else (None, self._epoch)
 
-    def _unsettled(self, subject: str) -> _Unsettled:
+    def _pending(self, subject: str) -> _Pending:
         value = self._values.get(subject)
-        if not isinstance(value, _Unsettled):
-            value = self._values[subject] = _Unsettled(value)
+        if not isinstance(value, _Pending):
+            value = self._values[subject] = _Pending(value)
         return value
 
-    def _settle(self, nonce: int, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
+    def _publish(self, nonce: int, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
         for subject in subjects:
             value, new = self._values.get(subject), counts.get(subject)
-            mine = isinstance(value, _Unsettled) and nonce in value.nonces
+            # A mark may have been forgotten meanwhile, together with all versions.
+            mine = isinstance(value, _Pending) and nonce in value.nonces
             if new is not None and not mine:
                 # The mark was forgotten meanwhile: what others have read since may be from before the change.
                 self._epoch = secrets.token_hex(8)
-            if isinstance(value, _Unsettled):
-                self._settle_one(subject, value, nonce, new)
+            if isinstance(value, _Pending):
+                self._publish_subject(subject, value, nonce, new)
             elif value is not None and new is not None:
                 self._values[subject] = max(value, new)
 
-    def _settle_one(self, subject: str, value: _Unsettled, nonce: int, new: int | None) -> None:
+    def _publish_subject(self, subject: str, value: _Pending, nonce: int, new: int | None) -> None:
         if new is not None:
             value.highest = max(new, value.highest or 0)
             value.is_certain = value.is_certain or nonce in value.nonces

@@ -1,4 +1,4 @@
-"""The audit trail: rows of the entity ``audit-events``, which the engine serves."""
+"""The audit trail, stored as rows of the entity ``audit-events``."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -23,5 +23,6 @@ class MemoryAuditTrail:
 
 
 def note(store: Store, tenant_id: UUID, row_id: UUID, event: AuditEvent) -> None:
+    """Adds a line within a statement of another adapter."""
     rows = store.tables.setdefault(TABLE, {})
     rows[row_id] = {"id": row_id, "tenant_id": tenant_id, **asdict(event)}

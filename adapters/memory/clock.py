@@ -1,4 +1,4 @@
-"""Time that tests move, and ids that come out the same at every run."""
+"""A clock that tests move, and ids that are the same in every run."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -8,6 +8,8 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 class MovableClock:
+    """A clock that stands still until ``move`` is called."""
+
     def __init__(self, now: datetime = START) -> None:
         self._now = now
 
@@ -19,7 +21,7 @@ class MovableClock:
 
 
 class CountingIds:
-    """UUIDv7 in shape: a millisecond that never moves, then a number that counts up."""
+    """Ids of the form of UUIDv7: a constant millisecond and a counter."""
 
     def __init__(self, at: datetime = START) -> None:
         self._milliseconds = int(at.timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""The one store of truth in dictionaries: transactions go one after the other, each on a copy."""
+"""The database in dictionaries: transactions run one after the other, each on a copy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,18 +15,18 @@ from domain.scope import Scope
 
 @dataclass
 class MemoryDatabase:
-    """``down`` makes it behave as a database that is away, for as long as it is set."""
+    """Committed state and its transactions; with ``down`` set it behaves like a database that is away."""
 
     registry: Registry
     ids: Ids
     down: bool = False
     _committed: Store = field(default_factory=Store)
-    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
         async with self.changing() as store:
-            yield MemoryTransaction(_Within(store), scope, self.registry, self.ids)
+            yield MemoryTransaction(_InTransaction(store), scope, self.registry, self.ids)
 
     @asynccontextmanager
     async def read_only(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
@@ -42,24 +42,25 @@ class MemoryDatabase:
         return not self.down
 
     def committed(self) -> Store:
-        """Raises ServiceUnavailable while it is down."""
+        """The committed state. Raises ServiceUnavailable while ``down`` is set."""
         if self.down:
             raise ServiceUnavailable
         return self._committed
 
     @asynccontextmanager
     async def changing(self) -> AsyncIterator[Store]:
-        async with self._writing:
+        """A copy of the committed state, which replaces it when the block ends without an error."""
+        async with self._lock:
             store = self.committed().copy()
             yield store
+            # Raises when the database went down during the block: nothing is committed then.
             self.committed()
             self._committed = store
 
 
 @dataclass(frozen=True)
-class _Within:
-    """Inside a transaction all statements share its copy."""
-
+# All statements of a transaction share its copy.
+class _InTransaction:
     store: Store
 
     def read(self) -> Store:
@@ -71,9 +72,8 @@ class _Within:
 
 
 @dataclass(frozen=True)
+# Each statement sees what is committed at its time.
 class _ReadOnly:
-    """Each read sees what is committed at that moment."""
-
     database: MemoryDatabase
 
     def read(self) -> Store:
@@ -84,8 +84,7 @@ class _ReadOnly:
 
 
 @dataclass(frozen=True)
+# Each write is a transaction of its own.
 class _Autocommit(_ReadOnly):
-    """Each write is a transaction of its own."""
-
     def write(self) -> AbstractAsyncContextManager[Store]:
         return self.database.changing()

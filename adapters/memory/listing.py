@@ -1,4 +1,4 @@
-"""What a listing asks for, done to values in a list."""
+"""Paging and search over values in a list."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -9,19 +9,20 @@ T = TypeVar("T")
 
 
 def page_of(found: Sequence[T], listing: Listing, listed: Callable[[T], Any]) -> list[T]:
-    """Nulls count as the largest; ties are broken by id, upwards in either direction."""
+    """The page of ``found``; ``listed`` gives the value whose field is sorted by. Nulls sort as the largest."""
 
-    def place(one: T) -> tuple[bool, Any]:
-        value = getattr(listed(one), listing.sort_by)
+    def sort_value(item: T) -> tuple[bool, Any]:
+        value = getattr(listed(item), listing.sort_by)
         return (value is None, 0 if value is None else value)
 
-    by_id = sorted(found, key=lambda one: listed(one).id)
-    ordered = sorted(by_id, key=place, reverse=listing.descending)
+    # PostgreSQL's order: equal values stand by ascending id in both directions, as sorting is stable.
+    by_id = sorted(found, key=lambda item: listed(item).id)
+    ordered = sorted(by_id, key=sort_value, reverse=listing.descending)
     start = (listing.page - 1) * listing.page_size
     return ordered[start : start + listing.page_size]
 
 
 def has_words(search: str | None, texts: Sequence[str | None]) -> bool:
-    """Whether each word occurs, without case, in one of the texts."""
+    """Whether each word of the search occurs, without case, in one of the texts."""
     lowered = [text.lower() for text in texts if text is not None]
     return all(any(word in text for text in lowered) for word in (search or "").lower().split())

@@ -1,4 +1,4 @@
-"""Mails to be sent, and a mailer that only keeps what it was given."""
+"""The outbox in a dictionary, and a mailer that keeps the messages it was given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -23,13 +23,14 @@ class MemoryOutbox:
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
         async with self.access.write() as store:
-            waiting = [one for one in store.outbox.values() if one.given_up_at is None and one.due_at <= now]
-            due = sorted(waiting, key=lambda one: (one.due_at, one.number))[:most]
-            taken = [replace(one, due_at=now + held, tries=one.tries + 1) for one in due]
-            store.outbox.update({one.mail.id: one for one in taken})
+            waiting = [mail for mail in store.outbox.values() if mail.given_up_at is None and mail.due_at <= now]
+            due = sorted(waiting, key=lambda mail: (mail.due_at, mail.number))[:most]
+            # Due again after ``held``, unless ``done`` or ``put_off`` comes first.
+            taken = [replace(mail, due_at=now + held, tries=mail.tries + 1) for mail in due]
+            store.outbox.update({mail.mail.id: mail for mail in taken})
         return [
-            Due(mail=one.mail, number=one.number, tries=one.tries, since=one.since)
-            for one in sorted(taken, key=lambda one: one.number)
+            Due(mail=mail.mail, number=mail.number, tries=mail.tries, since=mail.since)
+            for mail in sorted(taken, key=lambda mail: mail.number)
         ]
 
     async def done(self, mail_id: UUID) -> None:
@@ -38,31 +39,31 @@ class MemoryOutbox:
 
     async def put_off(self, mail_id: UUID, until: datetime) -> None:
         async with self.access.write() as store:
-            if posted := store.outbox.get(mail_id):
-                store.outbox[mail_id] = replace(posted, due_at=until)
+            if stored := store.outbox.get(mail_id):
+                store.outbox[mail_id] = replace(stored, due_at=until)
 
     async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
         async with self.access.write() as store:
-            if posted := store.outbox.get(mail_id):
-                store.outbox[mail_id] = replace(posted, given_up_at=at, why=why)
+            if stored := store.outbox.get(mail_id):
+                store.outbox[mail_id] = replace(stored, given_up_at=at, why=why)
 
     async def given_up(self, most: int) -> Sequence[GivenUp]:
-        found = [(at, one) for one in self.access.read().outbox.values() if (at := one.given_up_at) is not None]
-        found.sort(key=lambda one: (one[0], one[1].number), reverse=True)
-        return [GivenUp(mail=one.mail, tries=one.tries, at=at, why=one.why) for at, one in found[:most]]
+        found = [(at, mail) for mail in self.access.read().outbox.values() if (at := mail.given_up_at) is not None]
+        found.sort(key=lambda mail: (mail[0], mail[1].number), reverse=True)
+        return [GivenUp(mail=mail.mail, tries=mail.tries, at=at, why=mail.why) for at, mail in found[:most]]
 
     async def try_again(self, mail_id: UUID, now: datetime) -> bool:
         async with self.access.write() as store:
-            posted = store.outbox.get(mail_id)
-            if posted is None or posted.given_up_at is None:
+            stored = store.outbox.get(mail_id)
+            if stored is None or stored.given_up_at is None:
                 return False
-            store.outbox[mail_id] = replace(posted, given_up_at=None, why="", tries=0, due_at=now, since=now)
+            store.outbox[mail_id] = replace(stored, given_up_at=None, why="", tries=0, due_at=now, since=now)
             return True
 
     async def drop(self, mail_id: UUID) -> bool:
         async with self.access.write() as store:
-            posted = store.outbox.get(mail_id)
-            if posted is None or posted.given_up_at is None:
+            stored = store.outbox.get(mail_id)
+            if stored is None or stored.given_up_at is None:
                 return False
             del store.outbox[mail_id]
             return True
@@ -70,7 +71,7 @@ class MemoryOutbox:
 
 @dataclass
 class MemoryMailer:
-    """``sent`` is what anybody would have read; ``closed`` makes it behave as a server that is away."""
+    """Keeps messages in ``sent``; with ``closed`` set it behaves like a server that is away."""
 
     sent: list[Message] = field(default_factory=list)
     closed: bool = False

@@ -1,4 +1,4 @@
-"""What is kept only for a while, taken away by its age."""
+"""Removal of data past its retention."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from adapters.memory.store import Access, Failures, Store
 from domain.retention import RetentionRule
 
 Ages = dict[Any, datetime | None]
-"""The time that counts for each entry, by its key; None for what stays."""
+"""Time that counts for each entry, by its key; None for entries that stay."""
 
 
 @dataclass(frozen=True)
@@ -17,39 +17,39 @@ class MemoryRetention:
     access: Access
 
     async def claim(self) -> bool:
-        """Transactions are serial here."""
+        # Transactions run one after the other, so no other one can be removing.
         return True
 
-    async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
+    async def remove(self, rule: RetentionRule, before: datetime, most: int) -> int:
         async with self.access.write() as store:
-            entries, ages = _KINDS[what](store)
+            entries, ages = _RULES[rule](store)
             old = {key: at for key, at in ages.items() if at is not None and at <= before}
-            gone = sorted(old, key=old.__getitem__)[:most]
-            for key in gone:
+            oldest = sorted(old, key=old.__getitem__)[:most]
+            for key in oldest:
                 del entries[key]
-            return len(gone)
+            return len(oldest)
 
 
 def _ended_sessions(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.sessions, {key: one.ended_at for key, one in store.sessions.items()}
+    return store.sessions, {key: session.ended_at for key, session in store.sessions.items()}
 
 
 def _old_sessions(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.sessions, {key: one.created_at for key, one in store.sessions.items()}
+    return store.sessions, {key: session.created_at for key, session in store.sessions.items()}
 
 
 def _failures(store: Store) -> tuple[dict[Any, Any], Ages]:
-    strange = {key: one for key, one in store.attempts.items() if one.known_since is None}
-    return store.attempts, {key: _last(one) for key, one in strange.items()}
+    unknown = {key: failures for key, failures in store.attempts.items() if failures.known_since is None}
+    return store.attempts, {key: _last(failures) for key, failures in unknown.items()}
 
 
 def _networks(store: Store) -> tuple[dict[Any, Any], Ages]:
-    known = {key: one for key, one in store.attempts.items() if one.known_since is not None}
-    return store.attempts, {key: _last(one) for key, one in known.items()}
+    known = {key: failures for key, failures in store.attempts.items() if failures.known_since is not None}
+    return store.attempts, {key: _last(failures) for key, failures in known.items()}
 
 
 def _last(failures: Failures) -> datetime | None:
-    """The last try, or the end of the lock that came of it."""
+    # The last attempt, or the end of the lock that followed it.
     times = [at for at in (failures.tried_at, failures.locked_until) if at is not None]
     return max(times, default=None)
 
@@ -59,25 +59,26 @@ def _counts(store: Store) -> tuple[dict[Any, Any], Ages]:
 
 
 def _spent_ids(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.spent_ids, dict(store.spent_ids)
+    return store.used_nonces, dict(store.used_nonces)
 
 
 def _links(store: Store) -> tuple[dict[Any, Any], Ages]:
-    oldest = min((one.number for one in store.outbox.values()), default=None)
-    kept = store.one_time_tokens
-    free = {key: one.token for key, one in kept.items() if oldest is None or one.token.number < oldest}
-    return kept, {key: one.expires_at for key, one in free.items()}
+    oldest = min((mail.number for mail in store.outbox.values()), default=None)
+    tokens = store.one_time_tokens
+    # A waiting mail older than the link would issue its own anew, if the newer one were not known any more.
+    free = {key: issued.token for key, issued in tokens.items() if oldest is None or issued.token.number < oldest}
+    return tokens, {key: token.expires_at for key, token in free.items()}
 
 
 def _answers(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.answers, {key: one.at for key, one in store.answers.items()}
+    return store.answers, {key: response.at for key, response in store.answers.items()}
 
 
 def _mails(store: Store) -> tuple[dict[Any, Any], Ages]:
-    return store.outbox, {key: one.given_up_at for key, one in store.outbox.items()}
+    return store.outbox, {key: mail.given_up_at for key, mail in store.outbox.items()}
 
 
-_KINDS: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
+_RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.ENDED_SESSIONS: _ended_sessions,
     RetentionRule.OLD_SESSIONS: _old_sessions,
     RetentionRule.FAILURES: _failures,

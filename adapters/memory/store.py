@@ -1,4 +1,4 @@
-"""All state of the memory database, and the two ways that rooms reach it."""
+"""The state of the memory database, and the interface by which adapters reach it."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, fields
@@ -18,11 +18,11 @@ from domain.identity.users import Role, User
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]
-"""The rows of entities, by table and id. A row is never changed, but replaced by another."""
+"""Rows of entities by table and id; a row is replaced, never changed."""
 
 
 class StoredMembership(Struct, frozen=True, kw_only=True):
-    """A membership as it is kept."""
+    """A membership with the ids of its roles."""
 
     user_id: UUID
     tenant_id: UUID
@@ -32,14 +32,14 @@ class StoredMembership(Struct, frozen=True, kw_only=True):
 
 
 class LinkedIdentity(Struct, frozen=True):
-    """Whose an identity at a social provider is."""
+    """The user that a social identity is linked to."""
 
     user_id: UUID
     linked_at: datetime
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """Reserved attempts in a row, of an e-mail from one network or over all; ``limit`` is how many lock."""
+    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks."""
 
     count: int = 0
     limit: int = 0
@@ -49,7 +49,7 @@ class Failures(Struct, frozen=True, kw_only=True):
 
 
 class OutboxMail(Struct, frozen=True, kw_only=True):
-    """A mail in the outbox."""
+    """A mail in the outbox with the state of its delivery."""
 
     mail: Mail
     number: int
@@ -77,7 +77,7 @@ class StoredResponseRow(Struct, frozen=True, kw_only=True):
 
 @dataclass
 class Store:
-    """Plain dictionaries of values that are never changed, only replaced; the rows of entities too."""
+    """Dictionaries of values that are replaced, never changed."""
 
     users: dict[UUID, User] = field(default_factory=dict)
     memberships: dict[tuple[UUID, UUID], StoredMembership] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Store:
     ended_counts: dict[str, datetime] = field(default_factory=dict)
     permissions: dict[UUID, Permission] = field(default_factory=dict)
     keys: dict[str, SigningKey] = field(default_factory=dict)
-    spent_ids: dict[str, datetime] = field(default_factory=dict)
+    used_nonces: dict[str, datetime] = field(default_factory=dict)
     social: dict[tuple[str, str], LinkedIdentity] = field(default_factory=dict)
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
@@ -100,15 +100,17 @@ class Store:
     tables: Tables = field(default_factory=dict)
 
     def copy(self) -> "Store":
-        plain = {one.name: dict(getattr(self, one.name)) for one in fields(self) if one.name != "tables"}
+        # Two levels are enough: values and rows are replaced, never changed.
+        names = [attribute.name for attribute in fields(self) if attribute.name != "tables"]
+        plain = {name: dict(getattr(self, name)) for name in names}
         return Store(**plain, tables={name: dict(rows) for name, rows in self.tables.items()})
 
 
 class Access(Protocol):
-    """How a room reaches the state: inside a transaction, or with each statement alone."""
+    """State as a statement sees it: that of a transaction, or the committed one."""
 
     def read(self) -> Store: ...
 
     def write(self) -> AbstractAsyncContextManager[Store]:
-        """What is done to the store inside stands when it is left, and not when an exception leaves it."""
+        """The state to change; an exception undoes the changes."""
         ...

@@ -1,4 +1,4 @@
-"""The rooms of one transaction, or of a connection without one, as the ports name them."""
+"""Parts of the database, as the ports name them, in a transaction or on a connection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +34,8 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class MemoryTransaction:
+    """Every part of the database on one state and one scope."""
+
     access: Access
     scope: Scope
     registry: Registry
@@ -116,8 +118,8 @@ class MemoryTransaction:
         return MemoryHistory(self.access, self.scope)
 
     @property
-    def records(self) -> "ReachedRecords":
-        return ReachedRecords(self.access, self.registry, self.scope)
+    def records(self) -> "AccessedRecords":
+        return AccessedRecords(self.access, self.registry, self.scope)
 
     @property
     def transfers(self) -> MemoryTransfers:
@@ -125,8 +127,8 @@ class MemoryTransaction:
 
 
 @dataclass(frozen=True)
-class ReachedRecords:
-    """The records of whichever state each statement reaches."""
+class AccessedRecords:
+    """Records on the state that each statement sees."""
 
     access: Access
     registry: Registry
@@ -139,7 +141,7 @@ class ReachedRecords:
         return await self._in(self.access.read()).page(model, query)
 
     async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
-        """Transactions are serial here: nobody else could change what this one has seen."""
+        # Transactions run one after the other: what was read cannot change before the end, so no lock is needed.
         return await self._in(self.access.read()).current(model, ids, locked=locked)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:

@@ -1,4 +1,4 @@
-"""Rows in bulk out of dictionaries and into them, held to the same contract as COPY."""
+"""Bulk export and import of rows, held to the same contract as PostgreSQL's COPY."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,9 +42,12 @@ class MemoryTransfers:
         is_every = isinstance(self.scope, EveryTenant)
         columns = exported_columns(self.registry, model, query.view, shows_tenant=is_every)
         if form == "csv":
-            yield (",".join(_named(one.name) for one in columns) + "\r\n").encode()
+            yield (",".join(_header_cell(column.name) for column in columns) + "\r\n").encode()
         for row in reading.all(model, query):
-            cells = [_cell(one, reading.value(model, row, Path(one.steps, one.field.name)), form) for one in columns]
+            cells = [
+                _cell(column, reading.value(model, row, Path(column.steps, column.field.name)), form)
+                for column in columns
+            ]
             yield (",".join(cells) + ("\r\n" if form == "csv" else "\n")).encode()
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
@@ -60,22 +63,25 @@ class MemoryTransfers:
             return await _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
 
 
-def _named(name: str) -> str:
+def _header_cell(name: str) -> str:
     return quoted(name) if any(sign in name for sign in ',"\r\n') else name
 
 
-def _cell(one: Column, value: object, form: Form) -> str:
+def _cell(column: Column, value: object, form: Form) -> str:
     if value is None:
         return ""
-    text = _text(one.field, value)
-    if form == "csv" and one.field.kind in _TEXTS:
+    text = _text(column.field, value)
+    if form == "csv" and column.field.kind in _TEXTS:
         text = escaped(text)
     return quoted(text) if not text or any(sign in text for sign in ',"\r\n') else text
 
 
 @dataclass(frozen=True)
-class Incoming:
-    """A row of a sheet, its values as the entity's struct holds them."""
+class ImportedRow:
+    """A row of a file, with its values as the entity's struct holds them.
+
+    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is why the row could not be created.
+    """
 
     number: int
     id: UUID
@@ -96,32 +102,34 @@ class _Load:
         wrong = {error.row for error in errors}
         imported = 0
         seen: set[object] = set()
-        for one in incoming:
-            if one.number not in wrong and self._is_first(one, seen):
-                imported += await self._store(one)
+        for row in incoming:
+            # Two rows with one key: the first is stored, as in a single statement of PostgreSQL.
+            if row.number not in wrong and self._is_first(row, seen):
+                imported += await self._store(row)
         return Loaded(imported, len(incoming) - len(errors) - imported, errors)
 
-    def _incoming(self, cells: Cells) -> Incoming:
+    def _incoming(self, cells: Cells) -> ImportedRow:
         number, row_id, *rest = cells
         upserted = self.loading.key is not None
         given, refused = (rest[0], rest[1]) if upserted else (None, None)
         fields = rest[2:] if upserted else rest
-        values = {one.name: _value(one, cell) for one, cell in zip(self.model.declared, fields, strict=True)}
-        return Incoming(int(number or 0), UUID(row_id or ""), given, refused, values)
+        values = {field.name: _value(field, cell) for field, cell in zip(self.model.declared, fields, strict=True)}
+        return ImportedRow(int(number or 0), UUID(row_id or ""), given, refused, values)
 
-    def _errors(self, incoming: Sequence[Incoming]) -> Iterator[RowError]:
-        for one in incoming:
-            before = self._there(one)
-            if one.refused is not None and before is None:
-                yield RowError(one.number, one.refused)
-            elif missing := list(self._missing(one)):
-                yield RowError(one.number, sentence(missing))
-            elif before is not None and (broken := self._broken(one, before)):
-                yield RowError(one.number, sentence(broken))
+    def _errors(self, incoming: Sequence[ImportedRow]) -> Iterator[RowError]:
+        for row in incoming:
+            before = self._stored_row(row)
+            # A row that lacks a required field may still change a stored row.
+            if row.refused is not None and before is None:
+                yield RowError(row.number, row.refused)
+            elif missing := list(self._missing(row)):
+                yield RowError(row.number, sentence(missing))
+            elif before is not None and (broken := self._broken(row, before)):
+                yield RowError(row.number, sentence(broken))
 
-    def _missing(self, one: Incoming) -> Iterator[FieldError]:
+    def _missing(self, row: ImportedRow) -> Iterator[FieldError]:
         for field in self.model.declared:
-            if field.reference is not None and not self._is_stored(field.reference.target, one.values[field.name]):
+            if field.reference is not None and not self._is_stored(field.reference.target, row.values[field.name]):
                 yield FieldError(field.wire, NO_SUCH_ROW)
 
     def _is_stored(self, plural: str, row_id: object) -> bool:
@@ -131,11 +139,11 @@ class _Load:
     def _rows(self) -> VisibleRows:
         return VisibleRows(self.records.tables, self.records.registry, self.records.scope)
 
-    def _broken(self, one: Incoming, before: Row) -> list[FieldError]:
-        return self.model.broken_rules({**before, **self._changes(one)}, before)
+    def _broken(self, row: ImportedRow, before: Row) -> list[FieldError]:
+        return self.model.broken_rules({**before, **self._changes(row)}, before)
 
-    def _there(self, one: Incoming) -> Row | None:
-        key = self._key(one.values)
+    def _stored_row(self, incoming: ImportedRow) -> Row | None:
+        key = self._key(incoming.values)
         if key is None:
             return None
         return next((row for row in self._rows.of(self.model) if self._key(row) == key), None)
@@ -144,55 +152,59 @@ class _Load:
         field = self.loading.key
         if field is None or values[field.name] is None:
             return None
-        folds = field.kind is Kind.TEXT and any(u.ignore_case and field.name in u.fields for u in self.model.unique)
-        return without_case(values[field.name]) if folds else values[field.name]
+        constraints = [constraint for constraint in self.model.unique if field.name in constraint.fields]
+        ignores_case = field.kind is Kind.TEXT and any(constraint.ignore_case for constraint in constraints)
+        return without_case(values[field.name]) if ignores_case else values[field.name]
 
-    def _is_first(self, one: Incoming, seen: set[object]) -> bool:
-        key = self._key(one.values)
+    def _is_first(self, row: ImportedRow, seen: set[object]) -> bool:
+        key = self._key(row.values)
         if key is None:
             return True
         is_first = key not in seen
         seen.add(key)
         return is_first
 
-    def _changes(self, one: Incoming) -> dict[str, object]:
-        given = one.given or ""
-        return {f.name: one.values[f.name] for n, f in enumerate(self.model.declared) if given[n : n + 1] == "1"}
+    def _changes(self, row: ImportedRow) -> dict[str, object]:
+        given = row.given or ""
+        fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
+        return {field.name: row.values[field.name] for field in fields}
 
-    async def _store(self, one: Incoming) -> bool:
-        before = self._there(one)
+    async def _store(self, row: ImportedRow) -> bool:
+        before = self._stored_row(row)
         try:
             if before is None:
-                await self.records.add(self.model, [NewRow(one.id, one.values)], self.loading.act)
+                await self.records.add(self.model, [NewRow(row.id, row.values)], self.loading.act)
             else:
-                await self.records.change(self.model, [self._change(one, before)], self.loading.act)
+                await self.records.change(self.model, [self._change(row, before)], self.loading.act)
+        # Another unique value is taken: the row is skipped, as ON CONFLICT DO NOTHING does.
         except Conflict:
             return False
         return True
 
-    def _change(self, one: Incoming, before: Row) -> Change:
+    def _change(self, row: ImportedRow, before: Row) -> Change:
         row_id = before["id"]
         assert isinstance(row_id, UUID)
-        return Change(row_id, self._changes(one))
+        return Change(row_id, self._changes(row))
 
 
-def _value(one: FieldModel, cell: str | None) -> object:
+def _value(field: FieldModel, cell: str | None) -> object:
     if cell is None:
         return None
-    value = Decimal(cell) if one.kind is Kind.DECIMAL else cell_value(one, cell)
-    if one.kind is Kind.TIMESTAMP:
+    value = Decimal(cell) if field.kind is Kind.DECIMAL else cell_value(field, cell)
+    if field.kind is Kind.TIMESTAMP:
         return datetime.fromisoformat(cell)
-    return msgspec.convert(value, one.type)
+    return msgspec.convert(value, field.type)
 
 
-def _text(one: FieldModel, value: object) -> str:
+def _text(field: FieldModel, value: object) -> str:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    if isinstance(value, Decimal) and one.money is not None:
-        return f"{value:.{one.money.scale}f}"
+    if isinstance(value, Decimal) and field.money is not None:
+        return f"{value:.{field.money.scale}f}"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
+        # PostgreSQL writes the number 1.0 as 1.
         return repr(value).removesuffix(".0")
     if isinstance(value, list):
         return msgspec.json.encode(value).decode()

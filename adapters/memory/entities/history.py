@@ -1,4 +1,4 @@
-"""Histories: one line for each version of a row."""
+"""History: an entry for each version of a row."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ TABLE = "row_history"
 
 
 def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: tuple[Row | None, Row]) -> None:
-    """``rows`` are the row as it was and as it is; nothing for entities that keep no history."""
+    """Adds an entry for a row as it was and as it is; entities without a history get none."""
     if not model.declaration.history:
         return
     before, after = rows
@@ -37,14 +37,14 @@ def _version(row: Row) -> int:
 
 
 def _changes(model: EntityModel, before: Row | None, after: Row) -> list[FieldChange]:
-    names = [one.name for one in model.declared]
-    was: dict[str, Any] = dict.fromkeys((one.wire for one in model.declared), None)
-    was |= {} if before is None else json_object(model, before, names, shows_tenant=False)
-    now = json_object(model, after, names, shows_tenant=False)
+    names = [field.name for field in model.declared]
+    old: dict[str, Any] = dict.fromkeys((field.wire for field in model.declared), None)
+    old |= {} if before is None else json_object(model, before, names, shows_tenant=False)
+    new = json_object(model, after, names, shows_tenant=False)
     return [
-        FieldChange(one.wire, encoded(was[one.wire]), encoded(now[one.wire]))
-        for one in model.declared
-        if plain(None if before is None else before[one.name]) != plain(after[one.name])
+        FieldChange(field.wire, encoded(old[field.wire]), encoded(new[field.wire]))
+        for field in model.declared
+        if plain(None if before is None else before[field.name]) != plain(after[field.name])
     ]
 
 
@@ -55,11 +55,11 @@ class MemoryHistory:
 
     async def page(self, model: EntityModel, row_id: UUID, offset: int, size: int) -> tuple[list[Entry], int]:
         lines = self.access.read().tables.get(TABLE, {}).values()
-        found = [line["entry"] for line in lines if self._is_seen(model, line) and _is_of(model, row_id, line)]
-        entries = sorted((one for one in found if isinstance(one, Entry)), key=lambda one: -one.version)
+        found = [line["entry"] for line in lines if self._is_visible(model, line) and _is_of(model, row_id, line)]
+        entries = sorted((entry for entry in found if isinstance(entry, Entry)), key=lambda entry: -entry.version)
         return entries[offset : offset + size], len(entries)
 
-    def _is_seen(self, model: EntityModel, line: Row) -> bool:
+    def _is_visible(self, model: EntityModel, line: Row) -> bool:
         is_every = not isinstance(self.scope, OneTenant) or not model.tenant_owned
         return is_every or line["tenant_id"] == getattr(self.scope, "id", None)
 

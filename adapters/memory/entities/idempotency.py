@@ -1,4 +1,4 @@
-"""First answers, kept in the transaction of what they tell of."""
+"""Responses stored under an Idempotency-Key."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,15 +9,14 @@ from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredRespon
 
 @dataclass(frozen=True)
 class MemoryIdempotencyStore:
-    """Transactions are serial here: whoever claims second comes after the first."""
-
     access: Access
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
+        # Transactions run one after the other, so a second claim of a key comes after the first transaction.
         found = self.access.read().answers.get((claim.tenant_id, claim.user_id, claim.key))
         return None if found is None or found.at <= now - KEPT_FOR else StoredResponse(found.fingerprint, found.answer)
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
         async with self.access.write() as store:
-            kept = StoredResponseRow(fingerprint=claim.fingerprint, answer=answer, at=now)
-            store.answers[claim.tenant_id, claim.user_id, claim.key] = kept
+            response = StoredResponseRow(fingerprint=claim.fingerprint, answer=answer, at=now)
+            store.answers[claim.tenant_id, claim.user_id, claim.key] = response

@@ -1,4 +1,4 @@
-"""What operators, words and orders mean, done to values: as PostgreSQL does it, so that both answer alike."""
+"""Operators, search words and orders on values, with the same results as in PostgreSQL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -24,44 +24,46 @@ _WITHOUT_CASE = PARTS | {Operator.EQ, Operator.NE, Operator.IN}
 
 
 def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -> bool:
-    """Of a null nothing holds but that it is one."""
-    one = model.by_name[condition.path.field]
-    held, value = plain(row[one.name]), condition.value
+    """Whether the condition holds for the row."""
+    field = model.by_name[condition.path.field]
+    held, value = plain(row[field.name]), condition.value
     if condition.operator is Operator.IS_NULL:
         return (held is None) == value
+    # As in SQL: no comparison with null holds.
     if held is None:
         return False
-    if condition.operator in PARTS or (condition.operator in _WITHOUT_CASE and ignores_case(model, one)):
+    if condition.operator in PARTS or (condition.operator in _WITHOUT_CASE and ignores_case(model, field)):
         held, value = without_case(held), without_case(value)
     return _HOLDS[condition.operator](held, value)
 
 
 def plain(value: object) -> object:
-    """A choice is its text."""
+    """The value as the database stores it: a choice as its text."""
     return value.value if isinstance(value, Enum) else value
 
 
 def without_case(value: Any) -> Any:
-    """MailContent by letter, as the server does it: no letter becomes two, none looks at its neighbours."""
+    """The text in lower case, letter by letter: ``İ`` becomes ``i`` and a final ``Σ`` becomes ``σ``."""
     if isinstance(value, tuple):
-        return tuple(without_case(one) for one in value)
+        return tuple(without_case(item) for item in value)
+    # PostgreSQL's lower() maps single letters; Python's may give two, and looks at the neighbours of a sigma.
     return value.lower() if value.isascii() else "".join(letter.lower()[0] for letter in value)
 
 
 def has_words(words: Iterable[str], texts: Iterable[object]) -> bool:
-    """Whether each word occurs in one of the texts."""
+    """Whether each word occurs in one of the texts, without case."""
     lowered = [without_case(text) for text in texts if text is not None]
     return all(any(without_case(word) in text for text in lowered) for word in words)
 
 
-def place(value: object) -> tuple[bool, Any]:
-    """What values sort by: nulls are the largest."""
+def sort_value(value: object) -> tuple[bool, Any]:
+    """The value to sort by; nulls are the largest."""
     return (value is None, 0 if value is None else plain(value))
 
 
-def is_behind(values: Sequence[object], cursor: Sequence[object], descending: Sequence[bool]) -> bool:
-    """Whether a row with these sort values comes after the one that the cursor names."""
+def is_after_cursor(values: Sequence[object], cursor: Sequence[object], descending: Sequence[bool]) -> bool:
+    """Whether a row with these sort values comes after the row that the cursor names."""
     for value, start, is_descending in zip(values, cursor, descending, strict=True):
-        if place(value) != place(start):
-            return (place(value) > place(start)) is not is_descending
+        if sort_value(value) != sort_value(start):
+            return (sort_value(value) > sort_value(start)) is not is_descending
     return False

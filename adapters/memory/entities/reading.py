@@ -1,4 +1,4 @@
-"""Reading rows of entities: what ``select`` asks of a server, done to dictionaries."""
+"""Reads rows of entities: filters, search, order, pages and included rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Raw
 
-from adapters.memory.entities.matching import has_words, holds, is_behind, place
+from adapters.memory.entities.matching import has_words, holds, is_after_cursor, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.store import Row
@@ -28,47 +28,50 @@ from domain.entities.query.query import (
 from domain.scope import EveryTenant
 
 MANY = 100
-"""How many rows of a to-many relation an answer holds."""
+"""Most rows of a to-many relation in a response."""
 
 
 @dataclass(frozen=True)
 class RowReader:
+    """Reads within a scope."""
+
     rows: VisibleRows
 
     def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         row = self.rows.get(model, row_id, include_deleted=view.include_deleted)
         if row is None:
             return None
-        return Stored(row_id, _version(row), encoded(self._shown(model, row, view, ())))
+        return Stored(row_id, _version(row), encoded(self._row_json(model, row, view, ())))
 
     def page(self, model: EntityModel, query: Query) -> RowPage:
-        found = self._ordered(model, self._found(model, query), query.sort)
+        found = self._ordered(model, self._matching(model, query), query.sort)
         rest = found[query.offset :]
         if query.cursor is not None:
-            rest = [row for row in found if self._is_behind(model, row, query)]
+            rest = [row for row in found if self._is_after_cursor(model, row, query)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
-        is_told = query.cursor is None and not has_next and (bool(page) or not query.offset)
+        # A last page tells the exact total, even where an estimate was asked for.
+        is_exact = query.cursor is None and not has_next and (bool(page) or not query.offset)
         return RowPage(
-            items=encoded([self._shown(model, row, query.view, ()) for row in page]),
+            items=encoded([self._row_json(model, row, query.view, ()) for row in page]),
             length=len(page),
             total=None if query.count is Count.NONE else len(found),
             has_next=has_next,
-            total_is_estimate=query.count is Count.ESTIMATED and not is_told,
+            total_is_estimate=query.count is Count.ESTIMATED and not is_exact,
             last=self._values(model, page[-1], query.sort) if has_next else None,
         )
 
     def all(self, model: EntityModel, query: Query) -> list[Row]:
-        """Every row of the query in its order, whatever the size of a page."""
-        return self._ordered(model, self._found(model, query), query.sort)
+        """Every row of the query, in its order."""
+        return self._ordered(model, self._matching(model, query), query.sort)
 
     def item(self, model: EntityModel, row: Row, view: View) -> Raw:
-        return encoded(self._shown(model, row, view, ()))
+        return encoded(self._row_json(model, row, view, ()))
 
     def value(self, model: EntityModel, row: Row, path: Path) -> object:
-        """None, too, where a relation on the way is missing."""
+        """The value at the path; None where a relation on the way is missing."""
         return self._value(model, row, path)
 
-    def _found(self, model: EntityModel, query: Query) -> list[Row]:
+    def _matching(self, model: EntityModel, query: Query) -> list[Row]:
         fields = searched(model, query.view.hidden)
         rows = self.rows.of(model, include_deleted=query.view.include_deleted)
         return [
@@ -78,9 +81,9 @@ class RowReader:
         ]
 
     def _holds(self, model: EntityModel, row: Row, conditions: Iterable[Condition], depth: int) -> bool:
-        """All conditions by way of one relation are about one row at its end."""
         here, beyond = parted(conditions, depth)
-        return all(holds(model, row, one) for one in here) and all(
+        # All conditions by way of one relation must hold for the same related row.
+        return all(holds(model, row, condition) for condition in here) and all(
             any(
                 self._holds(self._target(model, step), far, further, depth + 1)
                 for far in self._related(model, row, step)
@@ -89,21 +92,22 @@ class RowReader:
         )
 
     def _ordered(self, model: EntityModel, rows: Iterable[Row], sort: Sequence[SortKey]) -> list[Row]:
-        """Sorting keeps the order of what is equal: the last key goes first."""
         ordered = list(rows)
+        # Sorting is stable, so sorting by the last key first gives the order by all keys.
         for key in reversed(sort):
-            ordered.sort(key=lambda row: place(self._value(model, row, key.path)), reverse=key.descending)
+            ordered.sort(key=lambda row: sort_value(self._value(model, row, key.path)), reverse=key.descending)
         return ordered
 
-    def _is_behind(self, model: EntityModel, row: Row, query: Query) -> bool:
+    def _is_after_cursor(self, model: EntityModel, row: Row, query: Query) -> bool:
         assert query.cursor is not None
-        return is_behind(self._values(model, row, query.sort), query.cursor, [key.descending for key in query.sort])
+        return is_after_cursor(
+            self._values(model, row, query.sort), query.cursor, [key.descending for key in query.sort]
+        )
 
     def _values(self, model: EntityModel, row: Row, sort: Sequence[SortKey]) -> tuple[object, ...]:
         return tuple(self._value(model, row, key.path) for key in sort)
 
     def _value(self, model: EntityModel, row: Row, path: Path) -> object:
-        """None, too, where a relation on the way is missing."""
         for step in path.steps:
             related = self._related(model, row, step)
             if not related:
@@ -111,8 +115,7 @@ class RowReader:
             row, model = related[0], self._target(model, step)
         return row[path.field]
 
-    def _shown(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
-        """A row's own fields, then what is included in it."""
+    def _row_json(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
         is_every = isinstance(self.rows.scope, EveryTenant)
         body = json_object(model, row, shown(model, view, steps), shows_tenant=is_every)
         for step in included(view, steps):
@@ -123,9 +126,9 @@ class RowReader:
         name = steps[-1]
         target, related = self._target(model, name), self._related(model, row, name)
         if not model.relations[name].is_many:
-            return {name: self._shown(target, related[0], view, steps) if related else None}
+            return {name: self._row_json(target, related[0], view, steps) if related else None}
         ordered = self._ordered(target, related, default_sort(target, view.hidden))
-        items = [self._shown(target, one, view, steps) for one in ordered[:MANY]]
+        items = [self._row_json(target, item, view, steps) for item in ordered[:MANY]]
         return {name: items, f"{name}HasMore": len(ordered) > MANY}
 
     def _related(self, model: EntityModel, row: Row, step: str) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The rows of entities in dictionaries, held to the same contract as those of PostgreSQL."""
+"""Rows of entities in dictionaries, held to the same contract as PostgreSQL's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ NO_SUCH_ROW = "refers to nothing that exists"
 
 @dataclass(frozen=True)
 class MemoryRecords:
-    """``tables`` are changed only when nothing of a call can fail any more."""
+    """Reads and writes within a scope; ``tables`` change only after every check of a call has passed."""
 
     tables: Tables
     registry: Registry
@@ -39,7 +39,7 @@ class MemoryRecords:
         model: EntityModel,
         ids: Sequence[UUID],
         *,
-        locked: bool = True,  # noqa: ARG002  # nobody else is here
+        locked: bool = True,  # noqa: ARG002  # transactions run one after the other
     ) -> dict[UUID, Current]:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id) for row_id in sorted(set(ids))}
@@ -47,10 +47,10 @@ class MemoryRecords:
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
-        made = [self._made(model, row, act) for row in rows]
-        self._ensure_references(model, made)
-        self._ensure_unique(model, made)
-        return self._put(model, made, [None] * len(made), act)
+        new_rows = [self._new_row(model, row, act) for row in rows]
+        self._ensure_references(model, new_rows)
+        self._ensure_unique(model, new_rows)
+        return self._put(model, new_rows, [None] * len(new_rows), act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
@@ -58,6 +58,7 @@ class MemoryRecords:
         sent = [dict(change.values) for change in changes]
         owners = [{"tenant_id": self._tenant(model), **values} for values in sent]
         self._ensure_references(model, owners)
+        # PostgreSQL's order of checks: references first, then missing rows, versions, unique values.
         _ensure_found(found)
         before = [row for row in found if row is not None]
         if any(change.version not in (None, row["version"]) for change, row in zip(changes, before, strict=True)):
@@ -105,39 +106,40 @@ class MemoryRecords:
         if model.tenant_owned and not isinstance(self.scope, OneTenant):
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
 
-    def _made(self, model: EntityModel, row: NewRow, act: Act) -> Row:
+    def _new_row(self, model: EntityModel, row: NewRow, act: Act) -> Row:
         acted = {"created_at": act.at, "updated_at": act.at, "created_by": act.by, "updated_by": act.by}
         own = {**acted, "is_deleted": False, "deleted_at": None, "deleted_by": None, "version": 1}
-        server = {one.name: own[one.name] for one in model.fields if one.name in own and one.server_owned}
-        declared = {one.name: row.values[one.name] for one in model.declared}
+        server = {field.name: own[field.name] for field in model.fields if field.name in own and field.server_owned}
+        declared = {field.name: row.values[field.name] for field in model.declared}
         return {"id": row.id, "tenant_id": self._tenant(model), **declared, **server}
 
     def _put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
         table = self.tables.setdefault(model.table, {})
-        for old, row in zip(before, rows, strict=True):
-            if old is None or old["version"] != row["version"]:
-                record(self.tables, model, act, "created" if old is None else "changed", (old, row))
+        for before_row, row in zip(before, rows, strict=True):
+            # A change without values keeps the version and adds no entry to the history.
+            if before_row is None or before_row["version"] != row["version"]:
+                record(self.tables, model, act, "created" if before_row is None else "changed", (before_row, row))
         stored = [row["id"] for row in rows]
         table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
         answers = (RowReader(self._rows).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID))
         return [answer for answer in answers if answer is not None]
 
     def _ensure_references(self, model: EntityModel, rows: Sequence[Row]) -> None:
-        """Of the fields that these rows have; a null refers to nothing."""
+        # A change has only some of the fields; those it lacks, and nulls, refer to nothing.
         wrong = [
-            FieldError(named(one.wire, number, len(rows)), NO_SUCH_ROW)
+            FieldError(named(field.wire, number, len(rows)), NO_SUCH_ROW)
             for number, row in enumerate(rows)
-            for one in model.declared
-            if one.reference is not None and not self._is_there(one.reference.target, row.get(one.name))
+            for field in model.declared
+            if field.reference is not None and not self._is_stored(field.reference.target, row.get(field.name))
         ]
         if wrong:
             raise ValidationError(fields=wrong)
 
-    def _is_there(self, plural: str, row_id: object) -> bool:
+    def _is_stored(self, plural: str, row_id: object) -> bool:
         return not isinstance(row_id, UUID) or self._rows.get(self.registry[plural], row_id) is not None
 
     def _ensure_unique(self, model: EntityModel, rows: Sequence[Row]) -> None:
-        """Among the living rows as they are going to be."""
+        # The rows are compared as they are going to be, so that two rows may swap a value.
         ids = {row["id"] for row in rows}
         others = [row for row in self._rows.of(model) if row["id"] not in ids]
         for unique in model.unique:
@@ -149,14 +151,14 @@ class MemoryRecords:
 
 
 def named(wire: str, number: int, count: int) -> str:
-    """A field of the n-th of so many rows; of one alone the field itself."""
+    """The name of a field in an error: ``sku``, or ``items[3].sku`` when several rows are written."""
     return wire if count == 1 else f"items[{number}].{wire}"
 
 
 def _current(model: EntityModel, row: Row) -> Current:
     version = row["version"]
     assert isinstance(version, int)
-    return Current(version, {one.name: row[one.name] for one in model.declared})
+    return Current(version, {field.name: row[field.name] for field in model.declared})
 
 
 def _changed(row: Row, values: Row, act: Act) -> Row:

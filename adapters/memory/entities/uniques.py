@@ -1,4 +1,4 @@
-"""Which rows have a value that another living row has, or another of those that are written with them."""
+"""Unique constraints."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,8 +10,10 @@ TAKEN = "is taken already"
 
 
 def taken_rows(model: EntityModel, unique: Unique, rows: Sequence[Row], others: Iterable[Row]) -> Iterator[int]:
+    """Indices of the rows with a value that another row has, among ``others`` or among the rows themselves."""
     keys = [_key(model, unique, row) for row in rows]
     stored = {_key(model, unique, row) for row in others}
+    # As in SQL: nulls are never equal.
     return (n for n, key in enumerate(keys) if None not in key and (key in stored or keys.count(key) > 1))
 
 
@@ -20,5 +22,5 @@ def _key(model: EntityModel, unique: Unique, row: Row) -> tuple[object, ...]:
 
 
 def _part(model: EntityModel, unique: Unique, name: str, value: object) -> object:
-    folds = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
-    return without_case(value) if folds and value is not None else value
+    ignores_case = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
+    return without_case(value) if ignores_case and value is not None else value

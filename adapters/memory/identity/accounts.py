@@ -1,4 +1,4 @@
-"""One-time tokens, and what proving an account changes of it."""
+"""Storage of one-time tokens, and changes of passwords and addresses by account holders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class MemoryOneTimeTokens:
     async def issue(self, token: OneTimeToken) -> bool:
         async with self.access.write() as store:
             stored = store.one_time_tokens.get((token.user_id, token.purpose))
-            if stored is not None and not _gives_way(stored, token):
+            if stored is not None and not _is_replaced_by(stored, token):
                 return False
             store.one_time_tokens[token.user_id, token.purpose] = IssuedToken(token=token)
             return True
@@ -42,15 +42,16 @@ class MemoryOneTimeTokens:
                     store.one_time_tokens[user_id, purpose] = replace(stored, used_at=at)
 
 
-def _gives_way(stored: IssuedToken, token: OneTimeToken) -> bool:
+def _is_replaced_by(stored: IssuedToken, token: OneTimeToken) -> bool:
     number = stored.token.number
+    # A mail that is sent again issues its own token again, unless it was used.
     return number < token.number or (number == token.number and not stored.is_used)
 
 
 def _living(store: Store, purpose: Purpose, token_hash: str, now: datetime) -> IssuedToken | None:
-    for (_, kind), one in store.one_time_tokens.items():
-        if kind == purpose and one.token.hash == token_hash and not one.is_used and one.token.expires_at > now:
-            return one
+    for (_, kind), issued in store.one_time_tokens.items():
+        if kind == purpose and issued.token.hash == token_hash and not issued.is_used and issued.token.expires_at > now:
+            return issued
     return None
 
 

@@ -1,4 +1,4 @@
-"""Whether accounts are left whose imported hash has not been renewed."""
+"""Whether accounts with an imported hash are left."""
 
 from dataclasses import dataclass
 

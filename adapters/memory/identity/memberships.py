@@ -1,4 +1,4 @@
-"""Who is in which tenant, and the roles held there or as such."""
+"""Memberships and the roles held in them, and system roles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, StoredMembership, Store
+from adapters.memory.store import Access, Store, StoredMembership
 from domain.identity.users import Membership
 
 
@@ -16,7 +16,8 @@ class MemoryMemberships:
     access: Access
 
     async def lock(self, user_id: UUID) -> None:
-        """Transactions are serial here."""
+        # Transactions run one after the other: there is nobody to lock out.
+        pass
 
     async def save(
         self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
@@ -24,17 +25,17 @@ class MemoryMemberships:
         async with self.access.write() as store:
             assert user_id in store.users
             assert tenant_id in store.tenants
-            known = store.memberships.get((user_id, tenant_id))
+            stored = store.memberships.get((user_id, tenant_id))
             store.memberships[user_id, tenant_id] = StoredMembership(
                 user_id=user_id,
                 tenant_id=tenant_id,
-                is_default=known is not None and known.is_default,
-                joined_at=known.joined_at if known else at,
+                is_default=stored is not None and stored.is_default,
+                joined_at=stored.joined_at if stored else at,
                 role_ids=tuple(dict.fromkeys(role_ids)),
             )
-            if is_default or not any(one.is_default for one in _of(store, user_id)):
+            if is_default or not any(membership.is_default for membership in _of(store, user_id)):
                 _move_default(store, user_id, tenant_id)
-            return known is None
+            return stored is None
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
         store = self.access.read()
@@ -56,16 +57,18 @@ class MemoryMemberships:
     async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
         async with self.access.write() as store:
             removed = store.memberships.pop((user_id, tenant_id), None)
-            left = sorted(_of(store, user_id), key=lambda one: (one.joined_at, one.tenant_id))
+            left = sorted(_of(store, user_id), key=lambda membership: (membership.joined_at, membership.tenant_id))
             if removed is not None and removed.is_default and left:
                 _move_default(store, user_id, left[0].tenant_id)
             return removed is not None
 
 
 def _of(store: Store, user_id: UUID) -> list[StoredMembership]:
-    return [one for one in store.memberships.values() if one.user_id == user_id]
+    return [membership for membership in store.memberships.values() if membership.user_id == user_id]
 
 
 def _move_default(store: Store, user_id: UUID, tenant_id: UUID) -> None:
-    for one in _of(store, user_id):
-        store.memberships[user_id, one.tenant_id] = replace(one, is_default=one.tenant_id == tenant_id)
+    for membership in _of(store, user_id):
+        store.memberships[user_id, membership.tenant_id] = replace(
+            membership, is_default=membership.tenant_id == tenant_id
+        )

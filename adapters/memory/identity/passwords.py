@@ -1,4 +1,4 @@
-"""Passwords that cost nothing, for tests and worlds that hold no secrets."""
+"""Password hashes that cost nothing, for tests."""
 
 import hmac
 from hashlib import sha256
@@ -7,7 +7,7 @@ from domain.identity.users import normal_password
 
 
 class MemoryPasswords:
-    """No protection at all: a plain digest, marked as what it is."""
+    """A plain digest, which protects nothing and says so in its prefix."""
 
     _MARK = "memory:"
 

@@ -1,4 +1,4 @@
-"""The permissions that can be given beside those of served entities."""
+"""Permissions added by super-admins."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ class MemoryPermissions:
     access: Access
 
     async def all(self) -> list[Permission]:
-        return sorted(self.access.read().permissions.values(), key=lambda one: one.name)
+        return sorted(self.access.read().permissions.values(), key=lambda existing: existing.name)
 
     async def add(self, permission: Permission) -> None:
         async with self.access.write() as store:
-            if any(one.name == permission.name for one in store.permissions.values()):
+            if any(existing.name == permission.name for existing in store.permissions.values()):
                 raise Conflict.on("name", "There is a permission of this name already.")
             store.permissions[permission.id] = permission

@@ -42,21 +42,22 @@ class MemoryRoles:
 
     async def remove(self, role_id: UUID) -> None:
         async with self.access.write() as store:
-            in_tenants = any(role_id in one.role_ids for one in store.memberships.values())
+            in_tenants = any(role_id in membership.role_ids for membership in store.memberships.values())
             if in_tenants or any(role_id in held for held in store.system_roles.values()):
                 raise Conflict("Somebody holds this role.")
             store.roles.pop(role_id, None)
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
         store = self.access.read()
-        places = [(one.user_id, one.role_ids) for one in store.memberships.values()]
-        places += [(user_id, ()) for user_id in store.system_roles]
-        held = [frozenset((*here, *store.system_roles.get(user_id, ()))) for user_id, here in places]
-        sets: set[frozenset[UUID]] = {frozenset(), *(one - {role_id} for one in held if role_id in one)}
-        return [tuple(store.roles[other] for other in sorted(one)) for one in sorted(sets, key=sorted)]
+        # A token carries the roles of one membership and the user's system roles; without a membership, these alone.
+        grants = [(membership.user_id, membership.role_ids) for membership in store.memberships.values()]
+        grants += [(user_id, ()) for user_id in store.system_roles]
+        tokens = [frozenset((*role_ids, *store.system_roles.get(user_id, ()))) for user_id, role_ids in grants]
+        sets: set[frozenset[UUID]] = {frozenset(), *(token - {role_id} for token in tokens if role_id in token)}
+        return [tuple(store.roles[other] for other in sorted(beside)) for beside in sorted(sets, key=sorted)]
 
     async def lock_super_admins(self) -> list[UUID]:
-        """Transactions are serial here: there is nobody to lock out."""
+        # Transactions run one after the other: no lock is needed.
         store = self.access.read()
         shipped = {role.id for role in store.roles.values() if role.is_system and role.name == SUPER_ADMIN}
         holders = [user_id for user_id, held in store.system_roles.items() if shipped.intersection(held)]
@@ -64,15 +65,16 @@ class MemoryRoles:
 
 
 def _user_count(store: Store, role_id: UUID, tenant_id: UUID) -> int:
-    """Each user once; what is held as such counts in ``system``."""
-    here = [one for one in store.memberships.values() if one.tenant_id == tenant_id]
-    holders = {one.user_id for one in here if role_id in one.role_ids}
+    members = [membership for membership in store.memberships.values() if membership.tenant_id == tenant_id]
+    holders = {membership.user_id for membership in members if role_id in membership.role_ids}
+    # The administration of ``system`` shows system roles, which are held outside memberships.
     if tenant_id == SYSTEM_TENANT_ID:
         holders |= {user_id for user_id, held in store.system_roles.items() if role_id in held}
     return len(holders)
 
 
 def _ensure_name_is_free(store: Store, role: Role) -> None:
-    rivals = [one for one in store.roles.values() if one.tenant_id in (None, role.tenant_id)]
-    if any(one.id != role.id and one.name.lower() == role.name.lower() for one in rivals):
+    # A name must mean one role in a tenant, so it may be neither the tenant's own nor the system's.
+    others = [other for other in store.roles.values() if other.tenant_id in (None, role.tenant_id)]
+    if any(other.id != role.id and other.name.lower() == role.name.lower() for other in others):
         raise Conflict.on("name", "There is a role of this name already.")

@@ -1,4 +1,4 @@
-"""Sessions, one row each whatever their age."""
+"""Sessions, a row each for their whole life."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from adapters.memory.audit import note
 from adapters.memory.identity.attempts import forgive
-from adapters.memory.identity.users import living_sessions, account_state_in
+from adapters.memory.identity.users import account_state_in, living_sessions
 from adapters.memory.store import Access
 from application.ports.clock import Ids
 from application.ports.identity.sessions import NewLogin
@@ -35,6 +35,7 @@ class MemorySessions:
         seen, renewed, session = entry.verified.state.user, entry.verified.renewed, entry.session
         async with self.access.write() as store:
             user = store.users.get(seen.id)
+            # What the login rests on must be as it was verified: the password, or the owner of the address.
             proof = "password_set_at" if entry.verified.by_password else "email_proved"
             if user is None or getattr(user, proof) != getattr(seen, proof):
                 return False
@@ -51,6 +52,7 @@ class MemorySessions:
             stored = store.sessions.get(session.id)
             if stored is None or stored.ended_at is not None or stored.counter != seen:
                 return False
+            # Only these columns: others may have been changed since the session was read.
             store.sessions[session.id] = replace(
                 stored, counter=session.counter, tenant_id=session.tenant_id, rotated_at=session.rotated_at
             )
@@ -65,6 +67,6 @@ class MemorySessions:
             return True
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        open_ones = living_sessions(self.access.read(), user_id)
-        living = [one for one in open_ones if not is_expired(one, now, lifetimes)]
-        return sorted(living, key=lambda one: (one.rotated_at, one.id), reverse=True)
+        not_ended = living_sessions(self.access.read(), user_id)
+        living = [session for session in not_ended if not is_expired(session, now, lifetimes)]
+        return sorted(living, key=lambda session: (session.rotated_at, session.id), reverse=True)

@@ -15,7 +15,7 @@ class MemorySigningKeys:
 
     async def add_first(self, key: SigningKey) -> bool:
         async with self.access.write() as store:
-            if any(one.purpose == key.purpose for one in store.keys.values()):
+            if any(stored.purpose == key.purpose for stored in store.keys.values()):
                 return False
             store.keys[key.kid] = key
             return True

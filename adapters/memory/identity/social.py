@@ -1,4 +1,4 @@
-"""Which identity at a social provider belongs to which user; and providers that know the tokens they are told."""
+"""Links of social identities to users, and providers with the tokens that a test gives them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -27,12 +27,12 @@ class MemorySocialIdentities:
 
     async def unlink_all(self, user_id: UUID) -> None:
         async with self.access.write() as store:
-            store.social = {key: one for key, one in store.social.items() if one.user_id != user_id}
+            store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
 
 
 @dataclass(frozen=True)
 class MemorySocialProviders:
-    """``tokens`` says whose each is; a provider among ``away`` answers nobody."""
+    """Providers that know ``tokens`` and the identity of each; those in ``away`` raise ServiceUnavailable."""
 
     names: Collection[str]
     tokens: Mapping[str, SocialIdentity] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Tenants; a deleted one is kept for what refers to it, and found by nothing."""
+"""Tenants; a deleted one stays for the rows that refer to it, and is never found."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,11 +20,12 @@ class MemoryTenants:
         return None if tenant_id in store.deleted_tenants else store.tenants.get(tenant_id)
 
     async def by_identifier(self, identifier: str) -> Tenant | None:
-        return next((one for one in _living(self.access.read()) if one.identifier == identifier), None)
+        tenants = _living(self.access.read())
+        return next((tenant for tenant in tenants if tenant.identifier == identifier), None)
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
-        found = [one for one in _living(self.access.read()) if _is_listed(one, listing)]
-        return page_of(found, listing, lambda one: one), len(found)
+        found = [tenant for tenant in _living(self.access.read()) if _is_listed(tenant, listing)]
+        return page_of(found, listing, lambda tenant: tenant), len(found)
 
     async def add(self, tenant: Tenant) -> None:
         async with self.access.write() as store:
@@ -44,7 +45,7 @@ class MemoryTenants:
 
 
 def _living(store: Store) -> list[Tenant]:
-    return [one for one in store.tenants.values() if one.id not in store.deleted_tenants]
+    return [tenant for tenant in store.tenants.values() if tenant.id not in store.deleted_tenants]
 
 
 def _is_listed(tenant: Tenant, listing: Listing) -> bool:
@@ -53,5 +54,5 @@ def _is_listed(tenant: Tenant, listing: Listing) -> bool:
 
 
 def _ensure_identifier_is_free(store: Store, tenant: Tenant) -> None:
-    if any(one.identifier == tenant.identifier and one.id != tenant.id for one in _living(store)):
+    if any(other.identifier == tenant.identifier and other.id != tenant.id for other in _living(store)):
         raise Conflict.on("identifier", "There is a tenant with this identifier already.")

@@ -1,4 +1,4 @@
-"""Versions that only rise."""
+"""Token versions, which only rise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

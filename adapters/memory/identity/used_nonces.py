@@ -1,4 +1,4 @@
-"""Ids that may be used once."""
+"""Nonces that were used."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +12,8 @@ class MemoryUsedNonces:
 
     async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
         async with self.access.write() as store:
-            end = store.spent_ids.get(nonce)
+            end = store.used_nonces.get(nonce)
             if end is not None and end > now:
                 return False
-            store.spent_ids[nonce] = until
+            store.used_nonces[nonce] = until
             return True

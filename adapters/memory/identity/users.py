@@ -1,4 +1,4 @@
-"""Accounts, and what each of them may do."""
+"""Accounts, and the state that decides what each user may do."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import asdict, replace
 
 from adapters.memory.listing import has_words, page_of
-from adapters.memory.store import Access, StoredMembership, Store
+from adapters.memory.store import Access, Store, StoredMembership
 from application.ports.identity.listing import Listing
 from application.ports.identity.users import ListedUser
 from domain.errors import Conflict
@@ -39,6 +39,7 @@ class MemoryUsers:
             _ensure_email_is_free(store, user)
             stored = store.users.get(user.id)
             if stored is not None:
+                # Only what the caller changed: other columns keep what was stored meanwhile.
                 store.users[user.id] = replace(stored, **_changes(before, user))
                 _end_tokens(store, user)
 
@@ -46,18 +47,19 @@ class MemoryUsers:
         async with self.access.write() as store:
             store.users.pop(user_id, None)
             store.system_roles.pop(user_id, None)
-            store.memberships = {key: one for key, one in store.memberships.items() if one.user_id != user_id}
-            store.sessions = {key: one for key, one in store.sessions.items() if one.user_id != user_id}
+            # What the foreign keys of PostgreSQL delete by cascade.
+            store.memberships = {key: held for key, held in store.memberships.items() if held.user_id != user_id}
+            store.sessions = {key: session for key, session in store.sessions.items() if session.user_id != user_id}
             tokens = store.one_time_tokens.items()
-            store.one_time_tokens = {key: one for key, one in tokens if key[0] != user_id}
-            store.social = {key: one for key, one in store.social.items() if one.user_id != user_id}
+            store.one_time_tokens = {key: token for key, token in tokens if key[0] != user_id}
+            store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         store = self.access.read()
         tenant_id = listing.tenant_id
         listed = [ListedUser(user, _role_names(store, user.id, tenant_id)) for user in store.users.values()]
-        found = [one for one in listed if _is_listed(store, one, listing)]
-        return page_of(found, listing, lambda one: one.user), len(found)
+        found = [candidate for candidate in listed if _is_listed(store, candidate, listing)]
+        return page_of(found, listing, lambda candidate: candidate.user), len(found)
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         async with self.access.write() as store:
@@ -70,18 +72,20 @@ def _changes(before: User, user: User) -> dict[str, Any]:
 
 
 def _end_tokens(store: Store, user: User) -> None:
-    for key, one in store.one_time_tokens.items():
-        if key[0] == user.id and one.token.email_key != user.email_key:
-            store.one_time_tokens[key] = replace(one, used_at=user.updated_at)
+    for key, issued in store.one_time_tokens.items():
+        if key[0] == user.id and issued.token.email_key != user.email_key:
+            # Security: a link sent to the former address must not work any more.
+            store.one_time_tokens[key] = replace(issued, used_at=user.updated_at)
 
 
 def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
+    """The state of an account within a statement of another adapter."""
     user = store.users.get(user_id)
     if user is None:
         return None
-    joined = [one for one in store.memberships.values() if one.user_id == user_id]
-    memberships = [_membership(store, one) for one in joined if one.tenant_id not in store.deleted_tenants]
-    memberships.sort(key=lambda one: (one.joined_at, one.tenant_id))
+    stored = [membership for membership in store.memberships.values() if membership.user_id == user_id]
+    memberships = [_membership(store, held) for held in stored if held.tenant_id not in store.deleted_tenants]
+    memberships.sort(key=lambda membership: (membership.joined_at, membership.tenant_id))
     roles = _roles(store, store.system_roles.get(user_id, ()))
     held = [*roles, *(role for membership in memberships for role in membership.roles)]
     subjects = [
@@ -95,18 +99,19 @@ def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
 
 
 def living_sessions(store: Store, user_id: UUID) -> list[Session]:
-    return [one for one in store.sessions.values() if one.user_id == user_id and one.ended_at is None]
+    """The user's sessions that did not end; they may have expired."""
+    return [session for session in store.sessions.values() if session.user_id == user_id and session.ended_at is None]
 
 
-def _membership(store: Store, joined: StoredMembership) -> Membership:
-    tenant = store.tenants[joined.tenant_id]
+def _membership(store: Store, stored: StoredMembership) -> Membership:
+    tenant = store.tenants[stored.tenant_id]
     return Membership(
         tenant_id=tenant.id,
         tenant_name=tenant.name,
         tenant_is_active=tenant.is_active,
-        is_default=joined.is_default,
-        joined_at=joined.joined_at,
-        roles=_roles(store, joined.role_ids),
+        is_default=stored.is_default,
+        joined_at=stored.joined_at,
+        roles=_roles(store, stored.role_ids),
     )
 
 
@@ -129,16 +134,16 @@ def _role_names(store: Store, user_id: UUID, tenant_id: UUID | None) -> tuple[st
     if tenant_id is None:
         held = store.system_roles.get(user_id, ())
     else:
-        joined = store.memberships.get((user_id, tenant_id))
-        held = joined.role_ids if joined else ()
+        membership = store.memberships.get((user_id, tenant_id))
+        held = membership.role_ids if membership else ()
     return tuple(role.name for role in _roles(store, held))
 
 
-def _is_listed(store: Store, one: ListedUser, listing: Listing) -> bool:
-    user = one.user
+def _is_listed(store: Store, listed: ListedUser, listing: Listing) -> bool:
+    user = listed.user
     return (
         (listing.tenant_id is None or (user.id, listing.tenant_id) in store.memberships)
-        and (listing.role is None or listing.role in one.roles)
+        and (listing.role is None or listing.role in listed.roles)
         and (listing.is_active is None or user.is_active == listing.is_active)
         and has_words(listing.search, (user.full_name, user.email))
     )

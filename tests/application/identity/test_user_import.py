@@ -192,12 +192,12 @@ async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(
     service: InMemoryService, users: UserImport
 ) -> None:
     class Late(UserImport):
-        """Somebody else makes Ada's account between the look and the deed."""
+        """An import during which Ada registers, between the plan and its execution."""
 
-        async def _carry_out(self, plans: object) -> None:
+        async def _apply(self, plans: object) -> None:
             if await account(service) is None:
                 await service.register()
-            await super()._carry_out(plans)  # type: ignore[arg-type]
+            await super()._apply(plans)  # type: ignore[arg-type]
 
     late = Late(**{name: getattr(users, name) for name in users.__dataclass_fields__})
     rows = csv(f"{EMAIL},Ada,{HASH},true,acme,", "bob@example.com,Bob,,,,")
