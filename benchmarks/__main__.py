@@ -44,10 +44,10 @@ def read_plan() -> Plan:
 
 
 def _named(names: Sequence[str]) -> list[Operation]:
-    known = [one.name for one in OPERATIONS]
+    known = [operation.name for operation in OPERATIONS]
     if unknown := set(names) - set(known):
         raise BenchmarkFailed(f"No operation is called {', '.join(unknown)}; there are: {', '.join(known)}.")
-    return [one for one in OPERATIONS if one.name in names]
+    return [operation for operation in OPERATIONS if operation.name in names]
 
 
 async def main(plan: Plan) -> None:
@@ -66,8 +66,8 @@ async def main(plan: Plan) -> None:
 
 def _show(plan: Plan, results: Results) -> None:
     print()
-    for one in results.standing:
-        print(f"{one.name}: ready in {one.ready_in:.2f} s, {one.idle:.0f} MiB idle")
+    for result in results.standing:
+        print(f"{result.name}: ready in {result.ready_in:.2f} s, {result.idle:.0f} MiB idle")
     print("\n" + table.ratios(results.rows(plan.operations)))
     if results.alone:
         print("\n" + table.alone(results.alone_rows(plan.operations)))

@@ -81,7 +81,8 @@ class Bench:
     ) -> Load:
         beside = [] if operation.beside is None else [operation.beside]
         others = [
-            self._send(one, target, tuple(one.load(self.bench_data, target.tokens)), seconds, 0) for one in beside
+            self._send(operation, target, tuple(operation.load(self.bench_data, target.tokens)), seconds, 0)
+            for operation in beside
         ]
         try:
             load, *_ = await asyncio.gather(self._send(operation, target, requests, seconds, first_number), *others)

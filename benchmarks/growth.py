@@ -10,7 +10,7 @@ from benchmarks.bench_data import Size
 from benchmarks.measures import Reading
 from benchmarks.operations import MAIN, Operation
 
-GROWING = tuple(one for one in MAIN if one.name in ("get", "page", "create", "update"))
+GROWING = tuple(operation for operation in MAIN if operation.name in ("get", "page", "create", "update"))
 ROWS = tuple(Size(rows=rows) for rows in (20_000, 200_000, 2_000_000))
 TENANTS = tuple(Size(tenants=tenants) for tenants in (10, 100, 1_000))
 ENTITIES = tuple(Size(entities=entities) for entities in (5, 100))

@@ -48,8 +48,8 @@ def reading(load: Load, *, cpu: float, database_cpu: float, memory: float) -> Re
 
 def medians(readings: Sequence[Reading]) -> Reading:
     """Each figure by itself."""
-    rounds = [asdict(one) for one in readings]
-    return Reading(**{name: median(one[name] for one in rounds) for name in rounds[0]})
+    rounds = [asdict(measured) for measured in readings]
+    return Reading(**{name: median(values[name] for values in rounds) for name in rounds[0]})
 
 
 class Pair(Struct, frozen=True):
@@ -82,7 +82,7 @@ SLOWEST_P99 = 2.5
 
 
 def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row:
-    ratios = _of(pairs, lambda one: one.rate)
+    ratios = _of(pairs, lambda reading: reading.rate)
     return Row(
         name=name,
         title=title,
@@ -92,7 +92,7 @@ def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row
         ratio=median(ratios),
         lowest=min(ratios),
         highest=max(ratios),
-        p99_ratio=median(_of(pairs, lambda one: one.p99)),
+        p99_ratio=median(_of(pairs, lambda reading: reading.p99)),
     )
 
 

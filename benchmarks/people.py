@@ -27,9 +27,9 @@ def _tenant(client: httpx.Client, admin: str, number: int, users: int) -> Iterab
     tenant = _post(client, "/api/tenants", admin, {"name": f"Tenant {number}", "identifier": identifier})
     inside = _post(client, "/api/auth/switch-tenant", admin, {"tenantId": tenant["id"]})["token"]
     _post(client, "/api/roles", inside, {"name": "Clerk", "permissions": PERMISSIONS})
-    for one in range(users):
-        email = f"user-{one}@{identifier}.example.com"
-        body = {"email": email, "password": PASSWORD, "fullName": f"User {one}", "roles": ["Clerk"]}
+    for index in range(users):
+        email = f"user-{index}@{identifier}.example.com"
+        body = {"email": email, "password": PASSWORD, "fullName": f"User {index}", "roles": ["Clerk"]}
         made = _post(client, "/api/users", inside, body)
         yield User(UUID(made["id"]), UUID(tenant["id"]), email)
 

@@ -49,11 +49,11 @@ def cores() -> tuple[list[int], list[int]]:
 @contextmanager
 def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
     """Holds a process and its descendants on some cores; False where that is not allowed."""
-    before = {one: os.sched_getaffinity(one) for one in tree(pid)}
+    before = {process: os.sched_getaffinity(process) for process in tree(pid)}
     try:
-        for one in before:
+        for process_id in before:
             with suppress(ProcessLookupError):
-                os.sched_setaffinity(one, to)
+                os.sched_setaffinity(process_id, to)
     except PermissionError:
         yield False
         return
@@ -61,9 +61,9 @@ def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
         yield True
     finally:
         widest = set().union(*before.values())
-        for one in tree(pid):
+        for process_id in tree(pid):
             with suppress(ProcessLookupError, PermissionError):
-                os.sched_setaffinity(one, before.get(one, widest))
+                os.sched_setaffinity(process_id, before.get(process_id, widest))
 
 
 def _pids() -> list[int]:

@@ -36,11 +36,11 @@ def _plots(plan: Plan, results: Results) -> Iterator[tuple[str, str]]:
     ratios = [(row.title, row.ratio, row.goal) for row in results.rows(_main(plan))]
     yield "ratios", svg.bars("The service's rate, as a part of the baseline's; the marks are the goals", ratios)
     for what, steps in results.steps.items():
-        yield what, svg.lines(f"Cost by {what}", what, "ms, median", _series(steps, lambda one: one.p50))
+        yield what, svg.lines(f"Cost by {what}", what, "ms, median", _series(steps, lambda reading: reading.p50))
 
 
 def _main(plan: Plan) -> list[Operation]:
-    return [one for one in plan.operations if one.goal is not None]
+    return [operation for operation in plan.operations if operation.goal is not None]
 
 
 def _series(steps: Sequence[Step], figure: Callable[[Reading], float]) -> dict[str, list[svg.Point]]:
@@ -63,13 +63,15 @@ def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str
     yield f"\n## Further operations\n\n{table.ratios(results.rows(_further(plan)))}"
     yield f"\nWithout a counterpart:\n\n{table.alone(results.alone_rows(plan.operations))}"
     yield "\n## Start and memory\n"
-    yield from (f"- {one.name}: ready in {one.ready_in:.2f} s, {one.idle:.0f} MiB" for one in results.standing)
+    yield from (
+        f"- {result.name}: ready in {result.ready_in:.2f} s, {result.idle:.0f} MiB" for result in results.standing
+    )
     for what, steps in results.steps.items():
         yield f"\n## More {what}\n\n{_steps(what, steps)}\n\n![Cost by {what}](performance/{what}.svg)"
 
 
 def _further(plan: Plan) -> list[Operation]:
-    return [one for one in plan.operations if one.goal is None]
+    return [operation for operation in plan.operations if operation.goal is None]
 
 
 def _missed(rows: Sequence[Row]) -> Iterator[str]:
@@ -85,17 +87,17 @@ def _missed(rows: Sequence[Row]) -> Iterator[str]:
 
 def _steps(label: str, steps: Sequence[Step]) -> str:
     head = ("operation", label, "baseline /s", "service /s", "ratio", "p50 ms", "CPU s/1,000", "database CPU")
-    return table.markdown(head, [_step(one) for one in steps])
+    return table.markdown(head, [_step(step) for step in steps])
 
 
-def _step(one: Step) -> list[str]:
-    service = one.service
+def _step(step: Step) -> list[str]:
+    service = step.service
     return [
-        one.operation,
-        f"{one.amount:,}",
-        table.rate(one.baseline.rate),
+        step.operation,
+        f"{step.amount:,}",
+        table.rate(step.baseline.rate),
         table.rate(service.rate),
-        f"{service.rate / one.baseline.rate:.2f}",
+        f"{service.rate / step.baseline.rate:.2f}",
         table.number(service.p50),
         table.number(service.cpu),
         table.number(service.database_cpu),

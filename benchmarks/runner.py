@@ -44,18 +44,24 @@ class Results:
 
     def rows(self, operations: Sequence[Operation]) -> list[Row]:
         return [
-            row(one.name, one.title, one.goal, self.pairs[one.name]) for one in operations if one.name in self.pairs
+            row(operation.name, operation.title, operation.goal, self.pairs[operation.name])
+            for operation in operations
+            if operation.name in self.pairs
         ]
 
     def alone_rows(self, operations: Sequence[Operation]) -> list[tuple[str, Reading]]:
-        return [(one.title, medians(self.alone[one.name])) for one in operations if one.name in self.alone]
+        return [
+            (operation.title, medians(self.alone[operation.name]))
+            for operation in operations
+            if operation.name in self.alone
+        ]
 
 
 async def carry_out(plan: Plan, urls: Urls) -> Results:
     results = Results()
     started = time.monotonic()
     async with opened(*urls, plan.size, plan.timing) as bench:
-        results.standing = [AccountState(one.name, one.ready_in, one.idle) for one in bench.servers]
+        results.standing = [AccountState(server.name, server.ready_in, server.idle) for server in bench.servers]
         print(f"prepared in {time.monotonic() - started:.0f} s", flush=True)
         for number in range(plan.rounds):
             await _round(bench, plan.operations, number, results)

@@ -26,7 +26,7 @@ def ratios(rows: Sequence[Row]) -> str:
 
 def alone(readings: Sequence[tuple[str, Reading]]) -> str:
     """What the baseline has no counterpart for."""
-    return markdown(ALONE, [[title, *_figures(one)] for title, one in readings])
+    return markdown(ALONE, [[title, *_figures(reading)] for title, reading in readings])
 
 
 def markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -55,14 +55,14 @@ def _cells(row: Row) -> Iterator[str]:
     yield f"{baseline.memory:.0f} → {service.memory:.0f}"
 
 
-def _figures(one: Reading) -> list[str]:
+def _figures(reading: Reading) -> list[str]:
     return [
-        rate(one.rate),
-        number(one.p50),
-        number(one.p99),
-        number(one.cpu),
-        number(one.database_cpu),
-        f"{one.memory:.0f}",
+        rate(reading.rate),
+        number(reading.p50),
+        number(reading.p99),
+        number(reading.cpu),
+        number(reading.database_cpu),
+        f"{reading.memory:.0f}",
     ]
 
 

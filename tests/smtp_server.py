@@ -33,7 +33,7 @@ class SmtpServerInTests:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        return [message_from_bytes(_bytes(one), policy=policy.default) for one in self.envelopes]
+        return [message_from_bytes(_bytes(envelope), policy=policy.default) for envelope in self.envelopes]
 
     async def handle_RCPT(  # noqa: N802  # aiosmtpd's name
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]

@@ -33,7 +33,7 @@ def test_a_function_fits_one_screen_and_takes_few_parameters(path: Path) -> None
     for function in functions(ast.parse(path.read_text())):
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         assert lines <= FUNCTION_LINES, f"{function.name} has {lines} lines"
-        taken = [one.arg for one in function.args.args if one.arg not in ("self", "cls")]
+        taken = [argument.arg for argument in function.args.args if argument.arg not in ("self", "cls")]
         assert len(taken) <= PARAMETERS, f"{function.name} takes {taken}"
 
 
@@ -41,7 +41,7 @@ def test_a_function_fits_one_screen_and_takes_few_parameters(path: Path) -> None
 def test_inside_a_transaction_only_the_transaction_is_awaited(path: Path) -> None:
     for block in ast.walk(ast.parse(path.read_text())):
         if isinstance(block, ast.AsyncWith) and (names := transaction_names(block)):
-            strangers = [ast.unparse(one.value) for one in awaits(block) if not works_on(one.value, names)]
+            strangers = [ast.unparse(awaited.value) for awaited in awaits(block) if not works_on(awaited.value, names)]
             assert not strangers, f"line {block.lineno}: {strangers}"
 
 

@@ -48,8 +48,8 @@ class InMemoryService:
         return list(self.mailer.sent)
 
     async def mail(self) -> Message:
-        (one,) = await self.mails()
-        return one
+        (mail,) = await self.mails()
+        return mail
 
     async def token(self) -> str:
         return said_by(link_in(await self.mail()))["token"]

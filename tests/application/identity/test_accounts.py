@@ -34,7 +34,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def fields(error: pytest.ExceptionInfo[Error]) -> set[str]:
-    return {one.field for one in error.value.fields}
+    return {detail.field for detail in error.value.fields}
 
 
 async def test_who_registered_logs_in_once_the_address_is_confirmed(service: InMemoryService) -> None:
@@ -335,8 +335,8 @@ async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService
     await service.holder()
     here, there = service.caller(await service.login()), service.caller(await service.login())
     listed = (await service.services.my_sessions.all(here)).items
-    assert {one.id: one.is_current for one in listed} == {here.session_id: True, there.session_id: False}
-    assert {(one.address, one.device) for one in listed} == {("192.0.2.1", "a browser")}
+    assert {item.id: item.is_current for item in listed} == {here.session_id: True, there.session_id: False}
+    assert {(item.address, item.device) for item in listed} == {("192.0.2.1", "a browser")}
     with pytest.raises(NotFound):
         await service.services.my_sessions.end(await service.admin(), there.session_id, HERE)
     await service.services.my_sessions.end(here, there.session_id, HERE)
@@ -344,7 +344,7 @@ async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService
     for gone in (there.session_id, UUID(int=0)):
         with pytest.raises(NotFound):
             await service.services.my_sessions.end(here, gone, HERE)
-    assert [one.id for one in (await service.services.my_sessions.all(here)).items] == [here.session_id]
+    assert [session.id for session in (await service.services.my_sessions.all(here)).items] == [here.session_id]
 
 
 async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryService) -> None:
@@ -352,7 +352,7 @@ async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryServi
     service.caller(await service.login())
     service.clock.move(timedelta(minutes=10))
     caller = service.caller(await service.login())
-    assert [one.id for one in (await service.services.my_sessions.all(caller)).items] == [caller.session_id]
+    assert [session.id for session in (await service.services.my_sessions.all(caller)).items] == [caller.session_id]
 
 
 async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> None:

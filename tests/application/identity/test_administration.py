@@ -21,7 +21,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
-    return [one.field for one in error.value.fields]
+    return [detail.field for detail in error.value.fields]
 
 
 async def test_what_a_change_of_a_role_leaves_out_stays(service: InMemoryService) -> None:
@@ -54,7 +54,7 @@ async def test_a_permission_is_described_in_short(service: InMemoryService) -> N
 
 async def test_holders_as_such_are_counted_in_system(service: InMemoryService) -> None:
     root = await service.admin()
-    counts = {one.name: one.user_count for one in (await service.services.roles.all(root)).items}
+    counts = {role.name: role.user_count for role in (await service.services.roles.all(root)).items}
     assert counts["SuperAdmin"] == 1
 
 

@@ -38,7 +38,7 @@ async def test_with_one_of_them_every_refusal_comes_at_the_same_time(
         await tx.users.add(user(password_hash=Argon2ForeignHashes().accepted(OF_OTHERS["bcrypt"])))
     own = await passwords.hash("right")
     times = [await took(passwords, "wrong", stored) for stored in (None, "no hash", own)]
-    assert all(QUICK.total_seconds() <= one < QUICK.total_seconds() + 0.1 for one in times), times
+    assert all(QUICK.total_seconds() <= seconds < QUICK.total_seconds() + 0.1 for seconds in times), times
     assert await took(passwords, "right", own) < QUICK.total_seconds()
     assert not passwords.is_outdated(own)
 

@@ -27,7 +27,7 @@ def sealed(service: InMemoryService, password: str = PASSWORD, jti: str = "1", a
     """By what is published, as any client would."""
     now = service.clock.now()
     published = json.decode(service.services.keyring.published(now))
-    key = next(one for one in KeySet.import_key_set(published).keys if one.get("use") == "enc")
+    key = next(key for key in KeySet.import_key_set(published).keys if key.get("use") == "enc")
     said = {"password": password, "iat": int((now - age).timestamp()), "jti": jti}
     header = {"alg": "RSA-OAEP-256", "enc": "A256GCM", "kid": key.kid}
     registry = jwe.JWERegistry(algorithms=["RSA-OAEP-256", "A256GCM"])
@@ -73,7 +73,7 @@ async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(service: 
         for email in (EMAIL, "nobody@example.com", "no address"):
             with refused() as error:
                 await send(watched, password, True, email)
-            messages.add(str([(one.field, one.message) for one in error.value.fields]))
+            messages.add(str([(detail.field, detail.message) for detail in error.value.fields]))
         (said,) = messages
         assert "password" in said
         assert "jwks.json" in said
@@ -101,7 +101,7 @@ async def test_an_encrypted_password_works_once(service: InMemoryService, flag: 
     for again in (text, sealed(service)):
         with refused() as error:
             await send(service, again, flag)
-        assert [one.field for one in error.value.fields] == ["password"]
+        assert [detail.field for detail in error.value.fields] == ["password"]
     assert (await send(service, sealed(service, jti="another"), flag)).token
 
 

@@ -95,19 +95,19 @@ async def tenants(service: InMemoryService) -> tuple[UUID, UUID]:
 
 
 async def test_a_replayed_refresh_gets_its_successor_whatever_tenant_it_asks_for(service: InMemoryService) -> None:
-    one, two = await tenants(service)
+    first, second = await tenants(service)
     result = await service.login(ADMIN_PASSWORD, ADMIN)
-    forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=wanted) for wanted in (one, two)]
+    forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=wanted) for wanted in (first, second)]
     answers = [await service.services.sign_in.refresh(form, HERE) for form in forms]
     assert answers[0].refresh_token == answers[1].refresh_token
     said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
-    assert said == [one, one]
+    assert said == [first, first]
 
 
 async def test_of_two_refreshes_at_once_both_say_what_the_session_says(service: InMemoryService) -> None:
     wanted = await tenants(service)
     result = await service.login(ADMIN_PASSWORD, ADMIN)
-    forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=one) for one in wanted]
+    forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=tenant_id) for tenant_id in wanted]
     answers = await asyncio.gather(*(service.services.sign_in.refresh(form, HERE) for form in forms))
     assert answers[0].refresh_token == answers[1].refresh_token
     said = {service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers}
@@ -117,7 +117,7 @@ async def test_of_two_refreshes_at_once_both_say_what_the_session_says(service: 
 async def test_of_two_switches_at_once_each_gets_the_tenant_it_asked_for(service: InMemoryService) -> None:
     wanted = await tenants(service)
     caller = await service.admin()
-    forms = [SwitchForm(tenant_id=one) for one in wanted]
+    forms = [SwitchForm(tenant_id=tenant_id) for tenant_id in wanted]
     answers = await asyncio.gather(*(service.services.sign_in.switch_tenant(caller, form, HERE) for form in forms))
     assert [answer.current_tenant.id for answer in answers] == list(wanted)
     said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]

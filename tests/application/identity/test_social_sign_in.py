@@ -102,12 +102,12 @@ async def test_a_newcomer_gets_an_account_and_is_known_the_next_time(service: In
 
 async def test_of_many_first_logins_at_once_one_makes_the_account(service: InMemoryService) -> None:
     results = await asyncio.gather(*(complete_login(service, "ada") for _ in range(8)))
-    assert len({service.caller(one).user_id for one in results}) == 1
+    assert len({service.caller(result).user_id for result in results}) == 1
 
 
 async def test_two_providers_that_vouch_for_one_address_open_one_account(service: InMemoryService) -> None:
     results = [await complete_login(service, token) for token in ("ada", "ada at github", "ada at github", "ada")]
-    assert len({service.caller(one).user_id for one in results}) == 1
+    assert len({service.caller(result).user_id for result in results}) == 1
 
 
 async def test_a_newcomer_joins_the_default_tenant(registry: Registry, database: WholeDatabase) -> None:
@@ -150,7 +150,7 @@ async def test_a_provider_that_is_not_turned_on_is_wrong_in_the_request(
 ) -> None:
     with pytest.raises(ValidationError) as error:
         await service.services.social_sign_in.login(SocialForm(provider=provider, access_token="ada"), HERE)
-    assert [one.field for one in error.value.fields] == ["provider"]
+    assert [detail.field for detail in error.value.fields] == ["provider"]
 
 
 async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryService) -> None:

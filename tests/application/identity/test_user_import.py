@@ -48,11 +48,11 @@ def csv(*lines: str, header: str = HEADER) -> list[Row]:
 
 
 def outcomes(results: Sequence[Result]) -> list[tuple[int, str]]:
-    return [(one.number, one.outcome.value) for one in results]
+    return [(result.number, result.outcome.value) for result in results]
 
 
 def wrong(results: Sequence[Result]) -> list[str]:
-    return [error.field for one in results for error in one.errors]
+    return [error.field for result in results for error in result.errors]
 
 
 async def known(service: InMemoryService, email: str = EMAIL) -> User:
@@ -96,7 +96,10 @@ async def test_importing_again_changes_nothing(service: InMemoryService, users: 
     async with service.adapters.database.read_only(EveryTenant()) as read:
         state = await read.users.state_by_email(EMAIL)
     assert state is not None
-    assert [sorted(role.name for role in one.roles) for one in state.memberships] == [["Admin", "Member"], []]
+    assert [sorted(role.name for role in membership.roles) for membership in state.memberships] == [
+        ["Admin", "Member"],
+        [],
+    ]
 
 
 async def test_joining_a_tenant_bites_on_tokens_that_are_out(service: InMemoryService, users: UserImport) -> None:
@@ -158,7 +161,7 @@ async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserI
 async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
     service: InMemoryService, users: UserImport
 ) -> None:
-    one, two = (
+    role, other_role = (
         role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
         for name in ("One", "Two")
     )
@@ -166,9 +169,9 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
     await service.register(bob)
     holder = await known(service, bob)
     async with service.adapters.database.transaction(EveryTenant()) as tx:
-        for made in (one, two):
+        for made in (role, other_role):
             await tx.roles.add(made)
-        await tx.memberships.set_system_roles(holder.id, [one.id])
+        await tx.memberships.set_system_roles(holder.id, [role.id])
     rows = csv(
         f"{EMAIL},Ada,{HASH},true,acme,One;Two",
         f"{bob},Bob,,,acme,Two",

@@ -120,7 +120,7 @@ async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure
 
     with pytest.raises(asyncio.CancelledError):
         await keep_clean(service.services.housekeeping, pause)
-    assert [1_800 <= one <= 5_400 for one in pauses] == [True, True, False, True]
+    assert [1_800 <= seconds <= 5_400 for seconds in pauses] == [True, True, False, True]
     assert await swept(service) == {}
 
 

@@ -35,10 +35,10 @@ def mailer() -> MemoryMailer:
 
 @pytest.fixture
 async def ada(database: WholeDatabase) -> User:
-    one = user(email="Ada@Example.com", full_name="Ada Byron")
+    person = user(email="Ada@Example.com", full_name="Ada Byron")
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(one)
-    return one
+        await tx.users.add(person)
+    return person
 
 
 def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> OutboxRelay:
@@ -116,7 +116,7 @@ async def test_many_relays_send_each_mail_once(
             pass
 
     await asyncio.gather(*map(work, relays))
-    assert sorted(one.to for one in mailer.sent) == sorted(f"user{number}@example.com" for number in range(60))
+    assert sorted(mail.to for mail in mailer.sent) == sorted(f"user{number}@example.com" for number in range(60))
     assert await is_empty(database)
 
 
@@ -145,7 +145,7 @@ async def test_who_dies_while_sending_loses_nothing(
     assert await alive.deliver() == 0
     clock.move(HELD)
     assert await alive.deliver() == 1
-    assert {one.id for one in dying.sent} <= {one.id for one in mailer.sent}
+    assert {mail.id for mail in dying.sent} <= {mail.id for mail in mailer.sent}
     assert await is_empty(database)
     said = said_by(link_in(mailer.sent[0]))
     async with database.read_only(EveryTenant()) as read:
@@ -213,9 +213,9 @@ async def test_a_mail_that_is_tried_again_has_as_long_as_the_first_time(
     clock.move(GIVEN_UP_AFTER)
     await relay.deliver()
     async with database.autocommit(EveryTenant()) as tx:
-        (one,) = await tx.outbox.given_up(9)
-        assert (one.at, one.why) == (clock.now(), "The mailer is closed.")
-        assert await tx.outbox.try_again(one.mail.id, clock.now())
+        (given_up,) = await tx.outbox.given_up(9)
+        assert (given_up.at, given_up.why) == (clock.now(), "The mailer is closed.")
+        assert await tx.outbox.try_again(given_up.mail.id, clock.now())
     clock.move(GIVEN_UP_AFTER - timedelta.resolution)
     assert await relay.deliver() == 1
     mailer.closed = False
@@ -235,8 +235,8 @@ async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
     await put_in(database)
     await relay.deliver()
     async with database.autocommit(EveryTenant()) as tx:
-        (one,) = await tx.outbox.given_up(9)
-        assert await tx.outbox.try_again(one.mail.id, clock.now())
+        (given_up,) = await tx.outbox.given_up(9)
+        assert await tx.outbox.try_again(given_up.mail.id, clock.now())
     assert await relay.deliver() == 1
     assert len(mailer.sent) == 1
 
@@ -261,10 +261,10 @@ async def test_one_mail_does_not_keep_the_others(
     for name in ("eve", "mallory", "ada"):
         await put_in(database, "email-changed", f"{name}@example.com")
     assert await relay_of(database, Refusing(mailer), clock).deliver() == 3
-    assert [one.to for one in mailer.sent] == ["ada@example.com"]
+    assert [mail.to for mail in mailer.sent] == ["ada@example.com"]
     clock.move(timedelta(days=1))
     await relay_of(database, mailer, clock).deliver()
-    assert [one.to for one in mailer.sent] == ["ada@example.com", "mallory@example.com"]
+    assert [mail.to for mail in mailer.sent] == ["ada@example.com", "mallory@example.com"]
 
 
 async def test_an_address_that_moved_on_gets_nothing(

@@ -19,13 +19,13 @@ def claim(key: str = "k", fingerprint: str = "f", **given: object) -> Claim:
 
 
 async def answer(
-    database: WholeDatabase, one: Claim, text: bytes, at: timedelta = timedelta(0)
+    database: WholeDatabase, claim: Claim, text: bytes, at: timedelta = timedelta(0)
 ) -> StoredResponse | None:
     """What came before; or this answer is kept."""
-    async with database.transaction(OneTenant(one.tenant_id)) as tx:
-        first = await tx.answers.claim(one, NOW + at)
+    async with database.transaction(OneTenant(claim.tenant_id)) as tx:
+        first = await tx.answers.claim(claim, NOW + at)
         if first is None:
-            await tx.answers.keep(one, text, NOW + at)
+            await tx.answers.keep(claim, text, NOW + at)
     return first
 
 
@@ -64,4 +64,4 @@ async def test_of_twenty_at_once_one_is_first_and_all_get_its_answer(database: W
     answers = await asyncio.gather(*(answer(database, claim(), b"%d" % n) for n in range(20)))
     assert answers.count(None) == 1
     first = answers.index(None)
-    assert {one.answer for one in answers if one is not None} == {b"%d" % first}
+    assert {result.answer for result in answers if result is not None} == {b"%d" % first}

@@ -31,7 +31,7 @@ class Shelves:
 
     async def add(self, plural: str, scope: OneTenant = HERE, **values: object) -> UUID:
         model = self.registry[plural]
-        defaults = {one.name: one.default for one in model.declared if not one.required}
+        defaults = {field.name: field.default for field in model.declared if not field.required}
         async with self.database.transaction(scope) as tx:
             (stored,) = await tx.records.add(model, [NewRow(new_id(), {**defaults, **values})], ACT)
         return stored.id
@@ -104,7 +104,7 @@ async def test_a_value_that_was_taken_meanwhile_keeps_a_row_away(shelves: Shelve
     other = await shelves.add("shelves", name="A")
     with pytest.raises(Conflict) as error:
         await shelves.restore("shelves", row)
-    assert [one.field for one in error.value.fields] == ["name"]
+    assert [detail.field for detail in error.value.fields] == ["name"]
     await shelves.remove("shelves", other)
     await shelves.restore("shelves", row)
 
@@ -125,12 +125,12 @@ async def test_what_one_deletion_took_along_comes_back_with_it(shelves: Shelves)
 
 
 async def test_rows_deleted_together_come_back_each_with_its_own(shelves: Shelves) -> None:
-    one, two = await shelves.add("shelves", name="one"), await shelves.add("shelves", name="two")
-    on_one = await shelves.add("volumes", title="T", shelf_id=one)
-    on_two = await shelves.add("volumes", title="T", shelf_id=two)
-    assert await shelves.remove("shelves", two, one, two) == [two, one]
-    await shelves.restore("shelves", one)
-    assert await shelves.lives("volumes", on_one)
+    shelf, other = await shelves.add("shelves", name="one"), await shelves.add("shelves", name="two")
+    volume = await shelves.add("volumes", title="T", shelf_id=shelf)
+    on_two = await shelves.add("volumes", title="T", shelf_id=other)
+    assert await shelves.remove("shelves", other, shelf, other) == [other, shelf]
+    await shelves.restore("shelves", shelf)
+    assert await shelves.lives("volumes", volume)
     assert not await shelves.lives("volumes", on_two)
 
 
@@ -140,7 +140,7 @@ async def test_what_went_along_does_not_come_back_alone(shelves: Shelves) -> Non
     await shelves.remove("shelves", shelf)
     with pytest.raises(Conflict) as error:
         await shelves.restore("volumes", volume)
-    assert [one.field for one in error.value.fields] == ["shelfId"]
+    assert [detail.field for detail in error.value.fields] == ["shelfId"]
 
 
 async def test_nothing_comes_back_that_would_refer_to_what_is_deleted(shelves: Shelves) -> None:
@@ -168,15 +168,15 @@ async def test_a_value_taken_from_what_went_along_keeps_all_of_it_away(shelves: 
 
 
 async def test_rows_that_refer_to_each_other_in_a_ring_go_and_come_back(shelves: Shelves) -> None:
-    one = await shelves.add("shelves", name="one")
-    two = await shelves.add("shelves", name="two", inside_id=one)
-    await shelves.change("shelves", one, inside_id=two)
-    await shelves.remove("shelves", one)
-    assert not await shelves.lives("shelves", two)
-    await shelves.restore("shelves", one)
-    assert await shelves.lives("shelves", two)
-    assert await shelves.purge("shelves", two) == [two]
-    assert not await shelves.lives("shelves", one, DELETED)
+    shelf = await shelves.add("shelves", name="one")
+    other = await shelves.add("shelves", name="two", inside_id=shelf)
+    await shelves.change("shelves", shelf, inside_id=other)
+    await shelves.remove("shelves", shelf)
+    assert not await shelves.lives("shelves", other)
+    await shelves.restore("shelves", shelf)
+    assert await shelves.lives("shelves", other)
+    assert await shelves.purge("shelves", other) == [other]
+    assert not await shelves.lives("shelves", shelf, DELETED)
 
 
 async def test_what_goes_along_by_another_way_is_not_in_the_way(shelves: Shelves) -> None:
@@ -244,16 +244,16 @@ async def test_a_restored_row_and_a_deletion_of_what_it_refers_to_never_both_win
 
 
 async def test_a_change_of_nothing_changes_nothing(shelves: Shelves) -> None:
-    one, two = await shelves.add("shelves", name="one"), await shelves.add("shelves", name="two")
+    shelf, other = await shelves.add("shelves", name="one"), await shelves.add("shelves", name="two")
     model = shelves.registry["shelves"]
     async with shelves.database.transaction(HERE) as tx:
-        (alone,) = await tx.records.change(model, [Change(one, {})], LATER)
-        first, second = await tx.records.change(model, [Change(one, {}), Change(two, {"name": "2"})], LATER)
+        (alone,) = await tx.records.change(model, [Change(shelf, {})], LATER)
+        first, second = await tx.records.change(model, [Change(shelf, {}), Change(other, {"name": "2"})], LATER)
         with pytest.raises(PreconditionFailed):
-            await tx.records.change(model, [Change(one, {}, version=7)], LATER)
+            await tx.records.change(model, [Change(shelf, {}, version=7)], LATER)
         with pytest.raises(NotFound):
             await tx.records.change(model, [Change(new_id(), {})], LATER)
-    assert [one.version for one in (alone, first, second)] == [1, 1, 2]
+    assert [changed.version for changed in (alone, first, second)] == [1, 1, 2]
     assert f'"updatedBy":"{ACT.by}"'.encode() in bytes(first.body)
 
 
@@ -313,7 +313,7 @@ class TestHistory:
             await shelves.change("volumes", row, title=f"T {n}")
         async with shelves.database.read_only(HERE) as read:
             entries, total = await read.history.page(shelves.registry["volumes"], row, 3, 10)
-            assert ([one.version for one in entries], total) == ([2, 1], 5)
+            assert ([entry.version for entry in entries], total) == ([2, 1], 5)
             assert await read.history.page(shelves.registry["volumes"], row, 9, 10) == ([], 5)
 
     async def test_what_is_undone_is_not_told(self, shelves: Shelves) -> None:
@@ -340,10 +340,10 @@ async def told(
         entries, _ = await read.history.page(shelves.registry[plural], row, 0, 100)
     return [
         (
-            one.version,
-            one.action,
-            one.by,
-            {change.field: (bytes(change.was).decode(), bytes(change.to).decode()) for change in one.changes},
+            entry.version,
+            entry.action,
+            entry.by,
+            {change.field: (bytes(change.was).decode(), bytes(change.to).decode()) for change in entry.changes},
         )
-        for one in entries
+        for entry in entries
     ]

@@ -56,7 +56,7 @@ class Rings:
 
     async def add(self, plural: str, **values: object) -> UUID:
         model = RINGS[plural]
-        row = NewRow(new_id(), {**{one.name: None for one in model.declared}, "name": "x", **values})
+        row = NewRow(new_id(), {**{field.name: None for field in model.declared}, "name": "x", **values})
         async with self.database.transaction(HERE) as tx:
             await tx.records.add(model, [row], ACT)
         return row.id
@@ -115,9 +115,9 @@ def rings(request: pytest.FixtureRequest) -> Rings:
 async def test_a_ring_goes_whole_and_comes_back_whole(rings: Rings) -> None:
     hen, egg, other = await rings.ring()
     await rings.remove("eggs", egg)
-    assert [await rings.there(*one) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
+    assert [await rings.there(*place) for place in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
     await rings.restore("eggs", egg)
-    assert [await rings.there(*one) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [True] * 3
+    assert [await rings.there(*place) for place in (("hens", hen), ("eggs", egg), ("eggs", other))] == [True] * 3
 
 
 async def test_a_ring_goes_for_good(rings: Rings) -> None:
@@ -126,7 +126,9 @@ async def test_a_ring_goes_for_good(rings: Rings) -> None:
     await rings.remove("hens", hen)
     await rings.purge("hens", hen)
     deleted = View(include_deleted=True)
-    assert [await rings.there(*one, deleted) for one in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
+    assert [await rings.there(*place, deleted) for place in (("hens", hen), ("eggs", egg), ("eggs", other))] == [
+        False
+    ] * 3
 
 
 async def test_who_refers_to_itself_is_not_in_its_own_way(rings: Rings) -> None:

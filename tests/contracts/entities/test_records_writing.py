@@ -73,7 +73,7 @@ def body(stored: Stored) -> dict[str, object]:
 
 
 def fields_of(error: pytest.ExceptionInfo[Conflict] | pytest.ExceptionInfo[ValidationError]) -> list[str]:
-    return [one.field for one in error.value.fields]
+    return [detail.field for detail in error.value.fields]
 
 
 @pytest.fixture(params=["in a transaction", "alone"])
@@ -95,7 +95,7 @@ async def test_a_new_row_is_answered_as_it_will_be_read(writer: Writer) -> None:
 
 async def test_many_rows_are_answered_in_the_order_given(writer: Writer) -> None:
     stored = await writer.add("products", *[product(f"SKU-{n}") for n in (3, 1, 2)])
-    assert [body(one)["sku"] for one in stored] == ["SKU-3", "SKU-1", "SKU-2"]
+    assert [body(row)["sku"] for row in stored] == ["SKU-3", "SKU-1", "SKU-2"]
 
 
 async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
@@ -111,9 +111,9 @@ async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
         for n, given in enumerate([tenants, [], None])
     ]
     stored = await writer.add("applications", *rows)
-    assert [body(one)["allowedTenantIds"] for one in stored] == [[str(one) for one in tenants], [], None]
+    assert [body(row)["allowedTenantIds"] for row in stored] == [[str(tenant) for tenant in tenants], [], None]
     async with writer.database.transaction(HERE) as tx:
-        current = await tx.records.current(writer.registry["applications"], [one.id for one in stored])
+        current = await tx.records.current(writer.registry["applications"], [row.id for row in stored])
     assert current[stored[0].id].values == rows[0]
 
 
@@ -170,9 +170,9 @@ async def test_a_change_alters_only_what_is_given_and_raises_the_version(writer:
 
 
 async def test_changes_of_different_fields_go_together(writer: Writer) -> None:
-    one, two = await writer.add("products", product("SKU-1"), product("SKU-2"))
+    first, second = await writer.add("products", product("SKU-1"), product("SKU-2"))
     changed = await writer.change(
-        "products", Change(two.id, {"name": "Two"}), Change(one.id, {"stock": 5, "status": Status.RETIRED})
+        "products", Change(second.id, {"name": "Two"}), Change(first.id, {"stock": 5, "status": Status.RETIRED})
     )
     assert [(body(row)["name"], body(row)["stock"], body(row)["status"]) for row in changed] == [
         ("Two", 0, "draft"),
@@ -195,17 +195,17 @@ async def test_a_change_of_what_is_not_there_changes_nothing(writer: Writer) -> 
             await writer.change("products", Change(absent, {"stock": 1}))
     with pytest.raises(NotFound) as error:
         await writer.change("products", Change(stored.id, {"stock": 1}), Change(foreign.id, {"stock": 1}))
-    assert [one.field for one in error.value.fields] == ["items[1].id"]
+    assert [detail.field for detail in error.value.fields] == ["items[1].id"]
     assert await writer.get("products", stored.id) == body(stored)
 
 
 async def test_a_change_to_a_taken_value_is_refused(writer: Writer) -> None:
-    one, two = await writer.add("products", product("SKU-1"), product("SKU-2"))
+    first, second = await writer.add("products", product("SKU-1"), product("SKU-2"))
     with pytest.raises(Conflict) as error:
-        await writer.change("products", Change(two.id, {"sku": "SKU-1"}))
+        await writer.change("products", Change(second.id, {"sku": "SKU-1"}))
     assert fields_of(error) == ["sku"]
     with pytest.raises(Conflict) as error:
-        await writer.change("products", Change(one.id, {"stock": 1}), Change(two.id, {"sku": "SKU-1"}))
+        await writer.change("products", Change(first.id, {"stock": 1}), Change(second.id, {"sku": "SKU-1"}))
     assert "items[1].sku" in fields_of(error)
 
 
@@ -279,15 +279,15 @@ async def test_current_holds_what_the_entity_holds(writer: Writer) -> None:
     for scope, expected in ((HERE, {stored.id: values}), (THERE, {})):
         async with writer.database.transaction(scope) as tx:
             current = await tx.records.current(writer.registry["products"], [stored.id, new_id()])
-        assert {row_id: one.values for row_id, one in current.items()} == expected
+        assert {row_id: row.values for row_id, row in current.items()} == expected
 
 
 async def test_of_twenty_that_add_one_value_at_once_one_wins(writer: Writer) -> None:
     results = await asyncio.gather(
         *(writer.add("products", product("SKU-1")) for _ in range(20)), return_exceptions=True
     )
-    assert sum(isinstance(one, list) for one in results) == 1
-    assert sum(isinstance(one, Conflict) for one in results) == 19
+    assert sum(isinstance(result, list) for result in results) == 1
+    assert sum(isinstance(result, Conflict) for result in results) == 19
 
 
 async def test_of_twenty_changes_of_one_version_one_wins(writer: Writer) -> None:
@@ -296,8 +296,8 @@ async def test_of_twenty_changes_of_one_version_one_wins(writer: Writer) -> None
         *(writer.change("products", Change(stored.id, {"stock": n}, version=1)) for n in range(20)),
         return_exceptions=True,
     )
-    assert sum(isinstance(one, list) for one in results) == 1
-    assert sum(isinstance(one, PreconditionFailed) for one in results) == 19
+    assert sum(isinstance(result, list) for result in results) == 1
+    assert sum(isinstance(result, PreconditionFailed) for result in results) == 19
 
 
 async def test_changes_at_once_lose_none(writer: Writer) -> None:
@@ -310,10 +310,10 @@ async def test_changes_at_once_lose_none(writer: Writer) -> None:
 
 async def test_batches_in_opposite_order_do_not_wait_for_each_other_for_ever(writer: Writer) -> None:
     stored = await writer.add("products", *[product(f"SKU-{n}") for n in range(30)])
-    forth = [Change(one.id, {"stock": 1}) for one in stored]
+    forth = [Change(row.id, {"stock": 1}) for row in stored]
     await asyncio.gather(*(writer.change("products", *forth[:: (-1) ** n]) for n in range(8)))
-    for one in stored:
-        found = await writer.get("products", one.id)
+    for before in stored:
+        found = await writer.get("products", before.id)
         assert found is not None
         assert found["version"] == 9
 

@@ -78,7 +78,7 @@ async def test_for_an_upsert_a_row_says_what_was_given_and_what_it_lacks(sheets:
     rows = list(read_rows(io.StringIO("\n".join(lines))))
     assert [row[2] for row in rows] == ["01001000", "01000000"]
     assert all("price: is required" in (row[3] or "") for row in rows)
-    assert [one.row for one in errors] == [4]
+    assert [error.row for error in errors] == [4]
 
 
 async def test_errors_are_counted_past_those_that_are_listed(sheets: Sheets, registry: Registry) -> None:
@@ -98,8 +98,8 @@ async def test_what_is_wrong_with_a_file_is_raised(sheets: Sheets, registry: Reg
 
 
 async def rows(*descriptions: str) -> AsyncIterator[bytes]:
-    for one in descriptions:
-        cells = ["0198c0de-0000-7000-8000-00000000000a", "A", "AAA", one, "12.50", "3", "draft", *[None] * 10]
+    for description in descriptions:
+        cells = ["0198c0de-0000-7000-8000-00000000000a", "A", "AAA", description, "12.50", "3", "draft", *[None] * 10]
         yield written(cells).encode()
 
 

@@ -32,7 +32,7 @@ class Files:
     async def add(self, plural: str, *rows: Values, scope: OneTenant = HERE) -> list[UUID]:
         async with self.database.transaction(scope) as tx:
             stored = await tx.records.add(self.registry[plural], [NewRow(new_id(), row) for row in rows], ACT)
-        return [one.id for one in stored]
+        return [added.id for added in stored]
 
     async def out(self, query: Query, form: Form, scope: Scope = HERE) -> bytes:
         async with self.database.read_only(scope) as read:
@@ -100,10 +100,10 @@ async def test_moments_have_six_digits_whatever_they_end_in(files: Files, form: 
     whole = datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
     moments = [whole.replace(microsecond=int("1" * n + "0" * (6 - n))) for n in range(7)]
     moments += [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)]
-    await files.add("products", *(product(f"SKU-{n}", released_at=one) for n, one in enumerate(moments)))
+    await files.add("products", *(product(f"SKU-{n}", released_at=moment) for n, moment in enumerate(moments)))
     said = (await files.out(files.asked(sort="sku", fields="releasedAt"), form)).decode()
     found = re.findall(r"[\d-]{10}T[\d:]{8}\.\d{6}Z", said)
-    assert found == [f"{one:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) for one in moments]
+    assert found == [f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) for moment in moments]
 
 
 async def test_cells_have_no_header_and_no_escape(files: Files) -> None:
@@ -126,7 +126,7 @@ async def test_hostile_values_of_filters_mean_themselves(files: Files, value: st
     await files.add("products", product("AAA", name=value), product("BBB", name="other"))
     for parameters in ({"name.eq": value}, {"name.contains": value}, {"name": f'"{value}",x'}, {"search": value}):
         query = read_export(files.products, files.registry, frozenset(), [*parameters.items(), ("fields", "sku")])
-        assert [one["sku"] for one in json.loads(await files.out(query, "json"))] == ["AAA"], parameters
+        assert [exported["sku"] for exported in json.loads(await files.out(query, "json"))] == ["AAA"], parameters
 
 
 async def test_nothing_of_another_tenant_leaves(files: Files) -> None:
@@ -179,7 +179,7 @@ async def test_a_row_that_refers_to_nothing_of_this_tenant_is_an_error(files: Fi
         row(2, "AAA", categoryId=str(foreign)), row(3, "BBB", categoryId=str(new_id())), row(4, "CCC")
     )
     assert (loaded.imported, loaded.skipped) == (1, 0)
-    assert [(one.row, one.message) for one in loaded.errors] == [
+    assert [(error.row, error.message) for error in loaded.errors] == [
         (2, "categoryId: refers to nothing that exists"),
         (3, "categoryId: refers to nothing that exists"),
     ]
@@ -191,19 +191,24 @@ async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files)
     made = row(3, "BBB", upsert=(ALL, None))
     assert await files.load(changed, made, key="sku") == Loaded(2, 0, [])
     rows = json.loads(await files.out(files.asked(sort="sku", fields="name,stock,version"), "json"))
-    assert [(one["name"], one["stock"], one["version"]) for one in rows] == [("New", 7, 2), ("A", 0, 1)]
+    assert [(stored_row["name"], stored_row["stock"], stored_row["version"]) for stored_row in rows] == [
+        ("New", 7, 2),
+        ("A", 0, 1),
+    ]
 
 
 async def test_an_upsert_of_a_row_that_is_not_there_must_be_whole(files: Files) -> None:
     loaded = await files.load(row(2, "AAA", upsert=("01000000", "price: is required")), key="sku")
-    assert [(one.row, one.message) for one in loaded.errors] == [(2, "price: is required")]
+    assert [(error.row, error.message) for error in loaded.errors] == [(2, "price: is required")]
     assert await files.skus() == []
 
 
 async def test_an_upsert_asks_the_rule_of_the_row_as_it_would_be(files: Files) -> None:
     await files.add("products", product("AAA"))
     loaded = await files.load(row(2, "AAA", status="live", upsert=("01000100", None)), key="sku")
-    assert [(one.row, one.message) for one in loaded.errors] == [(2, "categoryId: a live product needs a category")]
+    assert [(error.row, error.message) for error in loaded.errors] == [
+        (2, "categoryId: a live product needs a category")
+    ]
 
 
 async def test_of_two_upserts_of_one_row_the_second_is_skipped(files: Files) -> None:
@@ -232,7 +237,7 @@ async def test_the_history_of_an_entity_knows_what_came_from_a_file(files: Files
         page = await read.records.page(model, Query(sort=default_sort(model, frozenset())))
         row_id = UUID(json.loads(bytes(page.items))[0]["id"])
         entries, _ = await read.history.page(model, row_id, 0, 10)
-    assert [(one.action, one.version) for one in entries] == [("changed", 2), ("created", 1)]
+    assert [(entry.action, entry.version) for entry in entries] == [("changed", 2), ("created", 1)]
 
 
 def test_an_export_shows_what_a_view_shows(files: Files) -> None:

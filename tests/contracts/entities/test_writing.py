@@ -54,7 +54,7 @@ class Desk:
 
     def values(self, plural: str, **given: object) -> dict[str, object]:
         declared = self.registry[plural].declared
-        return {**{one.name: one.default for one in declared if not one.required}, **given}
+        return {**{optional.name: optional.default for optional in declared if not optional.required}, **given}
 
     async def create(
         self, plural: str, scope: OneTenant = HERE, idempotency_key: IdempotencyKey | None = None, **given: object
@@ -92,7 +92,7 @@ async def test_all_conditions_hold(desk: Desk) -> None:
         bounds = where("cost", Operator.GTE, Decimal(2)), where("title", Operator.EQ, "T")
         assert await rows.count(Volume, *bounds) == 2
         assert await rows.count(Volume) == 3
-        assert [one.cost for one in await rows.all(Volume, *bounds)] == [2, 3]
+        assert [volume.cost for volume in await rows.all(Volume, *bounds)] == [2, 3]
         assert await rows.count(Volume, where("cost", Operator.GT, Decimal(9))) == 0
 
 
@@ -110,8 +110,8 @@ async def test_of_many_at_once_no_more_come_in_than_a_rule_allows(desk: Desk) ->
     row = await desk.create("volumes", title="T")
     lent = [desk.create("loans", volume_id=row.id, borrower="Ada") for _ in range(8)]
     results = await asyncio.gather(*lent, return_exceptions=True)
-    assert sum(isinstance(one, Stored) for one in results) == 2
-    assert sum(isinstance(one, UnprocessableEntity) for one in results) == 6
+    assert sum(isinstance(result, Stored) for result in results) == 2
+    assert sum(isinstance(result, UnprocessableEntity) for result in results) == 6
     async with asking(desk) as rows:
         assert await rows.count(Loan) == 2
 
@@ -119,8 +119,8 @@ async def test_of_many_at_once_no_more_come_in_than_a_rule_allows(desk: Desk) ->
 async def test_of_many_requests_under_one_key_one_writes(desk: Desk) -> None:
     once = IdempotencyKey("k", "f")
     stored = await asyncio.gather(*(desk.create("volumes", idempotency_key=once, title="T") for _ in range(12)))
-    assert len({one.id for one in stored}) == 1
-    assert len({bytes(one.body) for one in stored}) == 1
+    assert len({row.id for row in stored}) == 1
+    assert len({bytes(row.body) for row in stored}) == 1
 
 
 @dataclass
@@ -222,10 +222,13 @@ async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDa
         others = await read.connection.fetch("SELECT id FROM categories WHERE id <> $1", category.id)
     ids, further = [row["id"] for row in model], [row["id"] for row in others]
     assert (len(ids), len(further)) == (MANY, MANY)
-    live = [Change(one, {"status": Status.LIVE} if n % 2 else {"stock": n}) for n, one in enumerate(ids)]
+    live = [Change(row_id, {"status": Status.LIVE} if n % 2 else {"stock": n}) for n, row_id in enumerate(ids)]
     assert await costs(desk.batches.update(write, products, live)) <= 4
     assert (
-        await costs(desk.batches.update(write, categories, [Change(one, {"description": "x"}) for one in further])) <= 4
+        await costs(
+            desk.batches.update(write, categories, [Change(row_id, {"description": "x"}) for row_id in further])
+        )
+        <= 4
     )
     await desk.create("reviews", product_id=ids[0], rating=1, author="Ada")
     assert await costs(desk.batches.delete(write, products, ids)) <= 4
@@ -251,4 +254,4 @@ async def test_one_item_is_named_as_one_of_many_is(desk: Desk) -> None:
     write = Write(caller=ADA, scope=HERE)
     with pytest.raises(NotFound) as error:
         await desk.batches.update(write, desk.registry["shelves"], [Change(new_id(), {"name": "x"})])
-    assert [one.field for one in error.value.fields] == ["items[0].id"]
+    assert [detail.field for detail in error.value.fields] == ["items[0].id"]

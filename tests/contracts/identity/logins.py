@@ -8,12 +8,12 @@ from domain.identity.sessions import Session
 
 
 async def begin(
-    tx: Transaction, one: Session, verified: VerifiedIdentity | None = None, forgiven: str | None = None
+    tx: Transaction, session: Session, verified: VerifiedIdentity | None = None, forgiven: str | None = None
 ) -> bool:
     """By who has just been verified, without a password unless it is said."""
     if verified is None:
-        state = await tx.users.state(one.user_id)
+        state = await tx.users.state(session.user_id)
         assert state is not None
         verified = VerifiedIdentity(state, by_password=False)
-    line = AuditEvent(actor_id=one.user_id, action="login.succeeded", occurred_at=one.created_at)
-    return await tx.sessions.begin(NewLogin(verified, one, forgiven, line))
+    line = AuditEvent(actor_id=session.user_id, action="login.succeeded", occurred_at=session.created_at)
+    return await tx.sessions.begin(NewLogin(verified, session, forgiven, line))

@@ -112,7 +112,7 @@ async def test_guesses_from_everywhere_lock_all_but_the_known_networks(database:
     assert await guesses.reserve(HOME)
     await guesses.forgive(HOME)
     strangers = [f"203.0.113.{n}" for n in range(60)]
-    assert sum(await asyncio.gather(*(guesses.reserve(one) for one in strangers))) == 10 * LOCKOUT.attempts
+    assert sum(await asyncio.gather(*(guesses.reserve(network) for network in strangers))) == 10 * LOCKOUT.attempts
     assert not await guesses.reserve("203.0.113.99")
     assert await guesses.reserve(HOME)
     await guesses.unlock()

@@ -11,8 +11,8 @@ from tests.contracts.identity.logins import begin
 async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeDatabase) -> None:
     ada, bob, cleo = user(password_hash="$argon2id$own"), user(password_hash=None), user(password_hash=f"{FOREIGN}old")
     async with database.transaction(EveryTenant()) as tx:
-        for one in (ada, bob):
-            await tx.users.add(one)
+        for person in (ada, bob):
+            await tx.users.add(person)
         assert not await tx.imported.any_left()
         await tx.users.add(cleo)
         assert await tx.imported.any_left()

@@ -16,23 +16,23 @@ from tests.builders import NOW, new_id, role, tenant, user
 
 @pytest.fixture
 async def ada(database: WholeDatabase) -> User:
-    one = user()
+    ada = user()
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(one)
-    return one
+        await tx.users.add(ada)
+    return ada
 
 
 @pytest.fixture
 async def tenants(database: WholeDatabase) -> list[Tenant]:
     made = [tenant() for _ in range(3)]
     async with database.transaction(EveryTenant()) as tx:
-        for one in made:
-            await tx.tenants.add(one)
+        for new_tenant in made:
+            await tx.tenants.add(new_tenant)
     return made
 
 
-async def of(tx: Transaction, one: User) -> tuple[Membership, ...]:
-    state = await tx.users.state(one.id)
+async def of(tx: Transaction, member: User) -> tuple[Membership, ...]:
+    state = await tx.users.state(member.id)
     assert state is not None
     return state.memberships
 
@@ -44,18 +44,18 @@ async def test_the_first_is_the_default_until_the_mark_is_moved(
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.memberships.save(ada.id, first.id, [], None, NOW)
         assert await tx.memberships.save(ada.id, second.id, [], False, NOW + timedelta(1))
-        assert [one.is_default for one in await of(tx, ada)] == [True, False]
+        assert [membership.is_default for membership in await of(tx, ada)] == [True, False]
         assert not await tx.memberships.save(ada.id, second.id, [], True, NOW + timedelta(2))
-        assert [one.is_default for one in await of(tx, ada)] == [False, True]
-        assert [one.joined_at for one in await of(tx, ada)] == [NOW, NOW + timedelta(1)]
+        assert [membership.is_default for membership in await of(tx, ada)] == [False, True]
+        assert [membership.joined_at for membership in await of(tx, ada)] == [NOW, NOW + timedelta(1)]
 
 
 async def test_saving_again_replaces_the_roles(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
     here = tenants[0]
     a, b, c = (role(here.id, name=name) for name in "ABC")
     async with database.transaction(EveryTenant()) as tx:
-        for one in (a, b, c):
-            await tx.roles.add(one)
+        for new_role in (a, b, c):
+            await tx.roles.add(new_role)
         await tx.memberships.save(ada.id, here.id, [b.id, a.id, b.id], None, NOW)
         assert (await of(tx, ada))[0].roles == (a, b)
         await tx.memberships.save(ada.id, here.id, [c.id, b.id], None, NOW)
@@ -66,11 +66,11 @@ async def test_removing_the_default_moves_the_mark_to_the_oldest(
     database: WholeDatabase, ada: User, tenants: list[Tenant]
 ) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        for days, one in enumerate(tenants):
-            await tx.memberships.save(ada.id, one.id, [], None, NOW + timedelta(3 - days))
+        for days, new_tenant in enumerate(tenants):
+            await tx.memberships.save(ada.id, new_tenant.id, [], None, NOW + timedelta(3 - days))
         assert await tx.memberships.remove(ada.id, tenants[0].id)
         assert not await tx.memberships.remove(ada.id, tenants[0].id)
-        left = {one.tenant_id: one.is_default for one in await of(tx, ada)}
+        left = {membership.tenant_id: membership.is_default for membership in await of(tx, ada)}
     assert left == {tenants[2].id: True, tenants[1].id: False}
 
 
@@ -88,10 +88,10 @@ async def test_a_visit_is_a_place_without_roles(database: WholeDatabase, tenants
 async def test_system_roles_are_replaced_as_a_set(database: WholeDatabase, ada: User) -> None:
     a, b = role(None, name="A"), role(None, name="B")
     async with database.transaction(EveryTenant()) as tx:
-        for one in (a, b):
-            await tx.roles.add(one)
+        for new_role in (a, b):
+            await tx.roles.add(new_role)
         for held in ((a, b), (b,), ()):
-            await tx.memberships.set_system_roles(ada.id, [one.id for one in held])
+            await tx.memberships.set_system_roles(ada.id, [stored_role.id for stored_role in held])
             state = await tx.users.state(ada.id)
             assert state is not None
             assert state.roles == held
@@ -111,8 +111,8 @@ async def test_what_was_read_under_the_lock_stays_true_until_the_end(
     """Of two who each make the membership if there is none, the second sees what the first has done."""
     given = [role(tenants[0].id), role(tenants[0].id)]
     async with database.transaction(EveryTenant()) as tx:
-        for one in given:
-            await tx.roles.add(one)
+        for new_role in given:
+            await tx.roles.add(new_role)
 
     async def join(role_id: UUID) -> None:
         async with database.transaction(EveryTenant()) as tx:
@@ -120,7 +120,7 @@ async def test_what_was_read_under_the_lock_stays_true_until_the_end(
             if not await of(tx, ada):
                 await tx.memberships.save(ada.id, tenants[0].id, [role_id], None, NOW)
 
-    await asyncio.gather(*(join(one.id) for one in given * 3))
+    await asyncio.gather(*(join(stored_role.id) for stored_role in given * 3))
     async with database.read_only(EveryTenant()) as read:
         (membership,) = await of(read, ada)
         assert len(membership.roles) == 1
@@ -138,7 +138,7 @@ async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
     async with database.transaction(EveryTenant()) as tx:
         await tx.roles.add(given)
     async with database.transaction(EveryTenant()) as tx:
-        role_ids = [one.id for one in await tx.roles.by_names(tenants[0].id, ["Given"])]
+        role_ids = [stored_role.id for stored_role in await tx.roles.by_names(tenants[0].id, ["Given"])]
         removing = asyncio.create_task(remove())
         await asyncio.wait([removing], timeout=0.1)
         await tx.memberships.save(ada.id, tenants[0].id, role_ids, None, NOW)

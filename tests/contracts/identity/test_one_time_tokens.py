@@ -17,19 +17,19 @@ LATER = NOW + timedelta(minutes=60)
 
 @pytest.fixture
 async def ada(database: WholeDatabase) -> User:
-    one = user(email="ada@example.com", password_hash="old", must_change_password=True)
+    ada = user(email="ada@example.com", password_hash="old", must_change_password=True)
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(one)
-    return one
+        await tx.users.add(ada)
+    return ada
 
 
-def token(one: User, number: int = 1, purpose: Purpose = "reset") -> OneTimeToken:
+def token(owner: User, number: int = 1, purpose: Purpose = "reset") -> OneTimeToken:
     return OneTimeToken(
-        user_id=one.id,
-        email_key=one.email_key,
+        user_id=owner.id,
+        email_key=owner.email_key,
         purpose=purpose,
         number=number,
-        hash=f"{purpose} {one.id} {number}",
+        hash=f"{purpose} {owner.id} {number}",
         expires_at=LATER,
     )
 
@@ -49,8 +49,8 @@ async def test_a_token_is_found_by_its_hash_until_it_expires(database: WholeData
 async def test_a_newer_one_takes_the_place_of_an_older(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         other = token(ada, 1, "confirm")
-        for one in (other, token(ada, 2), token(ada, 3)):
-            assert await tx.one_time_tokens.issue(one)
+        for issued in (other, token(ada, 2), token(ada, 3)):
+            assert await tx.one_time_tokens.issue(issued)
         assert not await tx.one_time_tokens.issue(token(ada, 2))
         assert await tx.one_time_tokens.living("reset", token(ada, 2).hash, NOW) is None
         assert await tx.one_time_tokens.living("reset", token(ada, 3).hash, NOW) == token(ada, 3)
@@ -95,14 +95,14 @@ async def test_they_end_with_the_address_and_with_the_account(database: WholeDat
     bob = user(email="bob@example.com")
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(bob)
-        for one in (ada, bob):
-            await tx.one_time_tokens.issue(token(one))
+        for person in (ada, bob):
+            await tx.one_time_tokens.issue(token(person))
         await tx.users.save(replace(ada, full_name="Ada"), ada)
         assert await tx.one_time_tokens.living("reset", token(ada).hash, NOW) is not None
         await tx.users.save(replace(ada, email="new@example.com", email_key="new@example.com"), ada)
         await tx.users.remove(bob.id)
-        for one in (ada, bob):
-            assert await tx.one_time_tokens.living("reset", token(one).hash, NOW) is None
+        for person in (ada, bob):
+            assert await tx.one_time_tokens.living("reset", token(person).hash, NOW) is None
 
 
 async def test_a_save_leaves_what_changed_meanwhile(database: WholeDatabase, ada: User) -> None:

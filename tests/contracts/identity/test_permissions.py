@@ -10,12 +10,12 @@ from tests.builders import new_id
 
 
 async def test_permissions_are_listed_by_name_and_each_once(database: WholeDatabase) -> None:
-    one = Permission(id=new_id(), name="read:b", description="reads", category="shop")
+    permission = Permission(id=new_id(), name="read:b", description="reads", category="shop")
     other = Permission(id=new_id(), name="read:a")
     async with database.transaction(EveryTenant()) as tx:
-        for listed in (one, other):
+        for listed in (permission, other):
             await tx.permissions.add(listed)
-        assert await tx.permissions.all() == [other, one]
+        assert await tx.permissions.all() == [other, permission]
     with pytest.raises(Conflict) as error:
         async with database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(Permission(id=new_id(), name="read:a"))

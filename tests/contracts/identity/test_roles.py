@@ -17,15 +17,15 @@ from tests.builders import NOW, new_id, role, tenant, user
 async def tenants(database: WholeDatabase) -> list[Tenant]:
     made = [tenant(), tenant()]
     async with database.transaction(EveryTenant()) as tx:
-        for one in made:
-            await tx.tenants.add(one)
+        for new_tenant in made:
+            await tx.tenants.add(new_tenant)
     return made
 
 
 async def add(database: WholeDatabase, *roles: Role) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        for one in roles:
-            await tx.roles.add(one)
+        for new_role in roles:
+            await tx.roles.add(new_role)
 
 
 async def test_a_tenant_sees_its_own_roles_and_the_systems(database: WholeDatabase, tenants: list[Tenant]) -> None:
@@ -34,12 +34,12 @@ async def test_a_tenant_sees_its_own_roles_and_the_systems(database: WholeDataba
     await add(database, own, system, role(there.id, name="Other"))
     ada, bob = user(), user()
     async with database.transaction(EveryTenant()) as tx:
-        for one in (ada, bob):
-            await tx.users.add(one)
-            await tx.memberships.save(one.id, here.id, [system.id], None, NOW)
+        for person in (ada, bob):
+            await tx.users.add(person)
+            await tx.memberships.save(person.id, here.id, [system.id], None, NOW)
         await tx.memberships.save(ada.id, there.id, [system.id], None, NOW)
         seen = await tx.roles.visible(here.id)
-    assert [(one.role, one.user_count) for one in seen] == [(system, 2), (own, 0)]
+    assert [(item.role, item.user_count) for item in seen] == [(system, 2), (own, 0)]
 
 
 async def test_names_find_the_tenants_own_first(database: WholeDatabase, tenants: list[Tenant]) -> None:
@@ -59,19 +59,19 @@ async def test_a_name_stands_for_one_role(database: WholeDatabase, tenants: list
     for taken in (role(here.id, name="EDITOR"), role(here.id, name="admin"), role(None, name="ADMIN")):
         with pytest.raises(Conflict) as error:
             await add(database, taken)
-        assert [one.field for one in error.value.fields] == ["name"]
+        assert [detail.field for detail in error.value.fields] == ["name"]
 
 
 async def test_saving_keeps_the_name_free_of_others(database: WholeDatabase, tenants: list[Tenant]) -> None:
-    one, other = role(tenants[0].id, name="One"), role(tenants[0].id, name="Other")
-    await add(database, one, other)
-    changed = Role(id=one.id, tenant_id=one.tenant_id, name="ONE", description="new", permissions=("*",))
+    stored, other = role(tenants[0].id, name="One"), role(tenants[0].id, name="Other")
+    await add(database, stored, other)
+    changed = Role(id=stored.id, tenant_id=stored.tenant_id, name="ONE", description="new", permissions=("*",))
     async with database.transaction(EveryTenant()) as tx:
         await tx.roles.save(changed)
-        assert await tx.roles.by_id(one.id) == changed
+        assert await tx.roles.by_id(stored.id) == changed
     with pytest.raises(Conflict):
         async with database.transaction(EveryTenant()) as tx:
-            await tx.roles.save(Role(id=one.id, tenant_id=one.tenant_id, name="other"))
+            await tx.roles.save(Role(id=stored.id, tenant_id=stored.tenant_id, name="other"))
 
 
 async def test_a_role_that_is_held_stays(database: WholeDatabase, tenants: list[Tenant]) -> None:
@@ -95,10 +95,10 @@ async def test_super_admins_are_the_active_ones(database: WholeDatabase) -> None
     ada, bob, gone = user(), user(), user(is_active=False)
     await add(database, shipped)
     async with database.transaction(EveryTenant()) as tx:
-        for one in (ada, bob, gone):
-            await tx.users.add(one)
-        for one in (ada, gone):
-            await tx.memberships.set_system_roles(one.id, [shipped.id])
+        for person in (ada, bob, gone):
+            await tx.users.add(person)
+        for holder in (ada, gone):
+            await tx.memberships.set_system_roles(holder.id, [shipped.id])
         assert await tx.roles.lock_super_admins() == [ada.id]
 
 
@@ -106,9 +106,9 @@ async def test_two_super_admins_who_demote_each_other_leave_one(postgres: Postgr
     shipped, ada, bob = role(None, name=SUPER_ADMIN), user(), user()
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.roles.add(shipped)
-        for one in (ada, bob):
-            await tx.users.add(one)
-            await tx.memberships.set_system_roles(one.id, [shipped.id])
+        for person in (ada, bob):
+            await tx.users.add(person)
+            await tx.memberships.set_system_roles(person.id, [shipped.id])
 
     async def demote(index: int) -> None:
         async with postgres.transaction(EveryTenant()) as tx:
@@ -130,15 +130,15 @@ async def test_what_is_held_beside_a_role_is_told_once_for_each_set(
     await add(database, own, more, system, foreign)
     ada, bob, cleo, dora = user(), user(), user(), user()
     async with database.transaction(EveryTenant()) as tx:
-        for one in (ada, bob, cleo, dora):
-            await tx.users.add(one)
+        for person in (ada, bob, cleo, dora):
+            await tx.users.add(person)
         await tx.memberships.set_system_roles(ada.id, [system.id])
         await tx.memberships.save(ada.id, here.id, [own.id, more.id], None, NOW)
         await tx.memberships.save(ada.id, there.id, [foreign.id], None, NOW)
-        for one in (bob, cleo):
-            await tx.memberships.save(one.id, here.id, [own.id, more.id], None, NOW)
+        for member in (bob, cleo):
+            await tx.memberships.save(member.id, here.id, [own.id, more.id], None, NOW)
         await tx.memberships.save(dora.id, here.id, [more.id], None, NOW)
-        beside = {one.id: {frozenset(each) for each in await tx.roles.held_beside(one.id)} for one in (own, system)}
+        beside = {held.id: {frozenset(each) for each in await tx.roles.held_beside(held.id)} for held in (own, system)}
         assert await tx.roles.held_beside(foreign.id) == [(), (system,)]
         assert await tx.roles.held_beside(new_id()) == [()]
     assert beside[own.id] == {frozenset(), frozenset([more]), frozenset([more, system])}
@@ -155,5 +155,5 @@ async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: Whol
         await tx.users.add(ada)
         await tx.memberships.set_system_roles(ada.id, [system.id])
         await tx.memberships.save(ada.id, SYSTEM_TENANT_ID, [system.id], None, NOW)
-        seen = {one.role.id: one.user_count for one in await tx.roles.visible(SYSTEM_TENANT_ID)}
+        seen = {stored_role.role.id: stored_role.user_count for stored_role in await tx.roles.visible(SYSTEM_TENANT_ID)}
     assert seen[system.id] == 1

@@ -22,10 +22,10 @@ TRAIL = Query(sort=(SortKey(Path((), "occurred_at"), descending=True),), page_si
 
 @pytest.fixture
 async def ada(database: WholeDatabase) -> User:
-    one = user()
+    ada = user()
     async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(one)
-    return one
+        await tx.users.add(ada)
+    return ada
 
 
 async def test_a_session_is_found_as_it_was_stored(database: WholeDatabase, ada: User) -> None:
@@ -54,7 +54,7 @@ async def test_a_login_forgives_its_network_and_is_in_the_trail(
         assert await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         assert not await tx.attempts.reserve(ada.email_key, "192.0.2.2", lockout, NOW)
         events = await tx.records.page(registry["audit-events"], TRAIL)
-    (line,) = [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)]
+    (line,) = [line for line in msgspec.json.decode(events.items) if line["actorId"] == str(ada.id)]
     assert (line["action"], line["tenantId"]) == ("login.succeeded", str(own.tenant_id))
 
 
@@ -72,7 +72,7 @@ async def test_a_login_that_comes_too_late_leaves_nothing(
         assert await tx.sessions.by_id(late.id) is None
         assert not await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         events = await tx.records.page(registry["audit-events"], TRAIL)
-    assert [one for one in msgspec.json.decode(events.items) if one["actorId"] == str(ada.id)] == []
+    assert [line for line in msgspec.json.decode(events.items) if line["actorId"] == str(ada.id)] == []
 
 
 async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:
@@ -107,8 +107,8 @@ async def test_living_sessions_come_last_used_first(database: WholeDatabase, ada
     other = user()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(other)
-        for one in (old, new, ended, session(other.id)):
-            assert await begin(tx, one)
+        for new_session in (old, new, ended, session(other.id)):
+            assert await begin(tx, new_session)
         await tx.sessions.end(ended.id, NOW)
         assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == [new, old]
         await tx.users.end_sessions(ada.id, NOW)
@@ -127,8 +127,8 @@ async def test_expired_sessions_are_not_among_the_living(database: WholeDatabase
         session(ada.id, created_at=NOW - timedelta(minutes=9), rotated_at=NOW - timedelta(minutes=9)),
     ]
     async with database.transaction(EveryTenant()) as tx:
-        for one in stored:
-            assert await begin(tx, one)
+        for new_session in stored:
+            assert await begin(tx, new_session)
         living = await tx.sessions.living(ada.id, NOW, LIFETIMES)
     assert living == [stored[0], stored[4]]
-    assert living == [one for one in stored if not is_expired(one, NOW, LIFETIMES)]
+    assert living == [row for row in stored if not is_expired(row, NOW, LIFETIMES)]

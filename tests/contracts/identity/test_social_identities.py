@@ -26,8 +26,8 @@ async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: Who
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
         await tx.users.add(bob)
-        for provider, subject, one in (("google", "1", ada), ("github", "2", ada), ("google", "3", bob)):
-            await tx.social.link(provider, subject, one.id, NOW)
+        for provider, subject, owner in (("google", "1", ada), ("github", "2", ada), ("google", "3", bob)):
+            await tx.social.link(provider, subject, owner.id, NOW)
         await tx.social.unlink_all(ada.id)
         assert await tx.social.user_of("google", "1") is None
         assert await tx.social.user_of("github", "2") is None
@@ -46,8 +46,8 @@ async def test_they_go_with_the_account(database: WholeDatabase) -> None:
 async def test_of_many_that_link_one_identity_one_does(database: WholeDatabase) -> None:
     people = [user() for _ in range(10)]
     async with database.transaction(EveryTenant()) as tx:
-        for one in people:
-            await tx.users.add(one)
+        for person in people:
+            await tx.users.add(person)
 
     async def link(n: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:

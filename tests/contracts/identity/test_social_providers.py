@@ -38,8 +38,8 @@ async def provider() -> AsyncIterator[FakeProvider]:
 
 @pytest.fixture
 async def http(provider: FakeProvider) -> AsyncIterator[HttpSocialProviders]:
-    one = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url=provider.url + "/")
-    opened = HttpSocialProviders(dict.fromkeys(NAMES, one), lambda: NOW, seconds=0.5)
+    settings = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url=provider.url + "/")
+    opened = HttpSocialProviders(dict.fromkeys(NAMES, settings), lambda: NOW, seconds=0.5)
     yield opened
     await opened.close()
 
@@ -49,7 +49,7 @@ def only(token: str, said: object) -> Any:
 
     def reply(asked: Asked) -> Said:
         shown = (*asked.parameters.values(), asked.headers.get("authorization", ""), asked.body.decode())
-        return Said(body=said) if any(token in one for one in shown) else Said(401, {"error": "bad token"})
+        return Said(body=said) if any(token in key for key in shown) else Said(401, {"error": "bad token"})
 
     return reply
 
@@ -168,7 +168,7 @@ async def test_github_does_not_show_the_token_to_anything_before_it_is_known_to_
 ) -> None:
     provider.replies[GITHUB_APP] = Said(404, {"message": "Not Found"})
     assert await http.identify("github", TOKEN) is None
-    assert [(one.method, one.path) for one in provider.asked] == [("POST", GITHUB_APP)]
+    assert [(request.method, request.path) for request in provider.asked] == [("POST", GITHUB_APP)]
     basic = base64.b64encode(f"{CLIENT}:{SECRET}".encode()).decode()
     assert provider.asked[0].headers["authorization"] == f"Basic {basic}"
     assert json.loads(provider.asked[0].body) == {"access_token": TOKEN}
@@ -207,8 +207,8 @@ async def test_keys_are_asked_for_again_when_an_unknown_one_signs_but_not_for_ev
     provider: FakeProvider,
 ) -> None:
     now = NOW
-    one = ProviderSettings(client_id=CLIENT, client_secret="", base_url=provider.url)
-    microsoft = HttpSocialProviders({"microsoft": one}, lambda: now)
+    settings = ProviderSettings(client_id=CLIENT, client_secret="", base_url=provider.url)
+    microsoft = HttpSocialProviders({"microsoft": settings}, lambda: now)
     provider.replies[KEYS] = Said(body={"keys": []})
     assert await microsoft.identify("microsoft", SHOWN["microsoft"]) is None
     provider.replies[KEYS] = Said(body=published())
@@ -286,7 +286,7 @@ async def test_a_provider_that_does_not_answer_in_time_is_away(
     with pytest.raises(ServiceUnavailable):
         await http.identify(name, SHOWN[name])
     assert time.monotonic() - began < 1.5
-    assert [one.path for one in provider.asked] == [FIRST_ASKED[name]]
+    assert [request.path for request in provider.asked] == [FIRST_ASKED[name]]
     assert provider.sent < 5_000_000
 
 
@@ -295,8 +295,8 @@ def test_a_provider_is_given_three_seconds() -> None:
 
 
 async def test_nobody_listening_is_away(http: HttpSocialProviders) -> None:
-    one = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url="http://127.0.0.1:9")
-    nobody = HttpSocialProviders({"google": one}, lambda: NOW)
+    settings = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url="http://127.0.0.1:9")
+    nobody = HttpSocialProviders({"google": settings}, lambda: NOW)
     with pytest.raises(ServiceUnavailable):
         await nobody.identify("google", TOKEN)
     await nobody.close()
@@ -311,7 +311,7 @@ async def test_tokens_are_not_logged(http: HttpSocialProviders, caplog: pytest.L
 def test_the_real_hosts_are_fixed() -> None:
     from adapters.social import facebook, github, google, microsoft
 
-    assert [one.HOST for one in (google, github, facebook, microsoft)] == [
+    assert [kind.HOST for kind in (google, github, facebook, microsoft)] == [
         "https://oauth2.googleapis.com",
         "https://api.github.com",
         "https://graph.facebook.com",

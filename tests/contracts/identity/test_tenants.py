@@ -14,8 +14,8 @@ from tests.builders import NOW, new_id, tenant
 
 async def add(database: WholeDatabase, *tenants: Tenant) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        for one in tenants:
-            await tx.tenants.add(one)
+        for new_tenant in tenants:
+            await tx.tenants.add(new_tenant)
 
 
 async def test_a_tenant_is_found_as_it_was_stored(database: WholeDatabase) -> None:
@@ -38,7 +38,7 @@ async def test_an_identifier_is_one_living_tenants(database: WholeDatabase) -> N
                 await getattr(tx.tenants, attempt)(
                     tenant(id=other.id if attempt == "save" else new_id(), identifier="acme")
                 )
-        assert [one.field for one in error.value.fields] == ["identifier"]
+        assert [detail.field for detail in error.value.fields] == ["identifier"]
     async with database.transaction(EveryTenant()) as tx:
         await tx.tenants.remove(first.id, NOW)
     again = tenant(identifier="acme")
@@ -75,7 +75,7 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
 
         async def listed(**asked: object) -> tuple[list[str], int]:
             page, total = await read.tenants.page(Listing(**asked))  # type: ignore[arg-type]
-            return [one.name for one in page], total
+            return [item.name for item in page], total
 
         assert await listed() == (["Beta", "Acme"], 2)
         assert await listed(is_active=True) == (["Acme"], 1)

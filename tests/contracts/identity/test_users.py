@@ -18,8 +18,8 @@ from tests.builders import NOW, new_id, role, session, tenant, user
 from tests.contracts.identity.logins import begin
 
 
-async def join(tx: Transaction, one: User, tenant_id: UUID, role_ids: Sequence[UUID] = ()) -> None:
-    await tx.memberships.save(one.id, tenant_id, role_ids, None, NOW)
+async def join(tx: Transaction, member: User, tenant_id: UUID, role_ids: Sequence[UUID] = ()) -> None:
+    await tx.memberships.save(member.id, tenant_id, role_ids, None, NOW)
 
 
 async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> None:
@@ -42,7 +42,9 @@ async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> No
     (membership,) = state.memberships
     assert (membership.tenant_id, membership.tenant_name, membership.tenant_is_active) == (here.id, here.name, True)
     assert (membership.is_default, membership.joined_at, membership.roles) == (True, NOW, (member,))
-    assert {subject: state.token_versions[subject] for subject in subjects} == {one: raised[one] for one in subjects}
+    assert {subject: state.token_versions[subject] for subject in subjects} == {
+        subject: raised[subject] for subject in subjects
+    }
 
 
 async def test_a_standing_of_nobody_is_none(database: WholeDatabase) -> None:
@@ -71,7 +73,7 @@ async def test_an_address_has_one_account(database: WholeDatabase) -> None:
     with pytest.raises(Conflict) as error:
         async with database.transaction(EveryTenant()) as tx:
             await tx.users.add(user(email="Ada@example.com", email_key="ada@example.com"))
-    assert [one.field for one in error.value.fields] == ["email"]
+    assert [detail.field for detail in error.value.fields] == ["email"]
     with pytest.raises(Conflict):
         async with database.transaction(EveryTenant()) as tx:
             await tx.users.save(user(id=bob.id, email="ada@example.com"), bob)
@@ -145,7 +147,7 @@ async def listed(database: WholeDatabase, **asked: object) -> list[str]:
     async with database.read_only(EveryTenant()) as read:
         page, total = await read.users.page(Listing(**asked))  # type: ignore[arg-type]
     assert asked.keys() & {"page", "page_size"} or total == len(page)
-    return [one.user.full_name for one in page]
+    return [item.user.full_name for item in page]
 
 
 async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> None:
@@ -155,8 +157,8 @@ async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> N
     bob = user(full_name="Bob 100% Äther", email="bob@EXAMPLE.org", is_active=False, created_at=NOW + timedelta(1))
     cleo = user(full_name="Cleo", email="cleo@example.com", last_login_at=NOW - timedelta(1))
     async with database.transaction(EveryTenant()) as tx:
-        for one in (here, there):
-            await tx.tenants.add(one)
+        for new_tenant in (here, there):
+            await tx.tenants.add(new_tenant)
         await tx.roles.add(editor)
         for account in (cleo, ada, bob):
             await tx.users.add(account)
@@ -185,7 +187,7 @@ async def test_pages_partition_the_list(database: WholeDatabase) -> None:
     async with database.read_only(EveryTenant()) as read:
         pages = [await read.users.page(Listing(page=n, page_size=2)) for n in (1, 2, 3, 4)]
     assert [total for _, total in pages] == [5, 5, 5, 5]
-    assert [one.user.id for page, _ in pages for one in page] == [account.id for account in accounts]
+    assert [item.user.id for page, _ in pages for item in page] == [account.id for account in accounts]
 
 
 async def test_the_list_shows_the_roles_held_where_it_lists(database: WholeDatabase) -> None:
@@ -194,13 +196,13 @@ async def test_the_list_shows_the_roles_held_where_it_lists(database: WholeDatab
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
         await tx.tenants.add(here)
-        for one in (b, a, system):
-            await tx.roles.add(one)
+        for new_role in (b, a, system):
+            await tx.roles.add(new_role)
         await join(tx, ada, here.id, [b.id, a.id])
         await tx.memberships.set_system_roles(ada.id, [system.id])
         for tenant_id, expected in ((here.id, ("A", "B")), (None, (SUPER_ADMIN,))):
             page, _ = await tx.users.page(Listing(tenant_id=tenant_id))
-            assert [one.roles for one in page] == [expected]
+            assert [item.roles for item in page] == [expected]
 
 
 async def test_accounts_are_the_same_from_wherever_they_are_seen(database: WholeDatabase) -> None:

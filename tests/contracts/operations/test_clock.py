@@ -20,7 +20,7 @@ def test_a_clock_is_in_utc_and_never_goes_back(clock: Clock) -> None:
 def test_ids_are_uuids_of_version_7_and_later_ones_sort_after_earlier_ones(ids: Ids) -> None:
     made = [ids.new() for _ in range(10_000)]
     assert made == sorted(set(made))
-    assert {(one.version, one.variant) for one in made} == {(7, "specified in RFC 4122")}
+    assert {(new_id.version, new_id.variant) for new_id in made} == {(7, "specified in RFC 4122")}
 
 
 def test_a_movable_clock_moves_as_it_is_told() -> None:

@@ -114,7 +114,7 @@ def test_what_looks_like_a_template_in_a_value_stays_as_it_is() -> None:
     assert message.subject.startswith("{{ 6 * 7 }} Bcc: eve@example.org: ")
     mime = message_from_bytes(mime_of(message, "no-reply@example.com").as_bytes(), policy=default)
     assert mime["Bcc"] is None
-    assert [one.addr_spec for one in mime["To"].addresses] == ["{{7*7}}@example.com"]
+    assert [address.addr_spec for address in mime["To"].addresses] == ["{{7*7}}@example.com"]
 
 
 def test_a_link_in_a_mail_can_be_copied_whole() -> None:

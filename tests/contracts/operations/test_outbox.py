@@ -22,8 +22,8 @@ def mail(**given: object) -> Mail:
 
 async def add(database: WholeDatabase, *mails: Mail) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        for one in mails:
-            await tx.outbox.add(one)
+        for new_mail in mails:
+            await tx.outbox.add(new_mail)
 
 
 async def take(database: WholeDatabase, most: int = 10, after: timedelta = timedelta()) -> Sequence[Due]:
@@ -55,7 +55,7 @@ async def test_numbers_grow_and_the_longest_due_come_first(database: WholeDataba
     first, rest = await take(database, 2), await take(database)
     assert {due.mail.id for due in first} == {mails[4].id, mails[3].id}
     numbers = {due.mail.id: due.number for due in (*first, *rest)}
-    assert [numbers[one.id] for one in mails] == sorted(numbers.values())
+    assert [numbers[stored_mail.id] for stored_mail in mails] == sorted(numbers.values())
 
 
 async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> None:
@@ -63,7 +63,7 @@ async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> No
     await add(database, *mails)
     taken = [due.mail.id for dues in await asyncio.gather(*(take(database) for _ in range(8))) for due in dues]
     taken += [due.mail.id for due in await take(database, 40)]
-    assert sorted(taken) == sorted(one.id for one in mails)
+    assert sorted(taken) == sorted(stored_mail.id for stored_mail in mails)
 
 
 async def test_a_mail_whose_taker_died_is_due_again(database: WholeDatabase) -> None:
@@ -91,12 +91,12 @@ async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase
     await add(database, *mails)
     await take(database, 3)
     async with database.autocommit(EveryTenant()) as tx:
-        for number, one in enumerate(mails[:3]):
-            await tx.outbox.give_up(one.id, NOW + timedelta(hours=number % 2), f"why {number}")
+        for number, new_mail in enumerate(mails[:3]):
+            await tx.outbox.give_up(new_mail.id, NOW + timedelta(hours=number % 2), f"why {number}")
         found = await tx.outbox.given_up(10)
-        assert [one.mail for one in found] == [mails[1], mails[2], mails[0]]
-        assert [one.at - NOW for one in found] == [timedelta(hours=1), timedelta(), timedelta()]
-        assert [(one.tries, one.why) for one in found] == [(1, "why 1"), (1, "why 2"), (1, "why 0")]
+        assert [failed.mail for failed in found] == [mails[1], mails[2], mails[0]]
+        assert [failed.at - NOW for failed in found] == [timedelta(hours=1), timedelta(), timedelta()]
+        assert [(failed.tries, failed.why) for failed in found] == [(1, "why 1"), (1, "why 2"), (1, "why 0")]
         assert await tx.outbox.given_up(2) == found[:2]
 
 
@@ -132,7 +132,7 @@ async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> Non
 
 def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:
     secrets, mails = DerivedLinkSecrets("k" * 32), [new_id() for _ in range(100)]
-    made = [secrets.secret(one) for one in mails]
-    assert made == [DerivedLinkSecrets("k" * 32).secret(one) for one in mails]
-    assert len({*made, *(DerivedLinkSecrets("l" * 32).secret(one) for one in mails)}) == 200
-    assert {len(one) for one in made} == {43}
+    made = [secrets.secret(stored_mail) for stored_mail in mails]
+    assert made == [DerivedLinkSecrets("k" * 32).secret(stored_mail) for stored_mail in mails]
+    assert len({*made, *(DerivedLinkSecrets("l" * 32).secret(stored_mail) for stored_mail in mails)}) == 200
+    assert {len(secret) for secret in made} == {43}

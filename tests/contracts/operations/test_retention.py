@@ -29,10 +29,10 @@ Make = Callable[[Transaction, datetime], Awaitable[None]]
 
 async def end_session(tx: Transaction, at: datetime) -> None:
     owner = user()
-    one = session(owner.id, created_at=NOW)
+    ended = session(owner.id, created_at=NOW)
     await tx.users.add(owner)
-    assert await begin(tx, one)
-    await tx.sessions.end(one.id, at)
+    assert await begin(tx, ended)
+    await tx.sessions.end(ended.id, at)
 
 
 async def begin_session(tx: Transaction, at: datetime) -> None:
@@ -122,7 +122,7 @@ async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
 async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
     """But for a session that was begun long ago and ended: it is old in both ways."""
     alike = {RetentionRule.ENDED_SESSIONS, RetentionRule.OLD_SESSIONS}
-    others = {kind: one for kind, one in KINDS.items() if kind is not what and not {kind, what} <= alike}
+    others = {kind: example for kind, example in KINDS.items() if kind is not what and not {kind, what} <= alike}
     async with database.transaction(EveryTenant()) as tx:
         for kind, (make, _) in others.items():
             if {kind, what} != {RetentionRule.NETWORKS, RetentionRule.FAILURES}:
@@ -135,8 +135,8 @@ async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> 
     begun, ended = session(owner.id), session(owner.id)
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(owner)
-        for one in (begun, ended):
-            assert await begin(tx, one)
+        for new_session in (begun, ended):
+            assert await begin(tx, new_session)
         await tx.sessions.end(ended.id, NOW)
     assert await remove(database, RetentionRule.ENDED_SESSIONS) == 1
     assert await remove(database, RetentionRule.OLD_SESSIONS, NOW - TICK) == 0

@@ -147,12 +147,12 @@ def test_all_keys_are_published_without_their_secret_halves() -> None:
     keyring = ring()
     keyring.use([keyring.make_key(purpose, NOW) for purpose in PURPOSES])
     shown = published(keyring, NOW)
-    assert [(one["use"], one["alg"]) for one in shown] == [
+    assert [(key["use"], key["alg"]) for key in shown] == [
         ("sig", "EdDSA"),
         ("enc", "RSA-OAEP-256"),
         ("enc", "ECDH-ES+A256KW"),
     ]
-    assert all(one.keys().isdisjoint({"d", "p", "q", "dp", "dq", "qi", "k"}) for one in shown)
+    assert all(key.keys().isdisjoint({"d", "p", "q", "dp", "dq", "qi", "k"}) for key in shown)
 
 
 def test_a_new_key_is_published_when_every_process_has_it_and_the_old_one_opens_for_a_day() -> None:
@@ -161,8 +161,8 @@ def test_a_new_key_is_published_when_every_process_has_it_and_the_old_one_opens_
     old, new = keyring.make_key(purpose, NOW - HOUR), keyring.make_key(purpose, NOW + NOTICE)
     keyring.use([old, new])
     then = NOW + NOTICE
-    assert [one["kid"] for one in published(keyring, then - timedelta.resolution)] == [old.kid]
-    assert [one["kid"] for one in published(keyring, then)] == [new.kid]
+    assert [key["kid"] for key in published(keyring, then - timedelta.resolution)] == [old.kid]
+    assert [key["kid"] for key in published(keyring, then)] == [new.kid]
     end = then + OVERLAP + LEEWAY
     for text in (sealed(key=public(old)), sealed(key=public(old), kid=old.kid)):
         assert keyring.passwords.open(text, end - timedelta.resolution) == OPENED

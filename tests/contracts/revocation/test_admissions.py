@@ -29,11 +29,11 @@ async def test_a_limit_lets_exactly_its_number_through(shared: Shared) -> None:
 
 
 async def test_callers_and_limits_count_apart(shared: Shared) -> None:
-    one, two = limit(1), limit(1)
-    assert await allowed(shared.one, Hit(one, "user:a"))
-    assert await allowed(shared.one, Hit(one, "user:b"))
-    assert await allowed(shared.one, Hit(two, "user:a"))
-    assert not await allowed(shared.other, Hit(one, "user:a"))
+    limit_a, limit_b = limit(1), limit(1)
+    assert await allowed(shared.one, Hit(limit_a, "user:a"))
+    assert await allowed(shared.one, Hit(limit_a, "user:b"))
+    assert await allowed(shared.one, Hit(limit_b, "user:a"))
+    assert not await allowed(shared.other, Hit(limit_a, "user:a"))
 
 
 async def test_a_window_slides_with_each_request(shared: Shared) -> None:
@@ -149,8 +149,8 @@ async def test_a_dead_token_is_refused_by_the_limit_that_counts_instead(shared: 
     await known(shared, **{subject: 1})
     shown = ShownToken({subject: 0}, [stranger])
     verdicts = [(await shared.one.admit([own], shown)).verdicts for _ in range(4)]
-    assert [one.allowed for (one,) in verdicts] == [True, True, False, False]
-    assert {one.limit for (one,) in verdicts} == {2}
+    assert [verdict.allowed for (verdict,) in verdicts] == [True, True, False, False]
+    assert {verdict.limit for (verdict,) in verdicts} == {2}
     assert await left(shared, own) == 9
 
 

@@ -88,8 +88,8 @@ async def test_a_value_ends_with_its_lifetime(kept: Kept, key: str) -> None:
 
 async def test_what_was_dropped_is_gone_and_cannot_be_put_back_at_once(kept: Kept, key: str) -> None:
     other = f"{key}-other"
-    for one in (key, other):
-        await kept.cache.put(one, b"old", LONG)
+    for cache_key in (key, other):
+        await kept.cache.put(cache_key, b"old", LONG)
 
     await kept.cache.drop([key, other])
     await kept.cache.put(key, b"old", LONG)

@@ -17,8 +17,8 @@ def key(kid: str, days: int = 0) -> SigningKey:
 
 async def test_keys_come_the_oldest_first(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
-        for one in (key("b", 1), key("a", 2), key("c", 0)):
-            await tx.keys.add(one)
+        for new_key in (key("b", 1), key("a", 2), key("c", 0)):
+            await tx.keys.add(new_key)
         assert await tx.keys.all() == [key("c", 0), key("b", 1), key("a", 2)]
         assert not await tx.keys.add_first(key("d"))
 
@@ -26,9 +26,9 @@ async def test_keys_come_the_oldest_first(database: WholeDatabase) -> None:
 async def test_each_purpose_has_a_first_key_of_its_own(database: WholeDatabase) -> None:
     keys = [replace(key(purpose), purpose=purpose) for purpose in PURPOSES]
     async with database.transaction(EveryTenant()) as tx:
-        assert [await tx.keys.add_first(one) for one in keys] == [True] * len(PURPOSES)
+        assert [await tx.keys.add_first(stored_key) for stored_key in keys] == [True] * len(PURPOSES)
         assert not await tx.keys.add_first(replace(keys[-1], kid="another"))
-        assert sorted(await tx.keys.all(), key=lambda one: PURPOSES.index(one.purpose)) == keys
+        assert sorted(await tx.keys.all(), key=lambda stored: PURPOSES.index(stored.purpose)) == keys
 
 
 async def test_of_many_that_make_the_first_key_one_does(database: WholeDatabase) -> None:

@@ -298,7 +298,7 @@ def test_a_key_that_was_taken_away_verifies_nothing_though_its_token_was_seen() 
 
 
 def test_published_keys_are_public_and_say_what_they_are_for() -> None:
-    (key,) = (json.loads(bytes(one)) for one in TOKENS.public_keys(NOW))
+    (key,) = (json.loads(bytes(key)) for key in TOKENS.public_keys(NOW))
     assert key.keys() == {"kty", "crv", "x", "kid", "use", "alg"}
     assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("OKP", "Ed25519", "sig", "EdDSA")
 

@@ -33,7 +33,7 @@ BODIES = st.dictionaries(st.sampled_from(["items", "ids", "x"]), JSON | st.lists
 
 
 def fields(error: pytest.ExceptionInfo[Any]) -> list[str]:
-    return [one.field for one in error.value.fields]
+    return [detail.field for detail in error.value.fields]
 
 
 @given(BODIES)

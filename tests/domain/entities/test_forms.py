@@ -263,7 +263,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2),
     max_leaves=4,
 )
-WIRES = st.sampled_from([one.wire for one in (*PRODUCTS.fields, *SAMPLES.fields)]) | st.text(max_size=8)
+WIRES = st.sampled_from([field.wire for field in (*PRODUCTS.fields, *SAMPLES.fields)]) | st.text(max_size=8)
 
 
 @given(st.dictionaries(WIRES, JSON, max_size=8))
@@ -279,11 +279,11 @@ def test_a_body_is_read_or_refused_and_nothing_else(body: dict[str, object]) -> 
 
 @given(st.from_regex(r"[+-]?[0-9]{0,6}(\.[0-9]{0,4})?([eE][+-]?[0-9])?|[\u0660-\u0669]{2}|NaN", fullmatch=True))
 def test_an_amount_as_text_is_judged_by_all_that_its_field_says(text: str) -> None:
-    for one in AMOUNTS.declared:
-        assert one.money is not None
-        wrong = money_error(one.money, text)
+    for field in AMOUNTS.declared:
+        assert field.money is not None
+        wrong = money_error(field.money, text)
         try:
-            assert read_new(AMOUNTS, {one.wire: text})[one.name] == Decimal(text)
+            assert read_new(AMOUNTS, {field.wire: text})[field.name] == Decimal(text)
             assert wrong is None
         except ValidationError as error:
             said = [found.message for found in error.fields]

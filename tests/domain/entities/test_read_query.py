@@ -92,7 +92,7 @@ def test_a_filter_is_a_condition(registry: Registry, text: str, name: str, opera
     ],
 )
 def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
-    assert [one.value for one in of_things(text).where] == [value]
+    assert [condition.value for condition in of_things(text).where] == [value]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
 def test_a_mistake_names_its_parameter(registry: Registry, text: str, names: list[str], hint: str) -> None:
     with pytest.raises(ValidationError) as raised:
         asked(text, registry)
-    assert [one.field for one in raised.value.fields] == names
+    assert [detail.field for detail in raised.value.fields] == names
     assert hint in raised.value.fields[0].message
 
 
@@ -173,7 +173,7 @@ def test_there_are_at_most_30_conditions_of_200_values_each(registry: Registry) 
     assert len(asked("&".join(filters[:30]), registry).where) == 30
     with pytest.raises(ValidationError, match="not valid") as raised:
         asked("&".join(filters[:31]), registry)
-    assert [one.field for one in raised.value.fields] == [filters[30].partition("=")[0]]
+    assert [detail.field for detail in raised.value.fields] == [filters[30].partition("=")[0]]
     assert len(asked("name=" + ",".join("a" * 200), registry).where[0].value) == 200  # type: ignore[arg-type]
     with pytest.raises(ValidationError):
         asked("name=" + ",".join("a" * 201), registry)
@@ -300,7 +300,7 @@ def test_what_may_not_be_read_does_not_exist(text: str) -> None:
 
 
 def test_every_kind_has_its_operators() -> None:
-    for one in EVERY_KIND["things"].fields:
-        for operator in set(Operator) - set(OPERATORS[one.kind]):
+    for field in EVERY_KIND["things"].fields:
+        for operator in set(Operator) - set(OPERATORS[field.kind]):
             with pytest.raises(ValidationError):
-                of_things(f"{one.wire}.{operator.value}=a")
+                of_things(f"{field.wire}.{operator.value}=a")

@@ -54,7 +54,7 @@ def test_reading_raises_nothing_but_what_it_says(asked: Parameters) -> None:
     )
 )
 def test_what_is_well_formed_is_taken_in_any_case_of_its_names(asked: tuple[object, Parameters]) -> None:
-    model = next(one for one in REGISTRY if one is asked[0])
+    model = next(model for model in REGISTRY if model is asked[0])
     seen = hidden_from(REGISTRY, {"*"})
     shouted = [(name.upper(), text) for name, text in asked[1]]
     assert read_query(model, REGISTRY, seen, shouted) == read_query(model, REGISTRY, seen, asked[1])
@@ -82,9 +82,9 @@ def test_a_cursor_belongs_to_one_order() -> None:
 )
 def test_every_parameter_that_is_listed_is_known(listed: Listed, read: Read) -> None:
     for model in REGISTRY:
-        for one in listed(model, REGISTRY, HIDDEN):
-            assert quote(one.name) == one.name
-            assert wrong(read, model, [(one.name, "1")]).isdisjoint({"is not known", "is not taken here"})
+        for parameter in listed(model, REGISTRY, HIDDEN):
+            assert quote(parameter.name) == parameter.name
+            assert wrong(read, model, [(parameter.name, "1")]).isdisjoint({"is not known", "is not taken here"})
 
 
 def wrong(read: Read, model: EntityModel, asked: Parameters) -> set[str]:
@@ -92,7 +92,7 @@ def wrong(read: Read, model: EntityModel, asked: Parameters) -> set[str]:
     try:
         read(model, REGISTRY, HIDDEN, asked)
     except ValidationError as error:
-        return {one.message.partition(";")[0] for one in error.fields}
+        return {detail.message.partition(";")[0] for detail in error.fields}
     except BadRequest:
         return set()
     return set()
@@ -100,5 +100,5 @@ def wrong(read: Read, model: EntityModel, asked: Parameters) -> set[str]:
 
 def test_a_query_speaks_of_fields_that_exist() -> None:
     query: Query = read_query(MODEL, REGISTRY, HIDDEN, [("whole.unit.label", "a"), ("sort", "unit.label")])
-    paths = [*(one.path for one in query.where), *(key.path for key in query.sort)]
+    paths = [*(condition.path for condition in query.where), *(key.path for key in query.sort)]
     assert [field_of(REGISTRY, MODEL, path).wire for path in paths] == ["label", "label", "id"]

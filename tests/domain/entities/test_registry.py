@@ -31,7 +31,7 @@ def named(name: str, plural: str) -> type[Struct]:
 def mistakes(*kinds: type[Struct]) -> tuple[str, ...]:
     with pytest.raises(DeclarationError) as caught:
         build_registry(kinds)
-    assert all(one in str(caught.value) for one in caught.value.mistakes)
+    assert all(mistake in str(caught.value) for mistake in caught.value.mistakes)
     return caught.value.mistakes
 
 
@@ -81,7 +81,7 @@ ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
 @pytest.mark.parametrize("name", ONE_MISTAKE)
 def test_a_mistake_stops_the_start_with_one_sentence(name: str) -> None:
     kinds, sentence = ONE_MISTAKE[name]
-    assert any(sentence in one for one in mistakes(*kinds)), mistakes(*kinds)
+    assert any(sentence in mistake for mistake in mistakes(*kinds)), mistakes(*kinds)
 
 
 def test_all_mistakes_of_all_entities_are_told_at_once() -> None:
@@ -106,7 +106,7 @@ def test_the_example_catalogue_is_served() -> None:
 
 
 def test_an_answer_names_id_the_declared_fields_and_the_servers_own() -> None:
-    assert [one.wire for one in REGISTRY["products"].fields] == (
+    assert [field.wire for field in REGISTRY["products"].fields] == (
         [
             "id",
             "name",
@@ -147,7 +147,9 @@ def test_relations_go_both_ways() -> None:
         "restrict",
     )
     assert (products.target, products.by, products.is_many) == ("products", "category_id", True)
-    assert [(model.plural, one.name) for model, one in REGISTRY.referring("products")] == [("reviews", "product_id")]
+    assert [(model.plural, field.name) for model, field in REGISTRY.referring("products")] == [
+        ("reviews", "product_id")
+    ]
 
 
 def test_permissions_are_four_per_entity() -> None:
@@ -174,7 +176,7 @@ class Everything(Struct, rename="camel", kw_only=True):
 
 def test_each_type_has_its_kind() -> None:
     model = build_registry([entity("everything")(Everything)])["everything"]
-    assert [one.kind for one in model.declared] == [
+    assert [field.kind for field in model.declared] == [
         Kind.TEXT,
         Kind.INTEGER,
         Kind.BIG_INTEGER,
@@ -187,18 +189,18 @@ def test_each_type_has_its_kind() -> None:
         Kind.UUIDS,
         Kind.TEXTS,
     ]
-    assert [one.name for one in model.declared if not one.required] == ["words"]
+    assert [field.name for field in model.declared if not field.required] == ["words"]
     assert model.by_name["choice"].choices == ("a", "b")
 
 
 def test_null_can_stand_inside_or_outside_of_annotated() -> None:
     outside, inside = Annotated[str, Meta(max_length=3)] | None, Annotated[str | None, Meta(max_length=3)]
     for hint in (outside, inside):
-        one = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
-        assert one.nullable
-        assert msgspec.convert(None, one.type) is None
+        field = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
+        assert field.nullable
+        assert msgspec.convert(None, field.type) is None
         with pytest.raises(msgspec.ValidationError):
-            msgspec.convert("long", one.type)
+            msgspec.convert("long", field.type)
 
 
 @pytest.mark.parametrize("name", ["minPrice", "maxPrice", "priceAfter", "priceBefore"])
@@ -211,7 +213,9 @@ def test_a_property_that_wins_over_a_bound_is_an_oddity(name: str) -> None:
 
 def test_a_rule_is_told_in_wire_names() -> None:
     products = REGISTRY["products"]
-    values = {one.name: None for one in products.declared} | {"status": products.struct.__annotations__["status"].LIVE}
+    values = {field.name: None for field in products.declared} | {
+        "status": products.struct.__annotations__["status"].LIVE
+    }
     assert [error.field for error in products.broken_rules(values, None)] == ["categoryId"]
 
 
@@ -231,7 +235,7 @@ def test_a_rule_is_asked_of_changes_of_what_it_looks_at() -> None:
     lamps = build_registry([Lamp])["lamps"]
     assert lamps.rules_look_at(["socket", "watts"])
     assert not lamps.rules_look_at(["socket"])
-    assert [one.message for one in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
+    assert [error.message for error in lamps.broken_rules({"watts": 61, "socket": "E14"}, None)] == ["is too much"]
     assert lamps.broken_rules({"watts": 62, "socket": "E14"}, {"watts": 61, "socket": "E14"}) == []
     assert REGISTRY["products"].rules_look_at(["status"])
     assert not REGISTRY["products"].rules_look_at(["price"])

@@ -62,12 +62,12 @@ def test_a_quote_that_never_ends_does_not_swallow_the_file() -> None:
 
 def test_columns_are_known_in_any_case_and_by_other_names() -> None:
     fields = read_header(PRODUCT, ["NAME", " sku ", "Artikel-Preis"], {"artikel-preis": "price"})
-    assert [one and one.name for one in fields] == ["name", "sku", "price"]
+    assert [field and field.name for field in fields] == ["name", "sku", "price"]
 
 
 def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
     fields = read_header(PRODUCT, ["id", "createdAt", "tenantId", "version", "category.name", "sku"], {})
-    assert [one and one.name for one in fields] == [None, None, None, None, None, "sku"]
+    assert [field and field.name for field in fields] == [None, None, None, None, None, "sku"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_wrong_header_says_what_is_wrong(
 ) -> None:
     with pytest.raises(ValidationError) as refused:
         read_header(PRODUCT, names, renames)
-    assert [one for one in refused.value.fields if one.field == field and said in one.message]
+    assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
 
 
 def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
@@ -112,4 +112,4 @@ def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
 def test_wrong_options_are_named(body: dict[str, object], field: str) -> None:
     with pytest.raises(ValidationError) as refused:
         read_options(PRODUCT, body)
-    assert [one.field for one in refused.value.fields] == [field]
+    assert [detail.field for detail in refused.value.fields] == [field]

@@ -92,13 +92,13 @@ def test_the_smallest_set_says_the_same(held: list[str], needed: str) -> None:
 @given(HELD)
 def test_nothing_can_be_left_out_of_the_smallest_set(held: list[str]) -> None:
     least = smallest(held)
-    for one in least:
-        assert not allows([other for other in least if other != one], one)
+    for name in least:
+        assert not allows([other for other in least if other != name], name)
 
 
 @given(NAMES, NAMES, NAMES)
-def test_covering_is_transitive(one: str, two: str, three: str) -> None:
-    assert not (covers(one, two) and covers(two, three)) or covers(one, three)
+def test_covering_is_transitive(first: str, second: str, third: str) -> None:
+    assert not (covers(first, second) and covers(second, third)) or covers(first, third)
 
 
 @given(HELD, HELD)

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from domain.identity.sessions import Lifetimes, Session, RefreshOutcome, expires_at, is_expired, refresh_outcome
+from domain.identity.sessions import Lifetimes, RefreshOutcome, Session, expires_at, is_expired, refresh_outcome
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)

@@ -33,7 +33,7 @@ USER = User(
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("address", "other"),
     [
         ("ada@example.com", "ADA@Example.COM"),
         ("ada@example.com", "  ada@example.com\t"),
@@ -43,8 +43,8 @@ USER = User(
         ("straße@example.com", "STRASSE@example.com"),
     ],
 )
-def test_addresses_that_are_the_same(one: str, other: str) -> None:
-    assert email_key(one) == email_key(other) is not None
+def test_addresses_that_are_the_same(address: str, other: str) -> None:
+    assert email_key(address) == email_key(other) is not None
 
 
 def test_addresses_that_differ() -> None:
