@@ -1,1 +1,1 @@
-"""The service measured against a baseline: the bare framework, written by hand for one table."""
+"""Measures the service against a baseline: the bare framework, written by hand for one table."""

@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: the service against the baseline."""
+"""``python -m benchmarks``: measures the service against the baseline."""
 
 import argparse
 import asyncio
@@ -66,8 +66,8 @@ async def main(plan: Plan) -> None:
 
 def _show(plan: Plan, results: Results) -> None:
     print()
-    for result in results.standing:
-        print(f"{result.name}: ready in {result.ready_in:.2f} s, {result.idle:.0f} MiB idle")
+    for footprint in results.footprints:
+        print(f"{footprint.name}: ready in {footprint.ready_in:.2f} s, {footprint.idle:.0f} MiB idle")
     print("\n" + table.ratios(results.rows(plan.operations)))
     if results.alone:
         print("\n" + table.alone(results.alone_rows(plan.operations)))
@@ -75,7 +75,7 @@ def _show(plan: Plan, results: Results) -> None:
 
 @contextmanager
 def _in_their_places(databases: list[int]) -> Iterator[None]:
-    """Load generators inherit the cores of this process; servers are put on theirs as they start."""
+    """Keeps this process, and so the load generators, to their cores; servers move to theirs as they start."""
     before = os.sched_getaffinity(0)
     with held_on_their_cores(databases) as held:
         if not held:

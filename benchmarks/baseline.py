@@ -276,7 +276,7 @@ async def live() -> dict[str, float]:
 
 
 async def _keep(_: asyncpg.Connection) -> None:
-    """Nothing of a session is ever changed: it is given back without a round trip."""
+    """Returns a connection to the pool without a round trip: its session is never changed."""
 
 
 @asynccontextmanager

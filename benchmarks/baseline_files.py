@@ -47,7 +47,9 @@ IMPORTED = ("name", "sku", "description", "price", "stock", "status", "category_
 
 
 def _exported(column: str) -> str:
-    """Text that a spreadsheet would run gets an apostrophe (all such sorts before an "A"); times are as in JSON."""
+    """A cell; text that a spreadsheet would run gets an apostrophe (such text sorts before "A"), times are as in
+    JSON.
+    """
     shown = column
     if column in TEXTS:
         shown = rf"CASE WHEN {column} < 'A' AND {column} ~ '^''*[-=+@\t\r\n]' THEN '''' || {column} ELSE {column} END"
@@ -69,7 +71,7 @@ async def export_products(request: Call) -> Stream:
 
 
 async def _pieces(pool: asyncpg.Pool, tenant_id: UUID) -> AsyncIterator[bytes]:
-    """A queue of few places: the database waits for a client that reads slowly."""
+    """Pieces through a short queue: the database waits for a client that reads slowly."""
     queue: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(4)
 
     async def keep(piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The baseline's tokens: signed at login, verified once and remembered."""
+"""The baseline's tokens: signed at login, verified once and cached."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""One benchmark under way: both servers with the same rows, and runs of operations against them."""
+"""A running benchmark: both servers with the same rows, and runs of operations against them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -22,7 +22,7 @@ from benchmarks.requests import Request, numbered
 from benchmarks.servers import Server, baseline, service
 
 MEASURED_NUMBERS = 500_000_000
-"""Where the numbers of a measured run begin; those of its warm-up begin at 0."""
+"""First number of a measured run; numbers of its warm-up begin at 0."""
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Timing(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Target:
-    """A server, its database, and everyone's tokens for it."""
+    """A server, its database, and a token of each user."""
 
     server: Server
     database: Database
@@ -51,7 +51,9 @@ class Bench:
         return self.baseline.server, self.service.server
 
     async def pair(self, operation: Operation, *, baseline_first: bool) -> Pair:
-        """Both in turn; who goes first alternates, so that neither always gets the warmer machine."""
+        """Runs the operation on both servers; the first one alternates, so that neither always gets the warmer
+        machine.
+        """
         if baseline_first:
             baseline_reading = await self.run(operation, self.baseline)
             return Pair(baseline_reading, await self.run(operation, self.service))
@@ -59,7 +61,7 @@ class Bench:
         return Pair(await self.run(operation, self.baseline), service_reading)
 
     async def run(self, operation: Operation, target: Target) -> Reading:
-        """Raises BenchmarkFailed on any error; what it made is gone afterwards."""
+        """Runs the operation and removes the rows it made. Raises BenchmarkFailed on any error."""
         requests = tuple(operation.load(self.bench_data, target.tokens))
         await _ensure_right(operation, target, requests[0])
         try:
@@ -116,7 +118,7 @@ def _failed(operation: Operation, target: Target, why: str) -> BenchmarkFailed:
 
 
 async def _ensure_right(operation: Operation, target: Target, request: Request) -> None:
-    """A fast wrong answer is worth nothing."""
+    """Raises BenchmarkFailed for a wrong response, however fast it was."""
     line = await client.Line.open(target.server.port)
     try:
         text, _ = numbered(request.wire(), 2 * MEASURED_NUMBERS - 10_000)
@@ -130,7 +132,7 @@ async def _ensure_right(operation: Operation, target: Target, request: Request) 
 
 @asynccontextmanager
 async def opened(database_url: str, redis_url: str, size: Size, timing: Timing) -> AsyncIterator[Bench]:
-    """The service's people first, by its own API; then both databases get the same rows."""
+    """A benchmark with users made through the service's own API, and the same rows in both databases."""
     async with AsyncExitStack() as stack:
         own = await stack.enter_async_context(database(database_url, "tenantry_bench_service"))
         bare = await stack.enter_async_context(database(database_url, "tenantry_bench_baseline"))

@@ -1,4 +1,4 @@
-"""What both servers hold: the same tenants, users, categories and products, and what the load knows of them."""
+"""Data of both servers: tenants, users, categories and products, and the ids that the load uses."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 PASSWORD = "correct horse battery staple 7"
 TRANSIENT = "B-"
-"""How the sku of every row begins that a run makes; such rows are gone before the next one."""
+"""Prefix of the sku of every row that a run makes; such rows are removed before the next run."""
 
 PERMISSIONS = [f"{action}:{what}" for what in ("categories", "products") for action in ("create", "read", "update")]
 
@@ -16,9 +16,9 @@ CATALOGUE = 4
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """How many products, over how many tenants; each has 200 categories, or fewer where it has few products.
+    """Number of products and tenants; each tenant has 200 categories, or fewer with few products.
 
-    ``entities`` is how many the service serves: the example catalogue's four, and more of no rows.
+    ``entities`` is the number that the service serves: the example catalogue's four, and others without rows.
     """
 
     rows: int = 100_000
@@ -41,7 +41,7 @@ class User(Struct, frozen=True):
 
 
 class BenchData(Struct, frozen=True, kw_only=True):
-    """``products`` are some of each tenant's, ``categories`` all of them."""
+    """Ids for the load: some ``products`` of each tenant, and all ``categories``."""
 
     size: Size
     users: tuple[User, ...]

@@ -1,6 +1,6 @@
-"""Load where wrk cannot: requests that follow from the last answer, forms with files, answers that stream.
+"""Load that wrk cannot make: requests that depend on the last response, uploads, streamed responses.
 
-``python -m benchmarks.client`` reads a job from standard input and writes what it saw to standard output.
+``python -m benchmarks.client`` reads a job from standard input and writes its measurements to standard output.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ NEXT = "$next"
 
 
 class Follow(Struct, frozen=True):
-    """After the first request: ``request`` with ``$next`` in it, which is taken from the last answer's JSON.
+    """Requests after the first: ``$next`` in ``request`` is replaced from the last response's JSON.
 
-    Where the answer has none, the walk is over and begins again.
+    A response without the value ends the walk, and the next one begins.
     """
 
     request: Request
@@ -41,7 +41,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """``times`` are milliseconds; ``failures`` say what came instead of an answer of 2xx."""
+    """Measurements: ``times`` in milliseconds, ``failures`` are responses other than 2xx."""
 
     times: list[float]
     failures: list[str]
@@ -54,7 +54,7 @@ class Answer(Struct, frozen=True):
 
 
 class Line:
-    """One connection that stays open."""
+    """A connection that stays open."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -90,7 +90,7 @@ def _head(head: bytes) -> tuple[int, dict[bytes, bytes]]:
 
 
 class Walker:
-    """One connection's share of the job, one request after the other until the time is over."""
+    """A connection's share of the job: sequential requests until the time is over."""
 
     def __init__(self, job: Job, share: int) -> None:
         self._job, self._share = job, share
@@ -123,7 +123,7 @@ class Walker:
             self._next = _taken(answer.body, self._job.follow.take)
 
     def _text(self) -> tuple[str, bool]:
-        """And whether it counts: what only begins a walk does not."""
+        """The next request, and whether it counts: a request that only begins a walk does not."""
         if self._job.follow is not None and self._next is not None:
             return followed(self._job.follow.request, self._next).wire(), True
         requests = self._job.requests
@@ -157,7 +157,7 @@ async def work(job: Job) -> Seen:
 
 
 def summary(parts: Sequence[Seen]) -> Load:
-    """Raises BenchmarkFailed when nothing at all was answered."""
+    """The measurements of all connections. Raises BenchmarkFailed without any response."""
     times = sorted(took for part in parts for took in part.times)
     failures = [failure for part in parts for failure in part.failures]
     if failures or not times:
@@ -167,7 +167,7 @@ def summary(parts: Sequence[Seen]) -> Load:
 
 
 async def run(job: Job, processes: int = 1) -> Load:
-    """Split over processes, so that none of them is the bottleneck."""
+    """Runs the job in several processes, so that none of them is the bottleneck."""
     processes = min(processes, job.connections)
     shares = [
         msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""The databases of a benchmark: made anew, loaded, watched and dropped."""
+"""Databases of a benchmark: made, loaded, watched and dropped."""
 
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -21,7 +21,7 @@ DEFAULT_REDIS = "redis://127.0.0.1:6379/9"
 
 @asynccontextmanager
 async def servers() -> AsyncIterator[tuple[str, str]]:
-    """PostgreSQL and Redis as tests find them, then those of this machine, then embedded ones."""
+    """URLs of PostgreSQL and Redis: those of the tests, else of this machine, else of embedded servers."""
     database_url = os.environ.get("TENANTRY_TEST_DATABASE_URL") or await _if_answering(DEFAULT_DATABASE)
     redis_url = os.environ.get("TENANTRY_TEST_REDIS_URL") or await _if_redis_answers(DEFAULT_REDIS)
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:
@@ -48,13 +48,13 @@ async def _if_redis_answers(url: str) -> str | None:
 
 
 class Database:
-    """One of a benchmark's own; ``connection`` sees all rows, whatever row-level security says."""
+    """A database of the benchmark; row-level security does not apply to ``connection``."""
 
     def __init__(self, url: str, connection: asyncpg.Connection) -> None:
         self.url, self.connection = url, connection
 
     async def cpu(self) -> float:
-        """Of the server's processes that work for this database; of another machine, nothing is known."""
+        """CPU seconds of the server's processes for this database; 0 when it runs on another machine."""
         rows = await self.connection.fetch(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
@@ -89,7 +89,7 @@ async def _run(url: str, statement: str) -> None:
 
 @contextmanager
 def held_on_their_cores(processes: list[int]) -> Iterator[bool]:
-    """Databases keep to the cores of the load; False where this machine does not let us, or has but one core."""
+    """Keeps the databases to the cores of the load; False where that is not allowed, or there is one core."""
     servers_core, others = cores()
     if servers_core == others:
         yield False
@@ -102,7 +102,7 @@ def held_on_their_cores(processes: list[int]) -> Iterator[bool]:
 
 
 async def server_processes(database_url: str, redis_url: str) -> list[int]:
-    """The databases' own processes, where they run on this machine."""
+    """Process ids of the databases, where they run on this machine."""
     connection = await asyncpg.connect(database_url)
     try:
         postmaster = parent(await connection.fetchval("SELECT pg_backend_pid()"))

@@ -1,4 +1,4 @@
-"""Declarations beside the example catalogue, for a service of many entities."""
+"""Further entities, for a service of many."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
-"""Why a run of the benchmarks is worth nothing."""
+"""The error that makes a run of the benchmarks invalid."""
 
 
 class BenchmarkFailed(Exception):
-    """The message is for whoever started it."""
+    """A failed run; the message is for the person who started it."""

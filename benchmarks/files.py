@@ -1,4 +1,4 @@
-"""Files at their full size: 1,000,000 products out, 100,000 in, against a bare COPY in the same run.
+"""Files at full size: 1,000,000 products out and 100,000 in, against a bare COPY in the same run.
 
 ``python -m benchmarks.files [ROWS]``; nothing else should run on the machine meanwhile.
 """
@@ -44,7 +44,7 @@ class Client:
         return {"Authorization": f"Bearer {self.bearer}"}
 
     async def export(self, form: str, query: str = "") -> tuple[float, float, int]:
-        """Seconds to the first byte and to the last, and how many bytes; read in the cheapest way there is."""
+        """Seconds to the first byte and to the last, and the number of bytes."""
         path = f"/api/products/export?format={form}{query}"
         reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port, limit=2**22)
         started, size, end = time.perf_counter(), 0, b""
@@ -71,7 +71,7 @@ class Client:
         return data
 
     async def me(self, until: asyncio.Event) -> list[float]:
-        """What GET /api/auth/me takes, one after the other, in milliseconds."""
+        """Milliseconds of sequential requests of GET /api/auth/me."""
         times = []
         async with httpx.AsyncClient(timeout=60, headers=self.headers()) as client:
             while not until.is_set():
@@ -100,7 +100,7 @@ async def bare_copy(url: str, tenant: UUID) -> float:
 
 @dataclass
 class Watched:
-    """How far the server's processes grew: the largest one, and all together."""
+    """Growth of the server's processes in memory: of the largest one, and of all together."""
 
     server: Server
 

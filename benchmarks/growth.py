@@ -1,4 +1,4 @@
-"""How figures change as work grows: with rows, tenants, entities and connections."""
+"""Figures as rows, tenants, entities and connections grow."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ CONNECTIONS = (1, 8, 64)
 
 
 class Step(Struct, frozen=True):
-    """What one operation came to with so much of what grows."""
+    """Figures of an operation at one size."""
 
     operation: str
     amount: int
@@ -27,7 +27,7 @@ class Step(Struct, frozen=True):
 
 
 async def by_size(urls: tuple[str, str], timing: Timing, sizes: Sequence[Size], what: str) -> list[Step]:
-    """``what`` names the size's field that grows."""
+    """Figures as the field ``what`` of the size grows."""
     steps = []
     for size in sizes:
         async with opened(*urls, size, timing) as bench:

@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""Description of the machine that was measured on."""
 
 import platform
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Figures of a run, what several rounds come to, and the ratio that the goals are about."""
+"""Figures of a run, their medians over rounds, and the ratio that the goals are about."""
 
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What a load generator saw; times in milliseconds."""
+    """Figures of a load generator; times in milliseconds."""
 
     requests: int
     seconds: float
@@ -19,9 +19,9 @@ class Load(Struct, frozen=True, kw_only=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """One run against one server: rate a second, milliseconds, CPU seconds per 1,000 requests, MiB.
+    """A run against one server: requests per second, milliseconds, CPU seconds per 1,000 requests, MiB.
 
-    ``busy`` is the part of its core that the server used: well below 1, something else was the limit.
+    ``busy`` is the share of its core that the server used; well below 1, something else was the limit.
     """
 
     rate: float
@@ -47,20 +47,20 @@ def reading(load: Load, *, cpu: float, database_cpu: float, memory: float) -> Re
 
 
 def medians(readings: Sequence[Reading]) -> Reading:
-    """Each figure by itself."""
+    """The median of each figure by itself."""
     rounds = [asdict(measured) for measured in readings]
     return Reading(**{name: median(values[name] for values in rounds) for name in rounds[0]})
 
 
 class Pair(Struct, frozen=True):
-    """One round of one operation: both servers, one right after the other."""
+    """A round of an operation: both servers, one right after the other."""
 
     baseline: Reading
     service: Reading
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """What an operation came to over all rounds; ratios are of pairs, so that drift of the machine cancels out."""
+    """Figures of an operation over all rounds; ratios are of pairs, so that drift of the machine cancels out."""
 
     name: str
     title: str
@@ -78,7 +78,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 SLOWEST_P99 = 2.5
-"""How many times the baseline's 99th percentile the service's may be."""
+"""Greatest ratio of the service's 99th percentile to the baseline's."""
 
 
 def row(name: str, title: str, goal: float | None, pairs: Sequence[Pair]) -> Row:
@@ -101,5 +101,5 @@ def _of(pairs: Sequence[Pair], figure: Callable[[Reading], Any]) -> list[float]:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The nearest rank: a value that was measured."""
+    """A measured value, by the nearest-rank method."""
     return ordered[max(0, -(-len(ordered) * round(share * 100) // 10_000) - 1)]

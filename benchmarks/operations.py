@@ -1,4 +1,4 @@
-"""What is measured: each operation's requests, how they are sent, and what a right answer looks like."""
+"""The measured operations: their requests, how they are sent, and the expected response."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,10 @@ CHANCE = 7
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """``goal`` is the ratio to the baseline, ``expects`` is in the first body, ``beside`` runs meanwhile."""
+    """A measured operation.
+
+    ``goal`` is the ratio to the baseline, ``expects`` is a text in the first body, ``beside`` runs at the same time.
+    """
 
     name: str
     title: str
@@ -35,7 +38,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 def _users(bench_data: BenchData, tokens: Tokens, count: int) -> list[tuple[random.Random, User, str]]:
-    """Whoever asks, one after the other, and chance that is the same in every run."""
+    """Tokens in turn, and a random generator with the same seed in every run."""
     chance = random.Random(CHANCE)
     return [(chance, user, tokens[user.id]) for user in chance.choices(bench_data.users, k=count)]
 
@@ -48,7 +51,7 @@ def reads(bench_data: BenchData, tokens: Tokens) -> list[Request]:
 
 
 def pages(more: str = "") -> Load:
-    """Of one category, living products alone."""
+    """Pages of one category's living products."""
 
     def load(bench_data: BenchData, tokens: Tokens) -> list[Request]:
         return [
@@ -81,7 +84,7 @@ def _category(bench_data: BenchData, user: User, chance: random.Random) -> UUID:
 
 
 def _product(bench_data: BenchData, user: User, chance: random.Random) -> dict[str, object]:
-    """A body; its sku ends with the mark, so that each sending has one of its own."""
+    """A body; its sku ends with MARK, so that each request has its own."""
     return {
         "name": f"Measured {chance.choice(['lamp', 'bench', 'kettle'])} {chance.randrange(10_000)}",
         "sku": f"{TRANSIENT}{MARK}",
@@ -160,7 +163,7 @@ def refreshing(_: BenchData, __: Tokens) -> Follow:
 
 
 def walking(bench_data: BenchData, tokens: Tokens) -> Follow:
-    """All of one tenant, page after page."""
+    """Pages of all products of one tenant, in order."""
     return Follow(
         Request(path="/api/products?count=none&cursor=$next", token=_one_each(bench_data, tokens)[0]),
         ("data", "nextCursor"),

@@ -1,4 +1,4 @@
-"""Tenants and users, made by way of the service's own API, and their tokens."""
+"""Tenants and users, made through the service's own API, and their tokens."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ MOST_USERS = 50
 
 
 def make_people(service: Server, tenants: int) -> list[User]:
-    """Each tenant with a role of its own and some users who hold it; of many tenants each has one user."""
+    """Makes tenants, in each a role and users who hold it; with many tenants, one user each."""
     each = max(1, min(USERS_EACH, MOST_USERS // tenants))
     with httpx.Client(base_url=service.address, timeout=30.0) as client:
         admin = token(client, ADMIN_EMAIL, ADMIN_PASSWORD)
@@ -35,7 +35,7 @@ def _tenant(client: httpx.Client, admin: str, number: int, users: int) -> Iterab
 
 
 def tokens(server: Server, users: Iterable[User]) -> dict[UUID, str]:
-    """Each user's, by login."""
+    """Tokens of the users, by login."""
     with httpx.Client(base_url=server.address, timeout=30.0) as client:
         return {user.id: token(client, user.email, PASSWORD) for user in users}
 

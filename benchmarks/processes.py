@@ -1,4 +1,4 @@
-"""What processes cost, read from /proc, and on which cores they may run."""
+"""Costs of processes, read from /proc, and the cores that they run on."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ KIB_IN_MIB = 1024
 
 
 def tree(root: int) -> list[int]:
-    """A process and all that descend from it."""
+    """The process and all of its descendants."""
     children: dict[int, list[int]] = {}
     for pid in _pids():
         children.setdefault(parent(pid), []).append(pid)
@@ -27,12 +27,12 @@ def parent(pid: int) -> int:
 
 
 def cpu_seconds(pids: Iterable[int]) -> float:
-    """Spent so far in user and system mode, with what their own ended children spent."""
+    """CPU seconds in user and system mode, with those of ended children."""
     return sum(sum(map(int, _stat(pid)[11:15])) for pid in pids) / TICKS
 
 
 def resident_mib(pids: Iterable[int]) -> float:
-    """Of the largest of them: the process that answers requests."""
+    """Memory of the largest process, the one that answers requests."""
     return max((_status_kib(pid, "VmRSS:") for pid in pids), default=0) / KIB_IN_MIB
 
 
@@ -41,14 +41,14 @@ def peak_mib(pids: Iterable[int]) -> float:
 
 
 def cores() -> tuple[list[int], list[int]]:
-    """Where the server runs, and where load and databases do; one core alone has to serve for both."""
+    """Cores of the server, and cores of load and databases; a single core serves for both."""
     first, *others = sorted(os.sched_getaffinity(0))
     return [first], others or [first]
 
 
 @contextmanager
 def pinned(pid: int, to: Iterable[int]) -> Iterator[bool]:
-    """Holds a process and its descendants on some cores; False where that is not allowed."""
+    """Keeps a process and its descendants to some cores; False where that is not allowed."""
     before = {process: os.sched_getaffinity(process) for process in tree(pid)}
     try:
         for process_id in before:
@@ -71,7 +71,7 @@ def _pids() -> list[int]:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields behind the name, which may hold blanks; zeros for a process that is gone."""
+    """Fields of /proc/…/stat after the name, which may contain blanks; zeros for a process that is gone."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""``docs/performance.md`` and its plots, from what was measured."""
+"""Writes ``docs/performance.md`` and its plots."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -64,7 +64,8 @@ def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str
     yield f"\nWithout a counterpart:\n\n{table.alone(results.alone_rows(plan.operations))}"
     yield "\n## Start and memory\n"
     yield from (
-        f"- {result.name}: ready in {result.ready_in:.2f} s, {result.idle:.0f} MiB" for result in results.standing
+        f"- {footprint.name}: ready in {footprint.ready_in:.2f} s, {footprint.idle:.0f} MiB"
+        for footprint in results.footprints
     )
     for what, steps in results.steps.items():
         yield f"\n## More {what}\n\n{_steps(what, steps)}\n\n![Cost by {what}](performance/{what}.svg)"

@@ -1,9 +1,9 @@
-"""One request of a load, as bytes on the wire."""
+"""Requests of a load, as bytes on the wire."""
 
 from msgspec import Struct, json
 
 MARK = "@" * 9
-"""Stands where each sending puts a number of its own, of as many digits."""
+"""Placeholder for a number, with as many digits, that each request replaces by its own."""
 
 JSON = "application/json"
 BOUNDARY = "----a-line-that-no-row-holds"
@@ -11,7 +11,7 @@ FORM = f"multipart/form-data; boundary={BOUNDARY}"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """``body`` is ASCII text, so that its characters are its bytes."""
+    """A request; ``body`` is ASCII text, so that its characters are its bytes."""
 
     method: str = "GET"
     path: str
@@ -33,7 +33,7 @@ def posting(path: str, token: str | None, body: object) -> Request:
 
 
 def numbered(text: str, number: int) -> tuple[str, int]:
-    """With each mark replaced by the next number, and the number after the last."""
+    """The text with each MARK replaced by the next number, and the number after the last one."""
     first, *others = text.split(MARK)
     pieces = [first]
     for other in others:

@@ -1,4 +1,4 @@
-"""The rows of both databases, made by the database from the same statements, and the baseline's own tables."""
+"""Rows of both databases, made by the same statements, and the baseline's own tables."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -11,7 +11,7 @@ Connection = asyncpg.Connection
 
 SAMPLE = 500
 SECONDS = 900.0
-"""What loading may take, for the largest variant."""
+"""Time limit of loading, for the largest variant."""
 
 _AUDIT = """
     created_at timestamptz NOT NULL, updated_at timestamptz NOT NULL, created_by uuid, updated_by uuid,
@@ -36,7 +36,7 @@ CREATE INDEX ON categories (tenant_id, created_at, id) WHERE NOT is_deleted"""
 
 
 def _id(kind: str, number: str) -> str:
-    """A UUID of version 7 that follows from the number."""
+    """SQL for a UUID of version 7 made from the number."""
     noise = f"md5('{kind}' || ({number}))"
     time = f"lpad(to_hex(1700000000000 + ({number})::bigint * 1000), 12, '0')"
     return f"({time} || '7' || substr({noise}, 1, 3) || '8' || substr({noise}, 4, 15))::uuid"
@@ -86,7 +86,7 @@ async def make_baseline(connection: Connection, users: Sequence[User], password_
 
 
 async def fill(connection: Connection, tenants: Sequence[UUID], size: Size) -> None:
-    """Without the keys' checks row by row: what they refer to is there by construction."""
+    """Inserts the rows without checking foreign keys row by row: references are valid by construction."""
     async with connection.transaction():
         await connection.execute("SET LOCAL session_replication_role = replica")
         count, each = len(tenants), size.categories_each
@@ -96,20 +96,20 @@ async def fill(connection: Connection, tenants: Sequence[UUID], size: Size) -> N
 
 
 async def settle(connection: Connection) -> None:
-    """What would otherwise happen some time later, in the middle of a run."""
+    """Runs VACUUM ANALYZE and a checkpoint, which could otherwise happen in the middle of a run."""
     await connection.execute("VACUUM ANALYZE categories, products", timeout=SECONDS)
     await connection.execute("CHECKPOINT", timeout=SECONDS)
 
 
 async def clean(connection: Connection) -> None:
-    """Takes away what a run made."""
+    """Removes the rows that a run made."""
     gone = await connection.execute(f"DELETE FROM products WHERE sku LIKE '{TRANSIENT}%'", timeout=SECONDS)
     if gone != "DELETE 0":
         await connection.execute("VACUUM ANALYZE products", timeout=SECONDS)
 
 
 async def sample(connection: Connection, users: Sequence[User], size: Size) -> BenchData:
-    """Ids all over each tenant's rows."""
+    """Ids spread over each tenant's rows."""
     tenants = list(dict.fromkeys(user.tenant_id for user in users))
     step = max(1, size.rows_each // SAMPLE)
     products = await connection.fetch(

@@ -1,4 +1,4 @@
-"""The order of a benchmark: rounds over operations, both servers in turn; then what grows."""
+"""Order of a benchmark: rounds over all operations on both servers, then growing sizes."""
 
 import time
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     grows: bool
 
 
-class AccountState(Struct, frozen=True):
-    """Seconds from its start until a server answers that it is ready, and MiB before its first load."""
+class Footprint(Struct, frozen=True):
+    """Seconds from a server's start until it is ready, and MiB before its first load."""
 
     name: str
     ready_in: float
@@ -34,11 +34,14 @@ class AccountState(Struct, frozen=True):
 
 @dataclass
 class Results:
-    """``pairs`` and ``alone`` by the operation's name; ``failures`` are sentences, and make the whole fail."""
+    """Results of a benchmark.
+
+    ``pairs`` and ``alone`` are by the operation's name; ``failures`` are sentences, and make the whole run fail.
+    """
 
     pairs: dict[str, list[Pair]] = field(default_factory=dict)
     alone: dict[str, list[Reading]] = field(default_factory=dict)
-    standing: list[AccountState] = field(default_factory=list)
+    footprints: list[Footprint] = field(default_factory=list)
     steps: dict[str, list[Step]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -61,7 +64,7 @@ async def carry_out(plan: Plan, urls: Urls) -> Results:
     results = Results()
     started = time.monotonic()
     async with opened(*urls, plan.size, plan.timing) as bench:
-        results.standing = [AccountState(server.name, server.ready_in, server.idle) for server in bench.servers]
+        results.footprints = [Footprint(server.name, server.ready_in, server.idle) for server in bench.servers]
         print(f"prepared in {time.monotonic() - started:.0f} s", flush=True)
         for number in range(plan.rounds):
             await _round(bench, plan.operations, number, results)

@@ -1,4 +1,4 @@
-"""The baseline and the service, each started on the server's core, and what they cost."""
+"""The baseline and the service, each started on the server's core, and their costs."""
 
 import os
 import signal
@@ -22,10 +22,10 @@ STOPS_WITHIN = 15.0
 ACCESS = '"answered"'
 
 SERVER_CORES = cores()[0]
-"""Read before this process keeps to the other cores itself."""
+"""Cores for servers, read before this process keeps to the others."""
 
 GRANIAN = "--interface asgi --loop uvloop --no-ws --workers 1 --backpressure 1024 --backlog 2048 --log-level warning"
-"""As the service is run."""
+"""Options with which the service runs."""
 
 SERVICE = [sys.executable, "-m", "entrypoints.cli.main"]
 ADMIN_EMAIL = "admin@example.com"
@@ -34,7 +34,7 @@ SECRET_KEY = "a secret for benchmarks only, which guards nothing"
 
 
 class Server:
-    """A running server; ``ready_in`` is how many seconds it took to start, ``idle`` its MiB then."""
+    """A running server; ``ready_in`` is the seconds it took to start, ``idle`` its MiB then."""
 
     def __init__(self, name: str, port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
         self.name, self.port, self._process, self._log = name, port, process, log
@@ -61,12 +61,12 @@ class Server:
         raise BenchmarkFailed(f"The {self.name} does not get ready:\n{self.last_words()}")
 
     def last_words(self) -> str:
-        """What it said of its own accord, and not of each request."""
+        """The end of the server's log, without the lines for requests."""
         lines = self._log.read_text(errors="replace").splitlines()
         return "\n".join([line for line in lines if ACCESS not in line][-10:])
 
     def forget_words(self) -> None:
-        """A line for each request fills a disk in time."""
+        """Empties the log: a line for each request fills a disk in time."""
         os.truncate(self._log, 0)
 
     def stop(self) -> None:
@@ -137,7 +137,7 @@ def _running(name: str, command: list[str], settings: Mapping[str, str]) -> Iter
 
 
 def _bare_environment() -> dict[str, str]:
-    """Without settings that whoever starts the benchmarks may have."""
+    """The environment without the user's own settings."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("TENANTRY_", "GRANIAN_"))}
 
 

@@ -1,4 +1,4 @@
-"""Plots as SVG: bars against a goal, and lines over a logarithmic axis. No dependency draws them."""
+"""Plots as SVG, drawn without a dependency: bars against a goal, and lines over logarithmic axes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ Point = tuple[float, float]
 
 
 def bars(title: str, values: Sequence[tuple[str, float, float | None]]) -> str:
-    """Each a label, a value and where its goal stands; a value below its goal is drawn in another colour."""
+    """Bars with a label, a value and the position of its goal; a value below its goal gets another colour."""
     longest = max(1.0, *(value for _, value, _ in values), *(goal or 0 for _, _, goal in values))
     height = 50 + ROW * len(values)
     parts = [_text(16, 26, title, size=16)]
@@ -35,7 +35,7 @@ def _bar(top: float, label: str, value_and_goal: tuple[float, float | None], lon
 
 
 def lines(title: str, x_label: str, y_label: str, series: Mapping[str, Sequence[Point]]) -> str:
-    """Both axes are logarithmic: what grows in proportion is a slope of one."""
+    """Lines over two logarithmic axes: proportional growth has the slope 1."""
     plot = _Plot([point for points in series.values() for point in points])
     parts = [_text(16, 26, title, size=16), *plot.axes(x_label, y_label)]
     for number, (name, points) in enumerate(series.items()):
@@ -46,7 +46,7 @@ def lines(title: str, x_label: str, y_label: str, series: Mapping[str, Sequence[
 
 
 class _Plot:
-    """Places values in a box of 460 by 240."""
+    """Positions of values in a box of 460 by 240."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self._x = _Axis([x for x, _ in points], 80, 540)
@@ -70,7 +70,7 @@ class _Plot:
 
 
 class _Axis:
-    """Whole powers of ten around the values."""
+    """Powers of ten around the values."""
 
     def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         self._lowest = math.floor(math.log10(min(values)))

@@ -1,4 +1,4 @@
-"""The table of ratios, as lines of Markdown that read well in a terminal too."""
+"""The table of ratios in Markdown, readable in a terminal too."""
 
 from collections.abc import Iterator, Sequence
 
@@ -25,7 +25,7 @@ def ratios(rows: Sequence[Row]) -> str:
 
 
 def alone(readings: Sequence[tuple[str, Reading]]) -> str:
-    """What the baseline has no counterpart for."""
+    """Table of the operations that the baseline does not have."""
     return markdown(ALONE, [[title, *_figures(reading)] for title, reading in readings])
 
 
@@ -71,7 +71,7 @@ def rate(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that say something."""
+    """A number with three significant digits."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"

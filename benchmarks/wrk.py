@@ -1,4 +1,4 @@
-"""Load by wrk: a script with every request ready, and its report as one line of JSON."""
+"""Load by wrk: a Lua script with every request prepared, and a report as one line of JSON."""
 
 import asyncio
 import json
@@ -45,7 +45,7 @@ def ensure_wrk() -> None:
 
 
 def script(requests: Sequence[Request], first_number: int) -> str:
-    """JSON's escapes are Lua's, as long as the text is ASCII."""
+    """The Lua script; escapes of JSON are valid in Lua as long as the text is ASCII."""
     texts = [request.wire() for request in requests]
     assert all(text.isascii() for text in texts), "a request is not ASCII"
     is_numbered = "true" if any(MARK in text for text in texts) else "false"
@@ -63,7 +63,7 @@ class _Report(msgspec.Struct):
 
 
 def read_report(output: str) -> Load:
-    """Raises BenchmarkFailed when wrk said nothing of the run."""
+    """The report of wrk. Raises BenchmarkFailed when there is none."""
     lines = [line for line in output.splitlines() if line.startswith(REPORT)]
     if not lines:
         raise BenchmarkFailed(f"wrk did not report:\n{output}")

@@ -1,4 +1,4 @@
-"""Valid objects; a test states only what matters to it."""
+"""Builders of valid objects; a test states only the values that matter to it."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -23,7 +23,7 @@ _numbers = count(1)
 
 
 def new_id() -> UUID:
-    """Later ones sort after earlier ones."""
+    """A new id; later ids sort after earlier ones."""
     return UUID(int=0x0192_0000_0000_7000_8000 << 48 | next(_numbers))
 
 

@@ -1,4 +1,4 @@
-"""What tests share: servers, one migrated database per worker, and worlds to run a case in."""
+"""Shared fixtures: servers, a migrated database per worker, and the adapters that contracts run against."""
 
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -28,7 +28,7 @@ LONG = ("test_races.py", "test_docs_page.py", "test_twins.py", "test_cli.py", "t
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long files first, so that no worker is left alone with one of them at the end."""
+    """Moves long files to the front, so that no worker runs one of them alone at the end."""
     items.sort(key=lambda item: (item.path.name not in LONG, item.path.parent.name != "entrypoints"))
 
 
@@ -39,7 +39,7 @@ def registry() -> Registry:
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[tuple[str, str]]:
-    """The URLs of PostgreSQL and Redis: those that are named, else embedded ones."""
+    """URLs of PostgreSQL and Redis: from the environment, else of embedded servers."""
     database_url = environ.get("TENANTRY_TEST_DATABASE_URL")
     redis_url = environ.get("TENANTRY_TEST_REDIS_URL")
     with tempfile.TemporaryDirectory(prefix="tenantry-tests-") as folder:
@@ -59,7 +59,7 @@ def redis_url(servers: tuple[str, str]) -> str:
 
 @pytest.fixture(scope="session")
 async def template(servers: tuple[str, str], registry: Registry) -> AsyncIterator[str]:
-    """A migrated database that nobody connects to, so that others can be made of it."""
+    """A migrated database without connections, for CREATE DATABASE … TEMPLATE."""
     url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
     assert await upgrade(url, registry) == []
     yield url
@@ -68,7 +68,7 @@ async def template(servers: tuple[str, str], registry: Registry) -> AsyncIterato
 
 @pytest.fixture(scope="session")
 async def new_database(template: str) -> AsyncIterator[NewDatabase]:
-    """Makes migrated and empty databases, which go when the tests end."""
+    """Makes migrated and empty databases, which are dropped after the tests."""
     made: list[str] = []
 
     async def make() -> str:
@@ -87,7 +87,7 @@ async def database_url(new_database: NewDatabase) -> str:
 
 @pytest.fixture(scope="session")
 async def owner(database_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    """Who owns the tables, and is not held to a tenant."""
+    """A connection as the owner of the tables, to whom row-level security does not apply."""
     connection = await asyncpg.connect(database_url, server_settings={"tenantry.scope": "every"})
     yield connection
     await connection.close()
@@ -105,7 +105,7 @@ async def open_postgres(database_url: str, registry: Registry) -> AsyncIterator[
 async def postgres(
     open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> PostgresDatabase:
-    """Emptied before each test."""
+    """A PostgreSQL database, emptied before each test."""
     tables = reversed(metadata_for(registry).sorted_tables)
     await owner.execute("; ".join(f"DELETE FROM {table.name}" for table in tables))
     return open_postgres
@@ -118,7 +118,7 @@ def memory(registry: Registry) -> MemoryDatabase:
 
 @pytest.fixture(params=["memory", "postgres"])
 def database(request: pytest.FixtureRequest) -> WholeDatabase:
-    """Each adapter in turn: what a contract says holds for all of them."""
+    """Each adapter of the database in turn: contracts hold for all of them."""
     adapter: WholeDatabase = request.getfixturevalue(request.param)
     return adapter
 

@@ -1,4 +1,4 @@
-"""Databases of a test's own, on whatever server there is."""
+"""Databases that tests make for themselves."""
 
 from urllib.parse import urlsplit, urlunsplit
 
@@ -10,7 +10,7 @@ def named(url: str) -> str:
 
 
 def renamed(url: str, name: str) -> str:
-    """The same server, another database."""
+    """The URL of another database on the same server."""
     parts = urlsplit(url)
     netloc = parts.netloc
     made = urlunsplit((parts.scheme, netloc, f"/{name}", parts.query, ""))

@@ -1,4 +1,4 @@
-"""A social provider on this machine: it answers what it is told to, and remembers what it was asked."""
+"""A social provider on this machine, with prepared answers and a record of its requests."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Said:
-    """``silent`` keeps the connection open and says nothing."""
+    """A prepared answer; with ``silent`` the connection stays open without one."""
 
     status: int = 200
     body: object = None

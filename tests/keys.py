@@ -1,4 +1,4 @@
-"""The service's keys, made once for all worlds of a test run: an RSA key takes a tenth of a second."""
+"""The service's keys, made once per test run, since making an RSA key takes a tenth of a second."""
 
 from domain.identity.signing_keys import SigningKey
 from domain.scope import EveryTenant
@@ -8,7 +8,7 @@ _made: list[SigningKey] = []
 
 
 async def ensure_keys(services: Services) -> None:
-    """All worlds share the tests' secret, so what one sealed the others open."""
+    """Stores the keys; all services of a test run share one secret, so each can open them."""
     async with services.database.autocommit(EveryTenant()) as tx:
         for key in _made:
             await tx.keys.add_first(key)

@@ -1,4 +1,4 @@
-"""Entities that use what the catalogue does not: guards, histories, rules on other rows, every fate on delete."""
+"""Entities for features that the catalogue lacks: guards, history, rules on other rows, every ``on_delete``."""
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What tests read of a mail."""
+"""Readers for the content of mails."""
 
 import re
 from urllib.parse import parse_qsl
@@ -15,5 +15,5 @@ def link_in(message: Message) -> str:
 
 
 def said_by(link: str) -> dict[str, str]:
-    """What a link carries: ``email`` and ``token``."""
+    """The parameters ``email`` and ``token`` of a link."""
     return dict(parse_qsl(link.partition("#")[2], strict_parsing=True))

@@ -1,4 +1,4 @@
-"""A Redis or Valkey of a test's own, which it may stop, kill and flush."""
+"""A Redis or Valkey server that a test may stop, kill and flush."""
 
 import shutil
 import signal
@@ -11,7 +11,7 @@ from adapters.embedded.binaries import program
 
 
 class RedisServer:
-    """Listens on a free port, which it keeps over restarts; nothing is written to disk."""
+    """A server on a free port, which it keeps over restarts; nothing is written to disk."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""Two processes and the memory they share, as the contracts of that memory see them."""
+"""Two processes with a shared memory, for the contracts of Admissions and Revocations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,16 +15,16 @@ from application.ports.revocation import Revocations
 
 
 def naming(*subjects: str) -> ShownToken:
-    """A token that is alive whatever the counts are."""
+    """A token with these subjects that is alive whatever the versions are."""
     return ShownToken(dict.fromkeys(subjects, 1_000_000), ())
 
 
 class Process(Admissions, Revocations, Protocol):
-    """One of those that share: what it asks, and what it raises."""
+    """A process that shares the memory."""
 
 
 class Shared(Protocol):
-    """Two processes and what they share, with time that moves and a memory that can be lost."""
+    """Two processes and their memory, with a clock that can be moved; ``lose`` empties the memory."""
 
     clock: MovableClock
     one: Process
@@ -52,7 +52,7 @@ class SharedMemory:
 
 
 class NothingDue:
-    """An outbox of changes that are all known."""
+    """An outbox of token versions without unpublished changes."""
 
     async def due(self, age: float, most: int) -> dict[str, int]:
         return {}
@@ -62,7 +62,7 @@ class NothingDue:
 
 
 class SharedRedis:
-    """With a lease that lives as long as the case."""
+    """Two processes on a Redis, with a lease that lasts as long as the test."""
 
     def __init__(self, url: str) -> None:
         self.clock = MovableClock()

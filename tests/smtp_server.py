@@ -1,4 +1,4 @@
-"""A real SMTP server in this process, which keeps what it is given and can be told to misbehave."""
+"""An SMTP server in this process, which records messages and can be told to fail."""
 
 import asyncio
 import ssl
@@ -22,7 +22,7 @@ USER, PASSWORD = b"mailer", b"p@ss:word/"
 
 @dataclass
 class SmtpServerInTests:
-    """``answers`` are given to DATA before all others are taken; ``refused`` names recipients that do not exist."""
+    """``answers`` are the responses to the first DATA commands; ``refused`` are recipients that do not exist."""
 
     port: int = 0
     envelopes: list[Envelope] = field(default_factory=list)
@@ -89,7 +89,7 @@ async def smtp_server(
 
 
 def certificate(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """What a server at 127.0.0.1 shows, and what a client trusts to believe it."""
+    """A certificate for 127.0.0.1, and the trust store with which clients accept it."""
     key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
     now = datetime.now(UTC)
     made = (

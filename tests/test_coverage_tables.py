@@ -1,4 +1,4 @@
-"""The tables in docs/coverage name tests that are there."""
+"""The tables in docs/coverage name existing tests."""
 
 import re
 from pathlib import Path

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
@@ -35,12 +34,7 @@ class Kind(Enum):
     TEXTS = "texts"
 
 
-# Markers: they stand in a field's Annotated[...] or in the arguments of @entity.
-
-
 class Money(Struct, frozen=True):
-    """Marker of a decimal field; see ``money``."""
-
     precision: int
     scale: int
     ge: Decimal | None = None
@@ -66,12 +60,10 @@ UNGUARDED = Guard()
 
 
 class Big(Struct, frozen=True):
-    """Marker of a 64-bit integer: ``Annotated[int, big]``; other integers have 32 bits."""
+    pass
 
 
 class Many(Struct, frozen=True):
-    """A to-many relation: the rows of ``target`` whose reference ``by`` names this row."""
-
     target: str
     by: str
 
@@ -94,9 +86,8 @@ def money(precision: int, scale: int, ge: int | str | None = None, le: int | str
 def ref(target: str, on_delete: OnDelete = "restrict", relation: str | None = None) -> Reference:
     """A reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
 
-    ``on_delete`` says what deleting the target does: ``restrict`` refuses it, ``cascade`` deletes this row too,
-    ``clear`` sets the field to null. ``relation`` is the name for ``include`` and filters; by default the field's name
-    without ``_id``.
+    Deleting the target is refused with ``restrict``, deletes this row too with ``cascade``, or sets null with
+    ``clear``. ``relation`` is the name for ``include`` and filters; by default the field's name without ``_id``.
     """
     return Reference(target, on_delete, relation)
 
@@ -120,7 +111,14 @@ big = Big()
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """Arguments of ``@entity``; see there."""
+    """The arguments of ``@entity``.
+
+    ``plural`` is the path in kebab-case and the resource of the permissions; ``search`` are the text fields that
+    ``?search=`` looks at; ``sort`` is the default order, a field with ``-`` before it for descending.
+    ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
+    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
+    ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
+    """
 
     plural: str
     search: tuple[str, ...]
@@ -149,24 +147,15 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     sort: str = "-created_at",
     check_reads: Sequence[str] | None = None,
 ) -> Callable[[T], T]:
-    """Declares a struct as an entity.
+    """Declares a struct as an entity; ``Declaration`` explains the arguments.
 
-    ``plural`` is the path in kebab-case and the resource of the permissions; ``search`` are the text fields that
-    ``?search=`` looks at; ``sort`` is the default order, a field with ``-`` before it for descending.
-    ``tenant_owned=False`` makes rows that all tenants share and super-admins write. ``soft_delete=False`` deletes rows
-    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
-    ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all: a change of
-    other fields skips ``check`` and need not read the row first. A ``check`` that looks at another field fails with
-    LookupError.
-
-    Example::
+    With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
+    looks at another field raises LookupError. Example, which serves ``/api/books``::
 
         @entity("books", search=["title"], unique=[unique("isbn")])
         class Book(Struct, rename="camel", kw_only=True):
             title: Annotated[str, Meta(min_length=1, max_length=200)]
             isbn: str
-
-    serves ``/api/books`` with the permissions ``create:books``, ``read:books``, ``update:books`` and ``delete:books``.
     """
     declaration = Declaration(
         plural=plural,
@@ -189,7 +178,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     return declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class FieldModel:
     """A field of an entity. ``name`` is its column and Python name, ``wire`` its JSON name.
 
@@ -213,7 +202,7 @@ class FieldModel:
         return self.default is UNSET
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Relation:
     """A relation; ``by`` is the referring column: on this entity for to-one, on the target for to-many."""
 
@@ -225,12 +214,12 @@ class Relation:
 
 
 # Compared by identity, so that caches of what is derived from a model can have it as their key.
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class EntityModel:
     """Model of a declared entity, from which routes, tables, schemas and queries are made.
 
-    ``fields`` are in the order of a response: ``id``, the declared fields, the server's own. ``create_form`` and
-    ``update_form`` are structs of the declared fields, for bodies. ``by_wire`` has lower-case keys.
+    ``fields`` are in the order of a response: ``id``, the declared ones, the server's own. The two forms are structs of
+    the declared fields, for bodies. ``by_wire`` has lower-case keys.
     """
 
     name: str
@@ -251,7 +240,6 @@ class EntityModel:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Columns of the declared fields."""
         return tuple(field.name for field in self.declared)
 
     @property
@@ -299,7 +287,6 @@ class EntityModel:
         return list(instance.check(None if before is None else self._checked_instance(before)))
 
     def made_of(self, values: Mapping[str, object]) -> Struct:
-        """An instance of the entity's struct from declared values by Python name."""
         return self.struct(**self._declared_values(values))
 
     def _checked_instance(self, values: Mapping[str, object]) -> Struct:
@@ -314,7 +301,7 @@ class EntityModel:
         reads = self.declaration.check_reads
         if reads is None:
             return self.struct
-        # A change of a field beyond ``check_reads`` skips ``check``, so a ``check`` that reads one must fail loudly.
+        # A change of other fields skips ``check``, so a ``check`` that reads one of them must fail loudly.
         closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
         made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
@@ -328,7 +315,7 @@ def _closed(plural: str, name: str) -> property:
 
 
 # Compared by identity, so that caches of what is derived from a registry can have it as their key.
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Registry:
     """The served entities by plural; ``oddities`` are remarks that a start reports without refusing to serve."""
 
@@ -345,7 +332,6 @@ class Registry:
         return self.models[relation.target]
 
     def referring(self, plural: str) -> list[tuple[EntityModel, FieldModel]]:
-        """Entities and their fields that hold ids of ``plural``."""
         return [
             (model, field)
             for model in self
@@ -360,5 +346,4 @@ class Registry:
         of_entities += [model.permission("purge") for model in self if model.can_be_purged]
         guards = [field.guard for model in self for field in model.fields]
         of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
-        # Several fields may be guarded by one permission.
         return list(dict.fromkeys([*of_entities, *of_fields]))

@@ -1,4 +1,4 @@
-"""A whole service in memory, and the ways in which people act in it."""
+"""A service in memory, with shortcuts for what users and administrators do in tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class InMemoryService:
         return self.adapters.mailer
 
     async def mails(self) -> list[Message]:
-        """Those that are sent now."""
+        """The mails in the outbox, which are delivered now."""
         self.mailer.sent.clear()
         while await self.services.relay.deliver():
             pass
@@ -59,7 +59,7 @@ class InMemoryService:
         return await self.services.registration.register(form, HERE)
 
     async def holder(self) -> Registered:
-        """Registered and confirmed."""
+        """Registers an account and confirms its address."""
         made = await self.register()
         await self.confirm(await self.token())
         return made

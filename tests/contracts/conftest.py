@@ -1,4 +1,4 @@
-"""What the contracts of the shared memory run on: this process, and a Redis of their own."""
+"""Fixtures of contracts: the shared memory of this process and of a Redis, and databases of the test library."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -50,7 +50,7 @@ def library_registry() -> Registry:
 async def open_library(
     new_database: NewDatabase, library_registry: Registry, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[PostgresDatabase]:
-    """Made by the migration that is written from the declarations."""
+    """A database for the library's entities, made by the migration that is generated from them."""
     url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
     assert await write_migration(url, library_registry, "library", folders) is not None
     assert await upgrade(url, library_registry, folders) == []
@@ -62,7 +62,7 @@ async def open_library(
 
 @pytest.fixture
 async def postgres_library(open_library: PostgresDatabase) -> AsyncIterator[PostgresDatabase]:
-    """Emptied after each test."""
+    """The library's database, emptied after each test."""
     yield open_library
     async with open_library.transaction(EveryTenant()) as tx:
         for table in ("marks", "loans", "volumes", "shelves", "genres"):

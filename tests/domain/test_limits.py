@@ -1,4 +1,4 @@
-"""The tables of limits, and what a counted request is told."""
+"""The specification's tables of rate limits, and verdicts on counted requests."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Accounts by those who hold them: what a link does, once and in time, and what a new password ends."""
+"""Use cases of account holders: links work once and in time, and a new password ends sessions."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -207,7 +207,7 @@ async def test_a_token_is_of_one_address_and_one_purpose(service: InMemoryServic
 
 
 async def test_asking_leaves_the_same_behind_for_every_address(service: InMemoryService) -> None:
-    """What tells a known address is done by the relay, when nobody waits for an answer."""
+    """The relay finds out whether an address has an account, at a time when no client waits for a response."""
     await service.holder()
     outboxes = []
     for email in (EMAIL, "nobody@example.com"):
@@ -238,7 +238,7 @@ async def test_a_disabled_account_gets_no_link_and_its_links_end(service: InMemo
 
 
 async def made_by_admin(service: InMemoryService, *, welcome: bool = False) -> tuple[Caller, UUID]:
-    """Who made the account, and its id."""
+    """The administrator, and the id of the account made for the test."""
     root = await service.admin()
     form = NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada Byron", send_welcome_email=welcome)
     return root, (await service.services.users.create(root, form, HERE)).id

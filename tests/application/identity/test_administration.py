@@ -1,4 +1,4 @@
-"""What administrators send: what is left out stays, what means nothing is refused, what changes bites."""
+"""Administration: missing fields keep their value, unknown ones are refused, changes revoke tokens."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Applications at login: a closed one, a tenant it is not open to, and who lacks its permission are refused."""
+"""Applications at login: refused when closed, not open to the tenant, or without their permission."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -23,7 +23,7 @@ ACT = Act(by=None, at=NOW)
 
 @dataclass
 class Shop:
-    """Ada belongs to ``acme`` and ``other``, as its ``Admin`` and with no role."""
+    """A service in which Ada is ``Admin`` in the tenant ``acme`` and has no role in ``other``."""
 
     service: InMemoryService
     acme: UUID

@@ -1,4 +1,4 @@
-"""While imported hashes are about, no refusal says by its time which account has one."""
+"""Refusals take the same time for imported hashes and others, as long as any imported hash is stored."""
 
 import time
 from datetime import timedelta

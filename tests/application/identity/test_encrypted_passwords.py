@@ -1,4 +1,4 @@
-"""How a password is sent: plain, or encrypted freshly and once; and that nobody learns more from it."""
+"""Passwords in bodies: plain, or encrypted, fresh and used once; refusals do not tell the fault."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -24,7 +24,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 def sealed(service: InMemoryService, password: str = PASSWORD, jti: str = "1", age: timedelta = timedelta()) -> str:
-    """By what is published, as any client would."""
+    """A password encrypted as a client does, with the published keys."""
     now = service.clock.now()
     published = json.decode(service.services.keyring.published(now))
     key = next(key for key in KeySet.import_key_set(published).keys if key.get("use") == "enc")
@@ -143,7 +143,7 @@ async def test_keys_rotate_and_what_was_encrypted_before_still_opens(service: In
 
 
 class Counting:
-    """How often a hash was computed."""
+    """Passwords that count the hashes they compute."""
 
     def __init__(self, passwords: Passwords) -> None:
         self.passwords = passwords

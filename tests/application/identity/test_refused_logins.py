@@ -1,4 +1,4 @@
-"""Logins that are refused: each is a line of the trail, and only wrong passwords lock."""
+"""Refused logins: each has a line in the audit trail, and only wrong passwords count towards the lock."""
 
 import asyncio
 from dataclasses import replace
@@ -33,7 +33,7 @@ async def service(registry: Registry) -> InMemoryService:
 
 
 async def failures(service: InMemoryService, registry: Registry) -> list[str | None]:
-    """Whom each refused login was of."""
+    """The users of the failed logins in the audit trail."""
     async with service.adapters.database.read_only(OneTenant(SYSTEM_TENANT_ID)) as read:
         page = await read.records.page(registry["audit-events"], NEWEST)
     return [row["actorId"] for row in msgspec.json.decode(page.items) if row["action"] == "login.failed"]

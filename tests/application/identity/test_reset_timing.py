@@ -1,4 +1,4 @@
-"""Whoever asks for a reset cannot tell by the clock whether an address has an account."""
+"""Response times of a password reset do not tell whether an address has an account."""
 
 from collections.abc import Awaitable, Callable
 from time import perf_counter
@@ -50,10 +50,10 @@ async def took(asked: Awaitable[object]) -> float:
 
 
 async def compared(ask: Callable[[str], Awaitable[object]]) -> float:
-    """How often the known address of a pair took longer: a half where they cannot be told apart.
+    """Share of the pairs in which the known address took longer; 0.5 when the two cannot be told apart.
 
-    The two are asked one right after the other, in turn first, so that what else goes on falls on both. By chance
-    alone the part leaves 0.35 to 0.65 once in fifty thousand times.
+    Both addresses are asked one right after the other, first in turn, so that other load affects both. By chance the
+    share leaves 0.35 to 0.65 once in fifty thousand runs.
     """
     slower = 0
     for number in range(20):
@@ -80,7 +80,7 @@ async def test_a_wrong_token_takes_as_long_for_an_unknown_address(accounts: Acco
 
 
 async def test_the_comparison_would_tell_a_statement_more(accounts: Accounts) -> None:
-    """What this test is worth: the work that the relay does would show."""
+    """Proof that the comparison detects a difference: the work that the relay does would show."""
 
     async def work_before_answering(email: str) -> None:
         await accounts.request_link("reset", EmailForm(email=email))

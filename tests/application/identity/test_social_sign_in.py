@@ -1,4 +1,4 @@
-"""Social logins: whose account it is; an account that others prepared is its owner's alone from then on."""
+"""Social logins: the account they open, and accounts prepared by others, which go to the owner of the address."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -280,7 +280,7 @@ async def test_the_super_admin_is_no_easier_to_claim(service: InMemoryService) -
 
 
 class Interrupted:
-    """Passwords that let something happen while a new one is hashed."""
+    """Passwords that run a callback while a new password is hashed."""
 
     def __init__(self, passwords: Passwords, meanwhile: Callable[[], Awaitable[object]]) -> None:
         self.passwords, self.meanwhile = passwords, meanwhile

@@ -1,4 +1,4 @@
-"""Users of another system: taken over once, with their hashes, and never with more than the file may give."""
+"""Import of users: stored once, with their hashes, and with no rights beyond those a file may give."""
 
 import json
 from collections.abc import Sequence

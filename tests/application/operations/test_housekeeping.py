@@ -1,4 +1,4 @@
-"""Housekeeping: what it takes away is asked for by nobody, and what can be asked for stays."""
+"""Housekeeping removes only data that no rule of the service can ask for."""
 
 import asyncio
 from datetime import timedelta

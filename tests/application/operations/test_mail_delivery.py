@@ -1,4 +1,4 @@
-"""The relay: at least once, never for what rolled back, whoever dies and whatever is away."""
+"""Delivery of mails: at least once, never after a rollback, through crashes and outages."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -122,7 +122,7 @@ async def test_many_relays_send_each_mail_once(
 
 @dataclass
 class DyingMailer:
-    """Dies as a process does: what it was about to do after sending, it does not do."""
+    """A mailer that ends like a killed process, right after it has sent a message."""
 
     sent: list[Message] = field(default_factory=list)
     before_sending: bool = False
@@ -243,7 +243,7 @@ async def test_a_link_that_is_tried_again_never_ends_a_newer_one(
 
 @dataclass
 class Refusing:
-    """Knows nobody called eve, and breaks on mallory."""
+    """A mailer that refuses the recipient eve for good, and fails on mallory."""
 
     mailer: MemoryMailer
 

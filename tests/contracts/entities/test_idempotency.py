@@ -1,4 +1,4 @@
-"""Answers that are kept for requests which come twice."""
+"""Idempotency: responses stored under a key for repeated requests."""
 
 import asyncio
 from datetime import timedelta
@@ -21,7 +21,7 @@ def claim(key: str = "k", fingerprint: str = "f", **given: object) -> Claim:
 async def answer(
     database: WholeDatabase, claim: Claim, text: bytes, at: timedelta = timedelta(0)
 ) -> StoredResponse | None:
-    """What came before; or this answer is kept."""
+    """The stored response of the claim; ``text`` is stored when there is none."""
     async with database.transaction(OneTenant(claim.tenant_id)) as tx:
         first = await tx.answers.claim(claim, NOW + at)
         if first is None:

@@ -1,4 +1,4 @@
-"""Rows that are deleted, brought back and deleted for good, and what goes and comes with them."""
+"""Records: deleting, restoring and purging rows, and the rows that refer to them."""
 
 import asyncio
 from datetime import timedelta
@@ -23,7 +23,7 @@ DELETED = View(include_deleted=True)
 
 
 class Shelves:
-    """One call, one transaction."""
+    """Calls on records, each in a transaction of its own."""
 
     def __init__(self, database: WholeDatabase, registry: Registry) -> None:
         self.database = database
@@ -180,7 +180,7 @@ async def test_rows_that_refer_to_each_other_in_a_ring_go_and_come_back(shelves:
 
 
 async def test_what_goes_along_by_another_way_is_not_in_the_way(shelves: Shelves) -> None:
-    """The mark holds the volume by one relation, and goes with it by the other."""
+    """The mark restricts the deletion of the volume by one relation and is deleted with it by the other."""
     volume = await shelves.add("volumes", title="T")
     mark = await shelves.add("marks", text="m", volume_id=volume, other_id=volume)
     await shelves.remove("volumes", volume)

@@ -1,4 +1,4 @@
-"""Records that are read: what a row looks like, which rows are seen, and how they are paged."""
+"""Records: the JSON of rows, the rows that a scope may see, and pages."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -34,7 +34,7 @@ PRODUCT: Values = {
 
 
 class Shop:
-    """Rows that are stored, and questions as a caller writes them."""
+    """Stored rows, and queries given as query parameters."""
 
     def __init__(self, database: WholeDatabase, registry: Registry) -> None:
         self.database = database

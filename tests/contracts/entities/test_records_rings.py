@@ -1,4 +1,4 @@
-"""Two entities that refer to each other: what goes with what, and that nobody goes round for ever."""
+"""Records of two entities that refer to each other: deleting, restoring and purging end."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -82,7 +82,7 @@ class Rings:
             return await read.records.get(RINGS[plural], row_id, view) is not None
 
     async def ring(self) -> tuple[UUID, UUID, UUID]:
-        """A hen of an egg of that hen, and an egg that hangs on them."""
+        """A hen and an egg that refer to each other, and a second egg that refers to the hen."""
         hen = await self.add("hens")
         egg = await self.add("eggs", hen_id=hen)
         await self.change("hens", hen, egg_id=egg)
@@ -93,7 +93,7 @@ class Rings:
 async def ring_database(
     servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[WholeDatabase]:
-    """Made by the migration that would be written for them."""
+    """A database made by the migration that is generated from the entities."""
     folder: Path = tmp_path_factory.mktemp("rings")
     url = await create_database(servers[0], f"tenantry_rings_{uuid4().hex[:12]}")
     assert await write_migration(url, RINGS, "rings", (VERSIONS, folder)) is not None
@@ -121,7 +121,7 @@ async def test_a_ring_goes_whole_and_comes_back_whole(rings: Rings) -> None:
 
 
 async def test_a_ring_goes_for_good(rings: Rings) -> None:
-    """No order of deleting suits its keys, which are asked when all of it has gone."""
+    """No order of deletions satisfies the foreign keys one by one, so they are deferred to the end."""
     hen, egg, other = await rings.ring()
     await rings.remove("hens", hen)
     await rings.purge("hens", hen)

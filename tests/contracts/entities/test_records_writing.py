@@ -1,4 +1,4 @@
-"""Records that are written: all or none, in one tenant, whoever else writes at the same time."""
+"""Records: writes are all or none, in one tenant, and safe against concurrent ones."""
 
 import asyncio
 from datetime import timedelta
@@ -42,7 +42,7 @@ def category(name: str) -> Values:
 
 
 class Writer:
-    """One call, one transaction; or none, for adding and changing any number of rows is one statement."""
+    """Calls on records, each in a transaction of its own or, for adding and changing, in one statement."""
 
     def __init__(self, database: WholeDatabase, registry: Registry, *, is_alone: bool = False) -> None:
         self.database = database

@@ -1,4 +1,4 @@
-"""The formats of people, as they are read and written: off the loop, and whole or not at all."""
+"""File formats: read and written outside the event loop, as a whole or not at all."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Rows in bulk: whatever leaves is one moment's whole, whatever comes is stored as a batch would be, in its tenant."""
+"""Transfers: an export is a snapshot, an import stores rows as a batch does, within the tenant."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Writes as a whole: rules that ask for other rows, answers that come once, and what many rows cost."""
+"""Writes of rows: rules that read other rows, idempotent responses, and the number of statements."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,7 +44,7 @@ IDS = CountingIds()
 
 
 class Desk:
-    """The use cases on one database."""
+    """The use cases of rows on a database."""
 
     def __init__(self, database: WholeDatabase, registry: Registry) -> None:
         self.registry = registry
@@ -125,7 +125,7 @@ async def test_of_many_requests_under_one_key_one_writes(desk: Desk) -> None:
 
 @dataclass
 class Faltering:
-    """A database that fails a few times: before anything is stored, or after all of it is."""
+    """A database that fails a few times, either before anything is stored or after the commit."""
 
     database: WholeDatabase
     fails: Callable[[], Exception]
@@ -177,7 +177,7 @@ async def test_who_dies_between_the_write_and_its_answer_gets_it_the_next_time(
 
 @dataclass
 class Counting:
-    """Every statement between BEGIN and COMMIT, but for what the driver asks about types once a connection."""
+    """Counts the statements between BEGIN and COMMIT, without the driver's queries for types."""
 
     database: PostgresDatabase
     statements: list[str] = field(default_factory=list)
@@ -199,7 +199,7 @@ MANY = 1_000
 
 
 async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDatabase, registry: Registry) -> None:
-    """With a unique value, a reference, a rule and rows that go along; categories keep a history."""
+    """The rows have a unique value, a reference, a rule and cascades; categories record a history."""
     write, counting = Write(caller=ADA, scope=HERE), Counting(postgres)
     desk = Desk(counting, registry)  # type: ignore[arg-type]
     category = await desk.create("categories", name="Books")

@@ -1,4 +1,4 @@
-"""Sessions as a login begins them, for the contracts that need some."""
+"""Sessions for contracts that need some."""
 
 from application.ports.identity.sessions import NewLogin
 from application.ports.identity.users import VerifiedIdentity
@@ -10,7 +10,7 @@ from domain.identity.sessions import Session
 async def begin(
     tx: Transaction, session: Session, verified: VerifiedIdentity | None = None, forgiven: str | None = None
 ) -> bool:
-    """By who has just been verified, without a password unless it is said."""
+    """Begins the session; without ``verified``, for a user who proved their identity without a password."""
     if verified is None:
         state = await tx.users.state(session.user_id)
         assert state is not None

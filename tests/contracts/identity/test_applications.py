@@ -1,4 +1,4 @@
-"""Applications: who may sign in to which."""
+"""Applications: the users and tenants that may sign in to each."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Attempts: counted before the password is checked, so that guesses at once cannot outrun the lock."""
+"""Attempts: counted before the password is checked, so that parallel guesses cannot outrun the lock."""
 
 import asyncio
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Authentication: who knows a password, and what of it is kept."""
+"""Authentication by password, and its records."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Hashes of other systems' making: known by their mark until they are renewed."""
+"""Imported hashes, recognised by their prefix until they are replaced."""
 
 from application.ports.identity.imported_hashes import FOREIGN
 from application.ports.identity.users import RenewedHash, VerifiedIdentity

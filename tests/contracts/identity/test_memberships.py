@@ -1,4 +1,4 @@
-"""Memberships: one per user and tenant, of which one is the default."""
+"""Memberships: at most one per user and tenant, one of them the default."""
 
 import asyncio
 from datetime import timedelta
@@ -108,7 +108,7 @@ async def test_system_roles_show_in_every_tenant(database: WholeDatabase) -> Non
 async def test_what_was_read_under_the_lock_stays_true_until_the_end(
     database: WholeDatabase, ada: User, tenants: list[Tenant]
 ) -> None:
-    """Of two who each make the membership if there is none, the second sees what the first has done."""
+    """The second of two transactions that make a membership if there is none sees the first one's."""
     given = [role(tenants[0].id), role(tenants[0].id)]
     async with database.transaction(EveryTenant()) as tx:
         for new_role in given:

@@ -1,4 +1,4 @@
-"""One-time tokens and credentials: used once, replaced by newer ones, dead with the address they were for."""
+"""Credentials and one-time tokens: used once, replaced by newer ones, void after a change of the address."""
 
 import asyncio
 from datetime import timedelta

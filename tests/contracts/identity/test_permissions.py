@@ -1,4 +1,4 @@
-"""Permissions that somebody listed: by name, each once."""
+"""Permissions added by super-admins: listed by name, each once."""
 
 import pytest
 

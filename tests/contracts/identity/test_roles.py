@@ -1,4 +1,4 @@
-"""Roles: of a tenant or of the system, by names that mean one role each."""
+"""Roles of tenants and of the system; a name means one role."""
 
 import asyncio
 

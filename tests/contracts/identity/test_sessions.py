@@ -1,4 +1,4 @@
-"""Sessions: rotated by one at a time, and never after their end."""
+"""Sessions: of parallel rotations one succeeds, and none after the end."""
 
 import asyncio
 from datetime import timedelta

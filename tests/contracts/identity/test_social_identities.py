@@ -1,4 +1,4 @@
-"""Identities at social providers: each belongs to one user, and goes with them."""
+"""Links of social identities: each to one user, removed with the user."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Social providers: nobody gets in with a token that was not issued to us, and nobody waits for one that is away."""
+"""Social providers: tokens issued to other applications are refused, and an outage is answered in time."""
 
 import base64
 import hashlib
@@ -45,7 +45,7 @@ async def http(provider: FakeProvider) -> AsyncIterator[HttpSocialProviders]:
 
 
 def only(token: str, said: object) -> Any:
-    """Answers who shows this token, in whichever way; refuses everybody else."""
+    """A provider that answers requests with this token and refuses all others."""
 
     def reply(asked: Asked) -> Said:
         shown = (*asked.parameters.values(), asked.headers.get("authorization", ""), asked.body.decode())

@@ -1,4 +1,4 @@
-"""Users: one account per address, and all that decides what it may do in one snapshot."""
+"""Users: one account per address, and its state in one snapshot."""
 
 from collections.abc import Sequence
 from datetime import timedelta

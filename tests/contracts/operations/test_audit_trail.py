@@ -1,4 +1,4 @@
-"""The audit trail: what was added is read as the entity ``audit-events``, in its tenant alone."""
+"""The audit trail: lines are rows of the entity ``audit-events`` in their tenant."""
 
 import msgspec
 

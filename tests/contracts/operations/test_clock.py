@@ -1,4 +1,4 @@
-"""Time and ids: aware, in UTC, and in the order in which they were made."""
+"""Clock and ids: times are aware and in UTC, ids sort in the order of their creation."""
 
 from datetime import UTC, timedelta
 

@@ -1,4 +1,4 @@
-"""Database: a transaction is all or nothing, and seen by nobody else before it is committed."""
+"""Database: a transaction is all or nothing, and invisible to others before the commit."""
 
 import pytest
 

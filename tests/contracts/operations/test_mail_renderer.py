@@ -1,4 +1,4 @@
-"""MailRenderer: whole for every kind, and what users chose themselves is text in them, if it is in them at all."""
+"""MailRenderer: every kind is complete, and values chosen by users are plain text in it."""
 
 import re
 from datetime import timedelta
@@ -104,7 +104,7 @@ def test_no_name_or_address_becomes_markup_or_template(name: str, address: str) 
 
 
 def test_what_looks_like_a_template_in_a_value_stays_as_it_is() -> None:
-    """Also where it gets past the greeting: the service's own name, an address."""
+    """Values beside the name too: the service's name, the address."""
     letter = MailContent(
         id=new_id(), kind="password-changed", to="{{7*7}}@example.com", name="", address="{{ 7 * 7 }}", at=NOW
     )
@@ -118,7 +118,7 @@ def test_what_looks_like_a_template_in_a_value_stays_as_it_is() -> None:
 
 
 def test_a_link_in_a_mail_can_be_copied_whole() -> None:
-    """Quoted-printable breaks its lines; who reads the mail puts them together again."""
+    """Quoted-printable breaks long lines; mail readers join them again."""
     message = write()
     mime = message_from_bytes(mime_of(message, "no-reply@example.com").as_bytes(), policy=default)
     body = mime.get_body(("plain",))

@@ -1,4 +1,4 @@
-"""Mailers: what was sent can be read by whom it was for, and by nobody whom a field smuggled in."""
+"""Mailers: a message reaches its recipient, and no other that a field could inject."""
 
 import email
 from collections.abc import AsyncIterator, Callable
@@ -21,7 +21,7 @@ SENDER = "Tenantry <no-reply@example.com>"
 
 @dataclass
 class Way:
-    """A mailer, and what arrived by it."""
+    """A mailer, and the messages that arrived through it."""
 
     mailer: Mailer
     arrived: Callable[[], list[EmailMessage]]

@@ -1,4 +1,4 @@
-"""The outbox: sent for what committed, to one taker alone, and lost by nobody's death."""
+"""The outbox: mails of committed transactions, each taken by one caller, none lost by a crash."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What is kept only for a while: taken away by its age to the microsecond, some at a time, and nothing else."""
+"""Retention: data is removed by its age, exact to the microsecond, in portions, and nothing else is."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ LOCKOUT = Lockout(attempts=3, duration=timedelta(minutes=15))
 HOME = "192.0.2.1"
 
 Make = Callable[[Transaction, datetime], Awaitable[None]]
-"""Leaves one of a kind behind, whose time is the one given."""
+"""Stores a row of a kind with the given time."""
 
 
 async def end_session(tx: Transaction, at: datetime) -> None:
@@ -42,7 +42,7 @@ async def begin_session(tx: Transaction, at: datetime) -> None:
 
 
 async def fail(tx: Transaction, at: datetime) -> None:
-    """From a network, and so over all of them."""
+    """A failed login from a network; it counts for the network and over all of them."""
     assert await tx.attempts.reserve(f"{new_id()}@example.com", HOME, LOCKOUT, at)
 
 
@@ -94,7 +94,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.MAILS: (give_up, 1),
 }
-"""How one of each is made, and how many rows it comes to."""
+"""For each rule, how a row is made and how many rows it comes to."""
 
 
 async def remove(database: WholeDatabase, what: RetentionRule, before: datetime = NOW, most: int = 100) -> int:
@@ -120,7 +120,7 @@ async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
 
 @pytest.mark.parametrize("what", RetentionRule)
 async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
-    """But for a session that was begun long ago and ended: it is old in both ways."""
+    """The exception is an old session that has ended, which both rules on sessions remove."""
     alike = {RetentionRule.ENDED_SESSIONS, RetentionRule.OLD_SESSIONS}
     others = {kind: example for kind, example in KINDS.items() if kind is not what and not {kind, what} <= alike}
     async with database.transaction(EveryTenant()) as tx:
@@ -239,7 +239,7 @@ async def test_what_somebody_works_on_waits_for_the_next_time(postgres: Postgres
 
 @pytest.mark.parametrize("what", RetentionRule)
 async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: RetentionRule) -> None:
-    """None of the statements reads a table from its beginning to its end once it is large."""
+    """None of the statements scans a large table sequentially."""
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
         rows = await tx.connection.fetch(f"EXPLAIN {STATEMENTS[what]}", NOW, 500)

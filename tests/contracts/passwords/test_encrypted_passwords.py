@@ -1,4 +1,4 @@
-"""Encrypted passwords: opened when they were encrypted as asked for, to a key that lives; nothing else ever is."""
+"""Encrypted passwords: opened only with the required algorithms and a current key."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Hashes of other systems: what their own documentation and libraries show is taken, and costs no more than it may."""
+"""Imported hashes: the examples of other systems verify, and none costs more than allowed."""
 
 import base64
 import hashlib
@@ -42,7 +42,7 @@ def scrypt(length: int = 32) -> bytes:
 
 
 def keycloak(algorithm: str, value: bytes, **more: object) -> str:
-    """As it is exported: the two halves are JSON inside of JSON."""
+    """A credential in Keycloak's export, with two halves that are JSON inside JSON."""
     secret = {"value": b64(value), "salt": b64(SALT), "additionalParameters": {}}
     return json.dumps(
         {

@@ -1,4 +1,4 @@
-"""Passwords: nobody learns from an answer, or from its time, whether there was a hash to compare with."""
+"""Passwords: neither the result nor its time tells whether there was a hash to compare with."""
 
 import asyncio
 import time
@@ -76,7 +76,7 @@ def test_what_a_missing_hash_is_checked_against_costs_what_a_real_one_does() -> 
 
 
 async def _seconds(passwords: Passwords, stored: str | None) -> float:
-    """CPU seconds of this process: what else runs on the machine does not count."""
+    """CPU seconds of this process, so that other load on the machine does not count."""
     began = time.process_time()
     await passwords.verify("wrong password", stored)
     return time.process_time() - began

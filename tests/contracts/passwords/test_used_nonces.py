@@ -1,4 +1,4 @@
-"""Ids that may be used once."""
+"""Nonces: each can be used once."""
 
 import asyncio
 from datetime import timedelta

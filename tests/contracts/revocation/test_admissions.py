@@ -1,4 +1,4 @@
-"""Admissions: limits exact to the request, whoever asks and however many at once."""
+"""Admissions: rate limits are exact to the request, for any callers and any concurrency."""
 
 import asyncio
 from datetime import timedelta
@@ -107,7 +107,7 @@ async def known(shared: Shared, **counts: int) -> None:
 
 
 async def left(shared: Shared, hit: Hit) -> int:
-    """Of its limit, before this question."""
+    """Requests that remained of the limit before this question."""
     return (await shared.other.admit([hit], None)).verdicts[0].remaining + 1
 
 

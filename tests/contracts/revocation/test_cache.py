@@ -1,4 +1,4 @@
-"""Cache: forgets at any time, but never shows what was dropped."""
+"""Cache: may forget at any time, but never returns a value that was dropped."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ SHORT = timedelta(milliseconds=50)
 
 
 class Kept(Struct):
-    """The tombstones of ``brief`` end after SHORT; ``tick`` lets time pass."""
+    """A cache and one with short tombstones (``brief``, SHORT); ``tick`` lets time pass."""
 
     cache: Cache
     brief: Cache

@@ -1,4 +1,4 @@
-"""Revocation counts: never lower than the truth when they are certain, whatever happens in between."""
+"""Token versions: never lower than the committed ones when they are certain, whatever happens in between."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ async def asked(admissions: Admissions, *subjects: str) -> Admission:
 
 
 async def known(shared: Shared, name: str, number: int) -> None:
-    """The subject's number as after a read of the database."""
+    """Makes the subject's version known, as a read from the database does."""
     ticket = (await asked(shared.one, name)).ticket
     assert ticket is not None
     await shared.one.remember({name: number}, ticket)
@@ -142,7 +142,7 @@ async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared
 
 
 async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number_known(shared: Shared) -> None:
-    """Another one has raised it further since, and what told so is lost."""
+    """Another change bumped the version since, and its mark is lost with the memory."""
     name = subject()
     before = shared.one.publishing([name])
     counts = await before.__aenter__()
@@ -182,9 +182,9 @@ class Raise:
 
 
 class Model:
-    """Two processes that change one subject, and one that reads it, as ``enabled`` lets them.
+    """Two processes that change a subject and one that reads it; ``enabled`` says which steps are possible.
 
-    ``floor`` is what a certain answer must reach: commits whose mark stands, and all whose change has ended.
+    ``floor`` is the lowest version that a certain answer may give: commits whose mark is stored, and all ended changes.
     """
 
     def __init__(self, shared: Shared) -> None:
@@ -213,7 +213,7 @@ class Model:
         return [*steps, self.query, self.query] if self.read_count is None else [*steps, self.remember, self.remember]
 
     def plain_steps(self) -> dict[str, Callable[[], Awaitable[None]]]:
-        """By name, those of one process whose changes come to an end."""
+        """Steps of one process whose changes all end, by name."""
         change = self.running.get(0)
         own = ["begin"] if change is None else ["leave"] if change.committed else ["commit", "leave"]
         reader = "read" if self.ticket is None else "query" if self.read_count is None else "remember"
@@ -242,7 +242,7 @@ class Model:
         assert not await self.running.pop(actor).context.__aexit__(Conflict, Conflict(), None)
 
     async def fail(self, actor: int) -> None:
-        """The database goes away: whether the change was committed is not known inside."""
+        """The database goes away: inside, it is unknown whether the change was committed."""
         change = self.running.pop(actor)
         assert not await change.context.__aexit__(ServiceUnavailable, ServiceUnavailable(), None)
         self.dead.append(change)
@@ -273,7 +273,7 @@ class Model:
             assert self.floor <= admission.token_versions[self.name] <= self.truth
 
     async def end(self) -> None:
-        """With all changes over and no mark left behind, one read of the database makes everything certain."""
+        """Once all changes are over without a mark left, one read of the database makes every version certain."""
         for actor in list(self.running):
             await self.leave(actor)
         self.ticket = self.read_count = None
@@ -298,7 +298,7 @@ async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared,
 
 
 async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> None:
-    """Longer than what is drawn above is on the whole; faults that need several changes and a loss show here."""
+    """Longer sequences than above, for faults that need several changes and a loss."""
     for seed in range(500):
         chance, model = random.Random(seed), Model(shared)
         for _ in range(chance.randint(5, 25)):
@@ -309,7 +309,7 @@ async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> N
 
 
 async def test_a_certain_count_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
-    """Of one change after another, one reader, and a memory that is lost once."""
+    """Sequential changes, one reader, and a memory that is lost once."""
     prefixes: list[tuple[str, ...]] = [()]
     while prefixes:
         steps = prefixes.pop()

@@ -1,4 +1,4 @@
-"""Revocation counts: they only rise, by one for each who raises them."""
+"""Token versions in the database: each bump raises them by one."""
 
 import asyncio
 

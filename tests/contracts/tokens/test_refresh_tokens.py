@@ -1,4 +1,4 @@
-"""Refresh tokens: the same input is the same text, and nothing opens that was not sealed with this key."""
+"""Refresh tokens: sealing is deterministic, and only texts sealed with this key open."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Signing keys: processes that start together agree on the first."""
+"""Signing keys: processes that start together agree on the first one."""
 
 import asyncio
 from datetime import timedelta

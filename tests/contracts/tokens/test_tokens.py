@@ -1,4 +1,4 @@
-"""Tokens: what was not signed here, for this, in every part, is refused; keys rotate without an outage."""
+"""Access tokens: any that was not issued here for this use is refused; keys rotate without an outage."""
 
 import base64
 import hmac
@@ -75,7 +75,7 @@ def encoded(data: bytes) -> str:
 
 
 def signed(header: dict[str, Any], payload: bytes, key: Ed25519PrivateKey | None = None) -> str:
-    """Signed by our own key unless another is given, with whatever header and payload."""
+    """A token with any header and payload, signed with our own key or the given one."""
     own = TOKENS._opened[KEY.kid].private_key
     assert isinstance(own, Ed25519PrivateKey)
     said = f"{encoded(json.dumps(header).encode())}.{encoded(payload)}"
@@ -97,13 +97,13 @@ def with_claim(name: str, value: object) -> bytes:
 
 
 def confused() -> str:
-    """HS256 with the public key as its secret."""
+    """A token signed by HS256 with the public key as its secret (algorithm confusion)."""
     said = f"{encoded(json.dumps(HEADER | {'alg': 'HS256'}).encode())}.{encoded(PAYLOAD)}"
     return f"{said}.{encoded(hmac.digest(KEY.public.encode(), said.encode(), 'sha256'))}"
 
 
 def other_ending() -> str:
-    """The same signature, written with other spare bits in its last character."""
+    """The same signature with other spare bits in its last character."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return SIGNED[:-1] + alphabet[alphabet.index(SIGNED[-1]) ^ 1]
 
@@ -281,7 +281,7 @@ def test_keys_rotate_with_overlap() -> None:
 
 
 def tokens_signed_late(key: Any, now: datetime) -> str:
-    """By somebody who still holds a retired key."""
+    """Tokens signed with a retired key by somebody who still holds it."""
     tokens = new_tokens()
     tokens.use([key])
     return tokens.sign(claims(now), now)

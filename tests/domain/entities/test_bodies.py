@@ -1,4 +1,4 @@
-"""What may be sent of an entity, by whom, and how what is wrong with it is told."""
+"""Bodies of one row and of many: fields that a caller may send, and the errors of the others."""
 
 from contextlib import suppress
 from typing import Any

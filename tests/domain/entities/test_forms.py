@@ -1,4 +1,4 @@
-"""Bodies: every failing field is named at once, and what the server owns is ignored."""
+"""Forms: every invalid field is named at once, and fields that the server owns are ignored."""
 
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The query grammar, a row for each sentence of the decisions on querying."""
+"""The query grammar, with a row for each sentence of the decisions on querying."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal

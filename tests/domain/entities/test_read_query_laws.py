@@ -1,4 +1,4 @@
-"""What holds of the query grammar whatever a caller writes."""
+"""Laws of the query grammar, for any parameters (Hypothesis)."""
 
 import string
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_every_parameter_that_is_listed_is_known(listed: Listed, read: Read) -> 
 
 
 def wrong(read: Read, model: EntityModel, asked: Parameters) -> set[str]:
-    """The sentences that refuse a query, without what they hint at."""
+    """Messages of the errors, without the hints in them."""
     try:
         read(model, REGISTRY, HIDDEN, asked)
     except ValidationError as error:

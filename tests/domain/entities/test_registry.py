@@ -1,4 +1,4 @@
-"""From declarations to models, and the report of what is wrong with them."""
+"""Declarations read into models, and the report of mistakes in declarations."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Cells and columns: what an export writes, an import reads back, and what it says of the rest."""
+"""Columns and cells of files: an import reads what an export writes, and refuses other values."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""Permission names, their wildcards, and the laws of holding them."""
+"""Permission names, their wildcards, and the laws of implication."""
 
 import pytest
 from hypothesis import given

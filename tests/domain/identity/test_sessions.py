@@ -1,4 +1,4 @@
-"""What showing a refresh token comes to, and when a session ends."""
+"""Outcomes of refresh tokens, and the ends of sessions."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Signing keys rotate with overlap."""
+"""Rotation of signing keys, with overlap."""
 
 from datetime import UTC, datetime, timedelta
 

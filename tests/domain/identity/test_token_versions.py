@@ -1,4 +1,4 @@
-"""Counts that only rise, and the tokens that die by them."""
+"""Token versions: revoked and stale tokens."""
 
 from uuid import UUID
 

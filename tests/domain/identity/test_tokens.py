@@ -1,4 +1,4 @@
-"""The specification's state table of logins, and what a token says."""
+"""The specification's state table of logins, and the claims of tokens."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID

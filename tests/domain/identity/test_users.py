@@ -1,4 +1,4 @@
-"""Addresses, passwords, and who may sign in."""
+"""Rules on addresses and passwords, and on accounts that may sign in."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
