@@ -85,12 +85,12 @@ class NotFound(Error):
     """An id that is unknown, malformed, deleted or another tenant's; the message never says which."""
 
     code = "NOT_FOUND"
-    sentence = "There is nothing here."
+    sentence = "There is no such resource."
 
 
 class MethodNotAllowed(Error):
     code = "METHOD_NOT_ALLOWED"
-    sentence = "This path does not take this method."
+    sentence = "This path does not support this method."
 
     def __init__(self, allowed: Iterable[str]) -> None:
         self.allowed = tuple(allowed)
@@ -99,7 +99,7 @@ class MethodNotAllowed(Error):
 
 class Conflict(Error):
     code = "CONFLICT"
-    sentence = "This clashes with what is stored."
+    sentence = "This conflicts with stored data."
 
     @classmethod
     def on(cls, field: str, message: str) -> "Conflict":
@@ -108,7 +108,7 @@ class Conflict(Error):
 
 class PreconditionFailed(Error):
     code = "PRECONDITION_FAILED"
-    sentence = "It has changed since you read it."
+    sentence = "The row has changed since you read it: read it again."
 
 
 class PayloadTooLarge(Error):
@@ -118,12 +118,12 @@ class PayloadTooLarge(Error):
 
 class UnsupportedMediaType(Error):
     code = "UNSUPPORTED_MEDIA_TYPE"
-    sentence = "This content type is not taken here."
+    sentence = "This content type is not supported here."
 
 
 class UnprocessableEntity(Error):
     code = "UNPROCESSABLE_ENTITY"
-    sentence = "A business rule refuses this."
+    sentence = "A business rule of the entity refuses this."
 
 
 class RateLimited(Error):

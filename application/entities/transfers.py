@@ -47,7 +47,7 @@ class TransferSlots:
         """Raises ServiceUnavailable when all slots are taken."""
         # Refused at once instead of queued: a transfer may take minutes, longer than clients wait.
         if self.inside >= AT_ONCE:
-            raise ServiceUnavailable("Too many files are on their way: try again shortly.")
+            raise ServiceUnavailable("Too many exports and imports are running: try again shortly.")
         self.inside += 1
 
     def __exit__(self, *_: object) -> None:

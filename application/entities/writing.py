@@ -254,7 +254,7 @@ async def ensure_stored(attempt: Callable[[], Coroutine[Any, Any, R]]) -> R:
     try:
         return await retry_on_conflict(attempt)()
     except SerializationConflict:
-        raise Conflict("Others keep changing the same things at this moment: try again.") from None
+        raise Conflict("Other requests keep changing the same rows: try again.") from None
 
 
 def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:

@@ -165,7 +165,7 @@ class Accounts:
         if hashed is None:
             async with self.database.transaction(EveryTenant()) as tx:
                 await self._audit(tx, "password.change-refused", user.id, client)
-            raise ValidationError.on("currentPassword", "is not your password")
+            raise ValidationError.on("currentPassword", "is not your current password")
         return hashed
 
     async def _usable_token(self, tx: AccountTransaction, purpose: Purpose, email: str, secret: str) -> OneTimeToken:

@@ -12,7 +12,7 @@ from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.identity.permissions import allows
 
 MOST_ITEMS = 1_000
-NOT_THEIRS = "is not yours to write"
+NOT_THEIRS = "must not be sent: you lack the permission to write this field"
 
 Body = Mapping[str, object]
 Values = dict[str, object]

@@ -28,7 +28,7 @@ def duplicates(models: Sequence[EntityModel]) -> list[str]:
     schemas = Counter(schema for model in models for schema in _schema_names(model))
     return [
         *(f"{plural!r} is declared {count} times" for plural, count in plurals.items() if count > 1),
-        *(f"{schema!r} would be the schema of {count} things" for schema, count in schemas.items() if count > 1),
+        *(f"{schema!r} would be the name of {count} OpenAPI schemas" for schema, count in schemas.items() if count > 1),
     ]
 
 
@@ -44,26 +44,28 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str]) -
         yield from _relation_mistakes(model, relation, registry)
     for constraint in model.unique:
         yield from (
-            f"unique() names {name!r}, which it has not" for name in constraint.fields if name not in model.by_name
+            f"unique() names {name!r}, which is not a field of it"
+            for name in constraint.fields
+            if name not in model.by_name
         )
     for name in model.declaration.search:
         if name not in model.by_name or model.by_name[name].kind is not Kind.TEXT:
-            yield f"search names {name!r}, which is not a text of it"
+            yield f"search names {name!r}, which is not one of its text fields"
     if model.declaration.sort.removeprefix("-") not in model.by_name:
-        yield f"sort names {model.declaration.sort!r}, which it has not"
+        yield f"sort names {model.declaration.sort!r}, which is not a field of it"
     yield from (
         f"check_reads names {name!r}, which it does not declare"
         for name in sorted((model.declaration.check_reads or frozenset()) - set(model.names))
     )
     if model.declaration.check_reads is not None and not model.has_check:
-        yield "check_reads says what check looks at, but there is no check"
+        yield "check_reads is declared, but the entity has no method check"
     if model.asks_other_rows and not isasyncgenfunction(model.struct.check_stored):  # type: ignore[attr-defined]
-        yield "check_stored is no `async def` that yields its errors"
+        yield "check_stored must be an `async def` that yields errors"
 
 
 def _name_mistakes(model: EntityModel) -> Iterable[str]:
     if not _PLURAL.fullmatch(model.plural):
-        yield f"{model.plural!r} is no path: it takes lower-case words joined by hyphens"
+        yield f"{model.plural!r} is not a valid path: use lower-case words joined by hyphens"
     if model.plural in RESERVED_PATHS:
         yield f"{model.plural!r} is a path of the service itself"
     if model.plural in RESERVED_TABLES:
@@ -74,14 +76,14 @@ def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[str]:
     # A to-many relation that is included adds ``<name>HasMore`` to the row.
     more = [f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many]
     seen = Counter(name.lower() for name in (*(field.wire for field in model.fields), *model.relations, *more))
-    yield from (f"the name {name!r} stands for two things" for name, count in seen.items() if count > 1)
+    yield from (f"the name {name!r} is used twice" for name, count in seen.items() if count > 1)
     for field in model.declared:
         if field.name in owned:
-            yield f"field {field.name!r} has a name of the service's own"
+            yield f"field {field.name!r} has a name that the service uses itself"
         if field.wire.lower() in RESERVED_PARAMETERS:
             yield f"field {field.name!r} has the name of a query parameter"
         if field.reference is not None and field.kind is not Kind.UUID:
-            yield f"field {field.name!r} refers to {field.reference.target!r} but is no UUID"
+            yield f"field {field.name!r} refers to {field.reference.target!r} but is not a UUID"
         if field.reference is not None and field.reference.on_delete == "clear" and not field.nullable:
             yield f"field {field.name!r} is cleared on delete but cannot be null"
 
@@ -93,7 +95,7 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
         return
     # Security: a shared row would show rows of one tenant to all others.
     if not model.tenant_owned and target.tenant_owned:
-        yield f"relation {relation.name!r} would lead from rows that all share into a tenant's"
+        yield f"relation {relation.name!r} leads from rows shared by all tenants to rows of one tenant"
     if relation.is_many:
         by = target.by_name.get(relation.by)
         if by is None or by.reference is None or by.reference.target != model.plural:

@@ -91,7 +91,7 @@ def read_entity(kind: type[Struct]) -> EntityModel:
     """The model of one declared struct, not yet checked against the other entities."""
     declaration: Declaration | None = getattr(kind, "__entity__", None)
     if declaration is None:
-        raise _Mistake("is listed as an entity but carries no @entity(...)")
+        raise _Mistake("is listed as an entity but has no decorator @entity(...)")
     hints = get_type_hints(kind, include_extras=True)
     declared = [_read_field(info, hints[info.name]) for info in fields(kind)]
     # The order of a response: the id first, the server's own fields last.
@@ -177,7 +177,7 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
 
 def _choice(bare: Any, values: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
     if not all(isinstance(value, str) for value in values):
-        raise _Mistake("is a choice of something else than text")
+        raise _Mistake("is a choice whose values are not text")
     return Kind.CHOICE, bare, tuple(str(value) for value in values)
 
 

@@ -115,12 +115,13 @@ def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[Field
         yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
     if options.mode == "create":
         if options.key is not None:
-            yield FieldError("options.key", "is for the mode upsert")
+            yield FieldError("options.key", "is taken with the mode upsert only")
         return
     keys = [model.by_name[constraint.fields[0]].wire for constraint in model.unique if len(constraint.fields) == 1]
     if options.key is None:
         if len(keys) != 1:
-            yield FieldError("options.key", f"is required: it takes one of {', '.join(keys) or 'nothing here'}")
+            hint = f"is required: it takes one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
+            yield FieldError("options.key", hint)
     elif options.key.lower() not in {key.lower() for key in keys}:
         yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
 
@@ -152,7 +153,7 @@ def read_header(
         wire = renamed.pop(title.lower(), title)
         field = by_wire.get(wire.lower())
         if field is not None and field in found:
-            errors.append(FieldError(title, f"stands for {field.wire!r}, which another column stands for already"))
+            errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
         if field is None and not _is_ignored(model, wire):
             errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
         found.append(field)

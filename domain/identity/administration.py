@@ -26,7 +26,7 @@ def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role
     unchanged = {role.id for role in given} & {role.id for role in before}
     changed = [role for role in (*given, *before) if role.id not in unchanged]
     if any(is_super_admin_role(role) for role in changed) and not caller.acts_for_all:
-        raise Forbidden("SuperAdmin is given by super-admins, from the tenant system.")
+        raise Forbidden("The role SuperAdmin is only given or taken by super-admins, from the tenant system.")
     ensure_may_grant(caller, (name for role in changed for name in role.permissions))
 
 
@@ -43,7 +43,7 @@ def is_super_admin_role(role: Role) -> bool:
 def ensure_fit_membership(roles: Iterable[Role]) -> None:
     """Raises Forbidden for SuperAdmin, whoever gives it: it is held outside memberships."""
     if any(is_super_admin_role(role) for role in roles):
-        raise Forbidden("SuperAdmin is never held in a membership.")
+        raise Forbidden("The role SuperAdmin cannot be given in a membership.")
 
 
 def ensure_may_change_role(caller: Caller, role: Role) -> None:
@@ -51,7 +51,7 @@ def ensure_may_change_role(caller: Caller, role: Role) -> None:
     if role.is_system:
         ensure_super_admin(caller)
     if is_super_admin_role(role):
-        raise Conflict("SuperAdmin always holds everything.")
+        raise Conflict("The role SuperAdmin cannot be changed.")
 
 
 def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
@@ -74,7 +74,7 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
     held = [role for membership in state.memberships for role in membership.roles]
     here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
     if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
-        raise Forbidden("This user holds more than you do.")
+        raise Forbidden("This user has permissions that you do not have.")
 
 
 # A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
@@ -101,4 +101,4 @@ def _permissions(roles: Iterable[Role]) -> list[str]:
 def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> None:
     """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
     if list(super_admins) == [user_id]:
-        raise Conflict("The last super-admin must stay.")
+        raise Conflict("The last active super-admin cannot be removed or disabled.")

@@ -44,7 +44,7 @@ class MemoryRoles:
         async with self.access.write() as store:
             in_tenants = any(role_id in membership.role_ids for membership in store.memberships.values())
             if in_tenants or any(role_id in held for held in store.system_roles.values()):
-                raise Conflict("Somebody holds this role.")
+                raise Conflict("A user still holds this role.")
             store.roles.pop(role_id, None)
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:

@@ -104,7 +104,11 @@ def _json_rows(lines: Iterable[str]) -> Iterator[Row]:
 
 def _row(number: int, given: Mapping[str, object]) -> Row:
     # PostgreSQL cannot store NUL.
-    broken = tuple(FieldError(name, "holds NUL") for name, value in given.items() if "\x00" in str(value))
+    broken = tuple(
+        FieldError(name, "contains the character NUL, which cannot be stored")
+        for name, value in given.items()
+        if "\x00" in str(value)
+    )
     if broken:
         return Row(number, None, broken)
     try:

@@ -69,7 +69,9 @@ class MembershipAdministration:
                 await tx.memberships.lock(form.user_id)
                 before = await self._membership(tx, caller, form.user_id, tenant_id)
                 if before is not None and before.is_default and form.is_default is False:
-                    raise ValidationError.on("isDefault", "is moved by making another membership the default")
+                    raise ValidationError.on(
+                        "isDefault", "cannot be false: make another membership the default instead"
+                    )
                 roles = await self._roles(tx, tenant_id, form.roles)
                 ensure_may_give(caller, roles, before.roles if before else ())
                 ensure_fit_membership(roles)

@@ -129,7 +129,7 @@ class RoleAdministration:
             role = await self._role(tx, caller, role_id)
             ensure_may_change_role(caller, role)
             if role.is_system and role.name in SHIPPED_ROLES:
-                raise Conflict("This role is part of the service.")
+                raise Conflict("This role belongs to the service and cannot be deleted.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)
             # Ids are never used again: housekeeping may remove the version once the last token with it has expired.
@@ -184,7 +184,7 @@ def _ensure_valid(form: RoleForm | RoleChange) -> None:
     errors += _length_errors("description", form.description or "", 0, DESCRIPTION_LENGTH)
     permissions = form.permissions or []
     if len(permissions) > MAX_PERMISSIONS:
-        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS}"))
+        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS} permissions"))
     errors += [
         FieldError(f"permissions[{index}]", PERMISSION_HINT)
         for index, name in enumerate(permissions[:MAX_PERMISSIONS])

@@ -117,4 +117,4 @@ def _ensure_system_stays(before: Tenant, after: Tenant | None) -> None:
     if before.id == SYSTEM_TENANT_ID and (
         after is None or not after.is_active or after.identifier != before.identifier
     ):
-        raise Conflict("The tenant system must stay as it is.")
+        raise Conflict("The tenant system cannot be deleted, closed or given another identifier.")

@@ -54,11 +54,11 @@ class SocialSignIn:
     async def login(self, form: SocialForm, client: Client) -> Struct:
         provider = form.provider.strip().casefold()
         if provider not in self.providers.names:
-            raise ValidationError.on("provider", "is not a provider that is turned on here")
+            raise ValidationError.on("provider", "is not an enabled provider")
         identity = await self.providers.identify(provider, form.access_token)
         state = await self.accounts.account_state_of(identity, client) if identity else None
         if state is None:
             await self.entrance.note_refusal(None, client)
-            raise InvalidCredentials("This login with the provider does not open an account here.")
+            raise InvalidCredentials("No account here belongs to this login with the provider.")
         verified = VerifiedIdentity(state, by_password=False)
         return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)

@@ -43,7 +43,7 @@ def read_cursor(registry: Registry, model: EntityModel, sort: Sequence[SortKey],
             return tuple(_value(field, value) for field, value in zip(fields, content.values, strict=True))
     except (ValueError, binascii.Error, msgspec.MsgspecError, NotAValue):
         pass
-    raise BadRequest("The cursor is not one that a page in this order gave.")
+    raise BadRequest("The cursor is not valid for this order: take nextCursor from a response with the same sort.")
 
 
 def _order(sort: Sequence[SortKey]) -> str:

@@ -264,9 +264,9 @@ class _ParameterReader:
     def _sort_key(self, name: str, descending: bool) -> SortKey:
         found = self._found(name, self.vocabulary.property)
         if found.is_many:
-            raise NotAWord(f"{name!r} leads to several rows, which no order can go by")
+            raise NotAWord(f"{name!r} leads to several rows: sort by a property of the row or of a to-one relation")
         if not is_sortable(found.field):
-            raise NotAWord(f"{name!r} is a list, which no order can go by")
+            raise NotAWord(f"{name!r} is a list, and lists cannot be sorted by")
         return SortKey(found.path, descending)
 
     def _condition(self, given: _Parameter) -> Iterator[Condition]:
@@ -304,7 +304,7 @@ def _operator_and_value(filtered: Filtered, text: str) -> tuple[Operator, object
         is_one = filtered.operator is None and len(values) == 1
         return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
     if filtered.operator in PARTS and not text:
-        raise NotAValue("takes some text")
+        raise NotAValue("takes a text of at least one character")
     return filtered.operator, read_value(field, text)
 
 

@@ -54,7 +54,7 @@ def read_moment(text: str) -> datetime:
     try:
         return datetime.fromisoformat(f"{day}T{time}{zone}").astimezone(UTC)
     except (ValueError, OverflowError):
-        raise NotAValue("is no moment that the calendar has") from None
+        raise NotAValue("is not a valid date or time") from None
 
 
 def first_day_from(moment: datetime) -> date:
@@ -63,7 +63,7 @@ def first_day_from(moment: datetime) -> date:
     if moment == datetime(day.year, day.month, day.day, tzinfo=UTC):
         return day
     if day == date.max:
-        raise NotAValue("is no moment that the calendar has")
+        raise NotAValue("is not a valid date or time")
     return day + timedelta(days=1)
 
 

@@ -161,7 +161,7 @@ async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserI
 async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
     service: InMemoryService, users: UserImport
 ) -> None:
-    role, other_role = (
+    first_role, second_role = (
         role(None, name=name, permissions=tuple(f"read:{name.lower()}-{'x' * 40}-{n}" for n in range(80)))
         for name in ("One", "Two")
     )
@@ -169,9 +169,9 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
     await service.register(bob)
     holder = await known(service, bob)
     async with service.adapters.database.transaction(EveryTenant()) as tx:
-        for made in (role, other_role):
+        for made in (first_role, second_role):
             await tx.roles.add(made)
-        await tx.memberships.set_system_roles(holder.id, [role.id])
+        await tx.memberships.set_system_roles(holder.id, [first_role.id])
     rows = csv(
         f"{EMAIL},Ada,{HASH},true,acme,One;Two",
         f"{bob},Bob,,,acme,Two",

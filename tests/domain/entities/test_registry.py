@@ -36,36 +36,39 @@ def mistakes(*kinds: type[Struct]) -> tuple[str, ...]:
 
 
 ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
-    "not an entity": ([defstruct("Plain", [("name", str)])], "carries no @entity"),
-    "no path": ([declared("Bad_Path", {"name": str})], "is no path"),
+    "not an entity": ([defstruct("Plain", [("name", str)])], "has no decorator @entity"),
+    "no path": ([declared("Bad_Path", {"name": str})], "is not a valid path"),
     "our own path": ([declared("users", {"name": str})], "is a path of the service itself"),
     "two alike": ([declared("as", {"name": str}), declared("as", {"name": str})], "declared 2 times"),
-    "one name for two": ([named("Note", "as"), named("Note", "bs")], "'Note' would be the schema of 2 things"),
+    "one name for two": ([named("Note", "as"), named("Note", "bs")], "'Note' would be the name of 2 OpenAPI schemas"),
     "a name that another's page has": (
         [named("Note", "as"), named("NotePage", "bs")],
-        "'NotePage' would be the schema of 2 things",
+        "'NotePage' would be the name of 2 OpenAPI schemas",
     ),
     "a type that cannot be stored": ([declared("as", {"name": set[str]})], "cannot be stored"),
     "two types": ([declared("as", {"name": str | int})], "only one type"),
     "a decimal without digits": ([declared("as", {"price": Decimal})], "without money"),
-    "a choice of numbers": ([declared("as", {"size": Literal[1, 2]})], "choice of something else than text"),
-    "a server's name": ([declared("as", {"created_at": str})], "'createdat' stands for two things"),
-    "a server's name that it does not show": ([declared("as", {"tenant_id": str})], "name of the service's own"),
+    "a choice of numbers": ([declared("as", {"size": Literal[1, 2]})], "choice whose values are not text"),
+    "a server's name": ([declared("as", {"created_at": str})], "'createdat' is used twice"),
+    "a server's name that it does not show": (
+        [declared("as", {"tenant_id": str})],
+        "a name that the service uses itself",
+    ),
     "a parameter's name": ([declared("as", {"sort_by": str})], "name of a query parameter"),
-    "two of one name": ([declared("as", {"ab": str, "AB": str})], "'ab' stands for two things"),
+    "two of one name": ([declared("as", {"ab": str, "AB": str})], "'ab' is used twice"),
     "a relation of a field's name": (
         [declared("as", {"b": str, "b_id": Annotated[UUID, ref("as")]})],
-        "'b' stands for two things",
+        "'b' is used twice",
     ),
     "an unknown target": ([declared("as", {"b_id": Annotated[UUID, ref("bs")]})], "'bs', which is not declared"),
-    "a reference that is no id": ([declared("as", {"b_id": Annotated[str, ref("as")]})], "is no UUID"),
+    "a reference that is no id": ([declared("as", {"b_id": Annotated[str, ref("as")]})], "is not a UUID"),
     "cleared but required": (
         [declared("as", {"b_id": Annotated[UUID, ref("as", on_delete="clear")]})],
         "cannot be null",
     ),
     "from shared into a tenant": (
         [declared("as", {"b_id": Annotated[UUID, ref("bs")]}, tenant_owned=False), declared("bs", {"name": str})],
-        "from rows that all share",
+        "from rows shared by all tenants",
     ),
     "to-many without a way back": (
         [declared("as", {"name": str}, has_many={"bs": many("bs", by="a_id")}), declared("bs", {"a_id": UUID})],
@@ -252,7 +255,7 @@ def test_what_a_rule_says_that_it_looks_at_is_there() -> None:
     kind = defstruct("Plain", [("name", str)], kw_only=True)
     assert mistakes(entity("plain", check_reads=["colour"])(kind)) == (
         "Plain: check_reads names 'colour', which it does not declare",
-        "Plain: check_reads says what check looks at, but there is no check",
+        "Plain: check_reads is declared, but the entity has no method check",
     )
 
 
@@ -264,4 +267,4 @@ def test_a_rule_on_other_rows_is_written_as_one() -> None:
         async def check_stored(self, before: object, rows: object) -> list[object]:
             return []
 
-    assert mistakes(Plain) == ("Plain: check_stored is no `async def` that yields its errors",)
+    assert mistakes(Plain) == ("Plain: check_stored must be an `async def` that yields errors",)
