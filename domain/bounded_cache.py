@@ -18,7 +18,7 @@ class BoundedCache(Generic[K, V]):
         self._size = 0
         self._values: dict[K, V] = {}
         self._limits: dict[K, tuple[int, float]] = {}
-        # # lookups are on the path of every request: the dictionary's own method saves a call
+        # Lookups are on the path of every request: the dictionary's own method saves a call
         self.get = self._values.get
 
     def put(self, key: K, value: V, size: int, until: float) -> None:
@@ -36,7 +36,7 @@ class BoundedCache(Generic[K, V]):
 
     def drop_ended(self, now: float) -> None:
         """Drops the entries whose ``until`` is not after ``now``."""
-        # # Entries live about equally long, so the oldest ends first and the scan stops at the first living one.
+        # Entries live about equally long, so the oldest ends first and the scan stops at the first living one.
         while self._limits:
             key, (_, until) = next(iter(self._limits.items()))
             if until > now:

@@ -159,8 +159,8 @@ def _moment_errors(checks: _ExtraChecks, read: Struct) -> Iterator[FieldError]:
 
 def strangers(model: EntityModel, body: Mapping[str, object], known: Collection[str]) -> Iterator[FieldError]:
     """Errors for the names in a body that are neither ``known`` nor ignored."""
-    meant = {*_IGNORED, *model.relations, *known}
-    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in meant)
+    accepted = {*_IGNORED, *model.relations, *known}
+    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in accepted)
 
 
 def _own_fields(checks: _ExtraChecks, body: Mapping[str, object]) -> Mapping[str, object]:

@@ -1,5 +1,7 @@
-"""Token versions, which revoke tokens: a token carries the version of each subject it depends on (its user, session,
-tenant and roles) and dies once the subject's version is higher.
+"""Token versions, which revoke tokens.
+
+A token carries the version of each subject it depends on (its user, session, tenant and roles) and is refused once
+one of these versions is higher in the database.
 """
 
 from collections.abc import Iterable, Mapping

@@ -50,7 +50,7 @@ def test_entities_and_operations_count_apart() -> None:
     assert len(names) == 4
 
 
-def test_what_was_let_in_is_told_what_is_left() -> None:
+def test_an_allowed_request_is_told_the_remaining_count() -> None:
     counted = CountedHit(True, 3, NOW - 10_000_001)
     assert verdict_of(LOGIN, counted, NOW) == Verdict(True, 10, 7, 1_000_000_050)
 
@@ -59,7 +59,7 @@ def test_an_empty_log_resets_a_window_from_now() -> None:
     assert verdict_of(LOGIN, CountedHit(True, 0, None), NOW + 1).reset == 1_000_000_061
 
 
-def test_who_is_refused_waits_until_one_more_fits_at_least_a_second() -> None:
+def test_a_refused_caller_waits_until_another_request_fits_at_least_a_second() -> None:
     counted = CountedHit(False, 12, NOW - 59_000_000, NOW - 50_500_000)
     assert verdict_of(LOGIN, counted, NOW) == Verdict(False, 10, 0, 1_000_000_001, 10)
     soon = CountedHit(False, 10, NOW - 59_999_999, NOW - 59_999_999)

@@ -112,8 +112,8 @@ class RoleAdministration:
                 before = await self._role(tx, caller, role_id)
                 ensure_may_change_role(caller, before)
                 role = _changed(before, form)
-                asked = before.permissions if form.permissions is UNSET else form.permissions
-                ensure_may_grant(caller, set(asked) ^ set(before.permissions))
+                wanted = before.permissions if form.permissions is UNSET else form.permissions
+                ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
                 # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
                 for others in await tx.roles.held_beside(role_id):
                     ensure_fits_token((role, *others), "permissions")

@@ -201,7 +201,7 @@ class SignIn:
             published.update(counts)
 
     async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
-        # Both in one snapshot: a logout in between is either seen here, or kills the tokens that are issued.
+        # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
         async with self.database.read_only(EveryTenant()) as read:
             found = await read.sessions.with_account_state(session_id)
         if found is None:
@@ -212,7 +212,7 @@ class SignIn:
         own = state.memberships
         if wanted is None or not state.is_super_admin or any(held.tenant_id == wanted for held in own):
             return state
-        # A super-admin may enter any tenant. Version before state: closing the tenant in between kills the token.
+        # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
         async with self.database.read_only(EveryTenant()) as read:
             counts = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, self.clock.now())

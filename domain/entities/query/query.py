@@ -179,14 +179,14 @@ def field_of(registry: Registry, model: EntityModel, path: Path) -> FieldModel:
     return at_end(registry, model, path.steps).by_name[path.field]
 
 
-def entities_read(model: EntityModel, registry: Registry, asked: Query | View) -> set[str]:
+def entities_read(model: EntityModel, registry: Registry, query_or_view: Query | View) -> set[str]:
     """Plurals of the related entities that the query shows, filters or sorts by."""
     # Security: filters and orders tell about rows that are not shown, so the caller needs the read permission for each.
-    if isinstance(asked, View):
-        paths_of_steps = set(asked.include)
+    if isinstance(query_or_view, View):
+        paths_of_steps = set(query_or_view.include)
     else:
-        paths = [*(condition.path for condition in asked.where), *(key.path for key in asked.sort)]
-        paths_of_steps = {*asked.view.include, *(path.steps for path in paths)}
+        paths = [*(condition.path for condition in query_or_view.where), *(key.path for key in query_or_view.sort)]
+        paths_of_steps = {*query_or_view.view.include, *(path.steps for path in paths)}
     return {
         at_end(registry, model, steps[: depth + 1]).plural for steps in paths_of_steps for depth in range(len(steps))
     }

@@ -54,12 +54,12 @@ class Vocabulary:
         if found is None:
             raise NotAWord(self._hint(position, word, with_bounds=True))
         field, bound = found
-        asked = Property(Path(position.steps, field.name), position.model, field, position.is_many)
+        found_property = Property(Path(position.steps, field.name), position.model, field, position.is_many)
         if not rest:
-            return Filtered(asked, bound=bound)
+            return Filtered(found_property, bound=bound)
         if bound is not None or len(rest) > 1:
             raise NotAWord(f"takes no operator: {rest[0]!r} comes after a bound or an operator")
-        return Filtered(asked, operator=_operator(field, rest[0]))
+        return Filtered(found_property, operator=_operator(field, rest[0]))
 
     def property(self, name: str) -> Property:
         """Reads ``[<relation>.]<property>``. Raises NotAWord."""

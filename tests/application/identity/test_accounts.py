@@ -163,7 +163,7 @@ async def test_a_newer_reset_token_ends_the_older(service: InMemoryService) -> N
     await service.reset(new)
 
 
-async def test_of_two_requests_that_wait_together_the_later_one_counts(service: InMemoryService) -> None:
+async def test_of_two_waiting_links_the_later_one_is_valid(service: InMemoryService) -> None:
     await service.holder()
     await service.ask()
     await service.ask()

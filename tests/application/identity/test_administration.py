@@ -24,7 +24,7 @@ def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
     return [detail.field for detail in error.value.fields]
 
 
-async def test_what_a_change_of_a_role_leaves_out_stays(service: InMemoryService) -> None:
+async def test_missing_fields_of_a_role_change_keep_their_value(service: InMemoryService) -> None:
     root, roles = await service.admin(), service.services.roles
     form = RoleForm(name="Clerk", description="Keeps the books", permissions=["read:users"])
     made = await roles.create(root, form, HERE)
@@ -91,9 +91,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("settings", "field"), WRONG)
-async def test_settings_that_mean_nothing_are_refused(
-    service: InMemoryService, settings: dict[str, Any], field: str
-) -> None:
+async def test_invalid_settings_are_refused(service: InMemoryService, settings: dict[str, Any], field: str) -> None:
     body = {"name": "Acme", "identifier": "acme", "settings": settings}
     with pytest.raises(ValidationError) as error:
         await service.services.tenants.create(await service.admin(), msgspec.convert(body, NewTenantForm), HERE)
@@ -108,7 +106,7 @@ async def test_settings_that_say_the_same_twice_are_taken(service: InMemoryServi
 
 
 @pytest.mark.parametrize(("losses", "is_done"), [(0, True), (4, True), (5, False)])
-async def test_what_lost_against_others_is_tried_again_a_few_times(losses: int, is_done: bool) -> None:
+async def test_a_use_case_that_lost_against_others_is_retried_a_few_times(losses: int, is_done: bool) -> None:
     left = [SerializationConflict()] * losses
 
     @retry_on_conflict

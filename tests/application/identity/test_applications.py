@@ -83,7 +83,7 @@ async def test_an_open_application_is_named_in_every_token_of_the_session(shop: 
         assert claims.app_id == "shop"
 
 
-async def test_without_one_no_token_names_any(shop: Shop) -> None:
+async def test_without_an_application_no_token_names_one(shop: Shop) -> None:
     assert shop.service.caller(await shop.login(None)).app_id is None
     assert shop.service.caller(await shop.login("")).app_id is None
 
@@ -120,7 +120,7 @@ async def test_the_permission_is_asked_for_in_the_tenant(shop: Shop) -> None:
     assert switched.current_tenant.id == shop.acme
 
 
-async def test_an_application_that_closes_ends_refreshing_and_switching_and_spends_nothing(shop: Shop) -> None:
+async def test_closing_an_application_refuses_refresh_and_switch_and_uses_no_token_up(shop: Shop) -> None:
     services = shop.service.services
     result = await shop.login(tenant_id=shop.acme)
     refresh = RefreshForm(refresh_token=result.refresh_token)

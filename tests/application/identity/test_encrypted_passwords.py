@@ -125,7 +125,7 @@ async def test_an_encrypted_password_is_fresh(service: InMemoryService, age: int
             await send(service, text, True)
 
 
-async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(service: InMemoryService) -> None:
+async def test_a_used_password_message_is_refused_for_as_long_as_it_is_fresh(service: InMemoryService) -> None:
     text = sealed(service, age=timedelta(seconds=-5))
     await send(service, text, True)
     for _ in range(5):
@@ -134,7 +134,7 @@ async def test_a_spent_one_stays_spent_for_as_long_as_it_is_fresh(service: InMem
             await send(service, text, True)
 
 
-async def test_keys_rotate_and_what_was_encrypted_before_still_opens(service: InMemoryService) -> None:
+async def test_passwords_encrypted_before_a_rotation_still_open(service: InMemoryService) -> None:
     before = sealed(service)
     await service.services.signing_keys.rotate()
     service.clock.move(timedelta(seconds=61))

@@ -104,7 +104,7 @@ async def test_a_replayed_refresh_gets_its_successor_whatever_tenant_it_asks_for
     assert said == [first, first]
 
 
-async def test_of_two_refreshes_at_once_both_say_what_the_session_says(service: InMemoryService) -> None:
+async def test_two_parallel_refreshes_both_get_the_sessions_tenant(service: InMemoryService) -> None:
     wanted = await tenants(service)
     result = await service.login(ADMIN_PASSWORD, ADMIN)
     forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=tenant_id) for tenant_id in wanted]

@@ -296,7 +296,7 @@ class Interrupted:
         return self.passwords.is_outdated(stored)
 
 
-async def test_who_is_put_out_while_changing_the_password_does_not_change_it_any_more(
+async def test_a_session_revoked_during_a_change_does_not_change_the_password(
     registry: Registry, database: WholeDatabase
 ) -> None:
     service = await open_service(registry, database, CONFIRM_EMAIL="false")

@@ -102,7 +102,7 @@ async def test_importing_again_changes_nothing(service: InMemoryService, users: 
     ]
 
 
-async def test_joining_a_tenant_bites_on_tokens_that_are_out(service: InMemoryService, users: UserImport) -> None:
+async def test_joining_a_tenant_makes_issued_tokens_stale(service: InMemoryService, users: UserImport) -> None:
     await service.holder()
     caller = service.caller(await service.login())
     assert await service.is_alive(caller)
@@ -191,9 +191,7 @@ async def test_a_row_never_takes_over_who_is_there(service: InMemoryService, use
     assert await known(service, ADMIN) == before
 
 
-async def test_one_row_that_clashes_at_the_last_moment_does_not_cost_the_others(
-    service: InMemoryService, users: UserImport
-) -> None:
+async def test_a_late_conflict_of_one_row_does_not_fail_the_others(service: InMemoryService, users: UserImport) -> None:
     class Late(UserImport):
         """An import during which Ada registers, between the plan and its execution."""
 
@@ -245,14 +243,14 @@ def test_columns_may_be_spelled_as_other_systems_do() -> None:
     assert (row.user.full_name, row.user.email_confirmed, row.user.roles) == ("Ada", True, ("Member", "Admin"))
 
 
-def test_empty_lines_are_nobody_and_rows_keep_the_numbers_that_people_see() -> None:
+def test_empty_lines_are_skipped_and_rows_keep_their_line_numbers() -> None:
     rows = csv('a@b.c,"Ada\r\nLovelace",,,,', ",,,,,", "b@b.c,Bob,,,,", "nul@b.c,a\0b,,,,")
     assert [row.number for row in rows] == [2, 4, 5]
     assert [bool(row.errors) for row in rows] == [False, False, True]
 
 
 @given(st.lists(st.text(max_size=40), max_size=10), st.sampled_from(["csv", "jsonl"]))
-def test_no_file_whatever_breaks_the_reader(texts: list[str], form: str) -> None:
+def test_no_file_breaks_the_reader(texts: list[str], form: str) -> None:
     with suppress(BadRequest):
         for row in read_rows([f"{text}\n" for text in texts], form):  # type: ignore[arg-type]
             assert (row.user is None) == bool(row.errors)

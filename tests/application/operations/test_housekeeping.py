@@ -53,7 +53,7 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
         assert await read.token_versions.of([subject]) == {subject: 0}
 
 
-async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InMemoryService) -> None:
+async def test_versions_of_existing_users_stay_however_old_they_are(service: InMemoryService) -> None:
     made = await service.holder()
     caller = service.caller(await service.login())
     await service.services.sign_in.logout(caller, HERE)
@@ -64,7 +64,7 @@ async def test_the_counts_of_who_is_there_stay_however_old_they_are(service: InM
         assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
 
 
-async def test_the_counts_of_who_was_deleted_go_once_their_tokens_are_dead(service: InMemoryService) -> None:
+async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expired(service: InMemoryService) -> None:
     made = await service.holder()
     caller = service.caller(await service.login())
     await service.services.users.delete(await service.admin(), made.id, HERE)

@@ -90,7 +90,7 @@ async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
         assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
 
 
-async def test_what_rolled_back_is_not_sent(
+async def test_a_rolled_back_mail_is_not_sent(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
     async def fail() -> None:
@@ -255,7 +255,7 @@ class Refusing:
         await self.mailer.send(message)
 
 
-async def test_one_mail_does_not_keep_the_others(
+async def test_one_broken_mail_does_not_hold_up_the_others(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock
 ) -> None:
     for name in ("eve", "mallory", "ada"):
@@ -267,7 +267,7 @@ async def test_one_mail_does_not_keep_the_others(
     assert [mail.to for mail in mailer.sent] == ["ada@example.com", "mallory@example.com"]
 
 
-async def test_an_address_that_moved_on_gets_nothing(
+async def test_an_address_that_the_account_left_gets_no_mail(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
     await put_in(database)

@@ -73,13 +73,13 @@ async def test_a_restored_row_is_as_it_was(shelves: Shelves) -> None:
     assert await shelves.lives("shelves", row)
 
 
-async def test_what_lives_is_not_restored(shelves: Shelves) -> None:
+async def test_a_row_that_is_not_deleted_cannot_be_restored(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     with pytest.raises(Conflict):
         await shelves.restore("shelves", row)
 
 
-async def test_what_is_not_there_is_not_restored(shelves: Shelves) -> None:
+async def test_another_tenants_or_an_unknown_row_cannot_be_restored(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     await shelves.remove("shelves", row)
     with pytest.raises(NotFound):
@@ -134,7 +134,7 @@ async def test_rows_deleted_together_come_back_each_with_its_own(shelves: Shelve
     assert not await shelves.lives("volumes", on_two)
 
 
-async def test_what_went_along_does_not_come_back_alone(shelves: Shelves) -> None:
+async def test_a_cascaded_row_can_be_restored_by_itself_only_with_its_reference(shelves: Shelves) -> None:
     shelf = await shelves.add("shelves", name="A")
     volume = await shelves.add("volumes", title="T", shelf_id=shelf)
     await shelves.remove("shelves", shelf)

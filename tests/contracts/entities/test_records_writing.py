@@ -282,7 +282,7 @@ async def test_current_holds_what_the_entity_holds(writer: Writer) -> None:
         assert {row_id: row.values for row_id, row in current.items()} == expected
 
 
-async def test_of_twenty_that_add_one_value_at_once_one_wins(writer: Writer) -> None:
+async def test_of_twenty_parallel_inserts_of_a_unique_value_one_succeeds(writer: Writer) -> None:
     results = await asyncio.gather(
         *(writer.add("products", product("SKU-1")) for _ in range(20)), return_exceptions=True
     )

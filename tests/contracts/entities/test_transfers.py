@@ -129,7 +129,7 @@ async def test_hostile_values_of_filters_mean_themselves(files: Files, value: st
         assert [exported["sku"] for exported in json.loads(await files.out(query, "json"))] == ["AAA"], parameters
 
 
-async def test_nothing_of_another_tenant_leaves(files: Files) -> None:
+async def test_an_export_contains_no_row_of_another_tenant(files: Files) -> None:
     await files.add("products", product("AAA"))
     await files.add("products", product("BBB"), scope=THERE)
     assert await files.skus(HERE) == ["AAA"]

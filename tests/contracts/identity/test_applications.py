@@ -55,7 +55,7 @@ REFUSED: list[tuple[str, UUID | None, Sequence[str]]] = [
 ]
 
 
-async def test_an_application_takes_whom_it_is_open_to(registered: Applications) -> None:
+async def test_an_application_accepts_the_users_it_is_open_to(registered: Applications) -> None:
     for app_id, tenant_id, permissions in TAKEN:
         await registered.ensure_takes(app_id, tenant_id, permissions)
     for app_id, tenant_id, permissions in REFUSED:
@@ -63,7 +63,7 @@ async def test_an_application_takes_whom_it_is_open_to(registered: Applications)
             await registered.ensure_takes(app_id, tenant_id, permissions)
 
 
-async def test_where_it_is_required_what_is_not_registered_takes_nobody(
+async def test_where_registration_is_required_an_unregistered_application_is_refused(
     registered: Applications, database: WholeDatabase, registry: Registry
 ) -> None:
     strict = RegisteredApplications(database, registry["applications"], registration_required=True)

@@ -121,7 +121,7 @@ async def test_two_super_admins_who_demote_each_other_leave_one(postgres: Postgr
         assert len(await tx.roles.lock_super_admins()) == 1
 
 
-async def test_what_is_held_beside_a_role_is_told_once_for_each_set(
+async def test_each_set_of_roles_held_beside_a_role_is_returned_once(
     database: WholeDatabase, tenants: list[Tenant]
 ) -> None:
     here, there = tenants

@@ -58,7 +58,7 @@ async def test_a_login_forgives_its_network_and_is_in_the_trail(
     assert (line["action"], line["tenantId"]) == ("login.succeeded", str(own.tenant_id))
 
 
-async def test_a_login_that_comes_too_late_leaves_nothing(
+async def test_a_login_after_a_changed_password_stores_nothing(
     database: WholeDatabase, registry: Registry, ada: User
 ) -> None:
     lockout = Lockout(attempts=1, duration=timedelta(minutes=15))

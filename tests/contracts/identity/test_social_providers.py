@@ -294,7 +294,7 @@ def test_a_provider_is_given_three_seconds() -> None:
     assert SECONDS == 3.0
 
 
-async def test_nobody_listening_is_away(http: HttpSocialProviders) -> None:
+async def test_a_provider_that_does_not_listen_is_unavailable(http: HttpSocialProviders) -> None:
     settings = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url="http://127.0.0.1:9")
     nobody = HttpSocialProviders({"google": settings}, lambda: NOW)
     with pytest.raises(ServiceUnavailable):

@@ -22,7 +22,7 @@ async def join(tx: Transaction, member: User, tenant_id: UUID, role_ids: Sequenc
     await tx.memberships.save(member.id, tenant_id, role_ids, None, NOW)
 
 
-async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> None:
+async def test_an_account_state_contains_the_whole_account(database: WholeDatabase) -> None:
     ada, here = user(password_hash="hash", last_login_at=NOW), tenant()
     member, system = role(here.id, permissions=("read:products",)), role(None, description="for all")
     async with database.transaction(EveryTenant()) as tx:
@@ -47,7 +47,7 @@ async def test_a_standing_tells_the_whole_account(database: WholeDatabase) -> No
     }
 
 
-async def test_a_standing_of_nobody_is_none(database: WholeDatabase) -> None:
+async def test_an_unknown_user_has_no_account_state(database: WholeDatabase) -> None:
     async with database.read_only(EveryTenant()) as read:
         assert await read.users.state(new_id()) is None
         assert await read.users.state_by_email("nobody@example.com") is None

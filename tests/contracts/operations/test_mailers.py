@@ -84,7 +84,7 @@ async def test_a_subject_is_one_line_or_nothing_is_sent(way: Way) -> None:
     assert way.arrived() == []
 
 
-async def test_who_cannot_send_says_so(tmp_path: Path) -> None:
+async def test_a_mailer_that_cannot_send_raises(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(MailServerUnavailable):
         await FileMailer(tmp_path / "file", SENDER).send(message())

@@ -66,7 +66,7 @@ async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> No
     assert sorted(taken) == sorted(stored_mail.id for stored_mail in mails)
 
 
-async def test_a_mail_whose_taker_died_is_due_again(database: WholeDatabase) -> None:
+async def test_a_mail_whose_sender_crashed_is_due_again(database: WholeDatabase) -> None:
     await add(database, mail())
     (first,) = await take(database)
     assert await take(database, after=HELD - timedelta(seconds=1)) == []

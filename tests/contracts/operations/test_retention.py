@@ -130,7 +130,7 @@ async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: 
     assert await remove(database, what) == 0
 
 
-async def test_a_living_session_is_nobodys_leftover(database: WholeDatabase) -> None:
+async def test_a_living_session_is_never_removed(database: WholeDatabase) -> None:
     owner = user()
     begun, ended = session(owner.id), session(owner.id)
     async with database.transaction(EveryTenant()) as tx:
@@ -217,7 +217,7 @@ async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:
     assert await remove(database, RetentionRule.ANSWERS) == 2
 
 
-async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
+async def test_one_process_removes_at_a_time(postgres: PostgresDatabase) -> None:
     async with postgres.transaction(EveryTenant()) as first, postgres.transaction(EveryTenant()) as second:
         assert await first.retention.claim()
         assert not await second.retention.claim()
@@ -225,7 +225,7 @@ async def test_one_takes_away_at_a_time(postgres: PostgresDatabase) -> None:
         assert await third.retention.claim()
 
 
-async def test_what_somebody_works_on_waits_for_the_next_time(postgres: PostgresDatabase) -> None:
+async def test_locked_rows_are_left_for_the_next_time(postgres: PostgresDatabase) -> None:
     key = "ada@example.com"
     async with postgres.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)

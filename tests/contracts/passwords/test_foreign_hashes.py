@@ -126,7 +126,7 @@ async def test_what_was_hashed_elsewhere_opens_with_what_was_typed_alone(
 
 
 @pytest.mark.parametrize(("typed", "stored"), PUBLISHED.values(), ids=PUBLISHED.keys())
-async def test_what_others_have_published_opens(passwords: Argon2Passwords, typed: str, stored: str) -> None:
+async def test_published_examples_of_other_systems_verify(passwords: Argon2Passwords, typed: str, stored: str) -> None:
     accepted = Argon2ForeignHashes().accepted(stored)
     assert await passwords.verify(typed, accepted)
     assert not await passwords.verify(typed + "z", accepted)
@@ -158,7 +158,7 @@ TOO_DEAR = {
 
 
 @pytest.mark.parametrize("stored", TOO_DEAR.values(), ids=TOO_DEAR.keys())
-def test_what_would_cost_too_much_is_refused_unmeasured(stored: str) -> None:
+def test_a_hash_that_would_cost_too_much_is_refused_without_computing_it(stored: str) -> None:
     with pytest.raises(ValueError, match="would take about"):
         Argon2ForeignHashes().accepted(stored)
 
@@ -186,7 +186,7 @@ UNKNOWN = (
 
 
 @pytest.mark.parametrize("stored", UNKNOWN)
-def test_what_is_no_hash_that_is_known_is_refused(stored: str) -> None:
+def test_an_unknown_kind_of_hash_is_refused(stored: str) -> None:
     with pytest.raises(ValueError, match=r"^is "):
         Argon2ForeignHashes().accepted(stored)
 

@@ -37,7 +37,7 @@ async def test_a_password_matches_its_own_hash_alone(passwords: Passwords) -> No
 
 
 @pytest.mark.parametrize("stored", [None, "", "plain", "$argon2id$v=19$broken", "$2b$12$" + "x" * 53])
-async def test_nothing_matches_what_is_no_hash(passwords: Passwords, stored: str | None) -> None:
+async def test_nothing_matches_a_malformed_hash(passwords: Passwords, stored: str | None) -> None:
     assert not await passwords.verify("what nobody has", stored)
 
 

@@ -122,7 +122,7 @@ async def test_a_token_that_is_dead_counts_against_another(shared: Shared) -> No
     assert (await left(shared, own), await left(shared, stranger)) == (3, 3)
 
 
-async def test_one_count_that_has_risen_is_enough_while_others_are_unknown(shared: Shared) -> None:
+async def test_one_risen_version_is_enough_while_others_are_unknown(shared: Shared) -> None:
     own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
     risen, unknown = next(names), next(names)
     await known(shared, **{risen: 1})

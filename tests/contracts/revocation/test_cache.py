@@ -62,12 +62,12 @@ _keys = (f"case-{number}" for number in count())
 
 
 @pytest.mark.parametrize("value", [b"profile", b"", b"=", b"\x00\xff"])
-async def test_what_was_put_is_found(kept: Kept, key: str, value: bytes) -> None:
+async def test_a_stored_value_is_found(kept: Kept, key: str, value: bytes) -> None:
     await kept.cache.put(key, value, LONG)
     assert await kept.cache.get(key) == value
 
 
-async def test_what_was_never_put_is_not_found(kept: Kept, key: str) -> None:
+async def test_a_value_never_stored_is_not_found(kept: Kept, key: str) -> None:
     assert await kept.cache.get(key) is None
 
 
@@ -86,7 +86,7 @@ async def test_a_value_ends_with_its_lifetime(kept: Kept, key: str) -> None:
     await kept.until(is_gone)
 
 
-async def test_what_was_dropped_is_gone_and_cannot_be_put_back_at_once(kept: Kept, key: str) -> None:
+async def test_a_dropped_value_cannot_be_stored_again_at_once(kept: Kept, key: str) -> None:
     other = f"{key}-other"
     for cache_key in (key, other):
         await kept.cache.put(cache_key, b"old", LONG)
@@ -98,7 +98,7 @@ async def test_what_was_dropped_is_gone_and_cannot_be_put_back_at_once(kept: Kep
     assert await kept.cache.get(other) is None
 
 
-async def test_what_was_never_put_can_be_dropped_before_it_comes(kept: Kept, key: str) -> None:
+async def test_a_key_can_be_dropped_before_its_value_is_stored(kept: Kept, key: str) -> None:
     await kept.cache.drop([key])
     await kept.cache.put(key, b"old", LONG)
     assert await kept.cache.get(key) is None
@@ -111,7 +111,7 @@ async def test_others_are_not_dropped(kept: Kept, key: str) -> None:
     assert await kept.cache.get(key) == b"profile"
 
 
-async def test_a_new_value_is_kept_once_the_tombstone_has_gone(kept: Kept, key: str) -> None:
+async def test_a_new_value_is_stored_once_the_tombstone_has_ended(kept: Kept, key: str) -> None:
     await kept.brief.drop([key])
 
     async def is_kept() -> bool:

@@ -64,7 +64,7 @@ def test_a_hint_never_names_what_does_not_exist() -> None:
     )
 
 
-def test_what_must_be_sent_and_may_not_is_forbidden() -> None:
+def test_a_required_field_that_may_not_be_sent_is_forbidden() -> None:
     with pytest.raises(Forbidden):
         read_new_from(VOLUMES, {}, Sendable(frozenset({"title"})))
     with pytest.raises(Forbidden):

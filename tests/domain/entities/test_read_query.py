@@ -230,7 +230,9 @@ def test_pages_have_up_to_100_rows(registry: Registry, text: str, page: int, pag
         ),
     ],
 )
-def test_an_include_brings_what_is_on_its_way(registry: Registry, text: str, include: list[tuple[str, ...]]) -> None:
+def test_an_include_brings_the_relations_on_its_way(
+    registry: Registry, text: str, include: list[tuple[str, ...]]
+) -> None:
     assert asked(text, registry).view.include == tuple(include)
 
 
@@ -293,7 +295,7 @@ HIDDEN = hidden_from(EVERY_KIND, {"read:things"})
 
 
 @pytest.mark.parametrize("text", ["secret=a", "sort=secret", "fields=secret", "whole.secret=a", "secrt=a"])
-def test_what_may_not_be_read_does_not_exist(text: str) -> None:
+def test_a_field_that_may_not_be_read_does_not_exist(text: str) -> None:
     with pytest.raises(ValidationError) as raised:
         read_query(EVERY_KIND["things"], EVERY_KIND, HIDDEN, parse_qsl(text))
     assert "secret" not in raised.value.fields[0].message.partition("did you mean")[2]

@@ -42,7 +42,7 @@ given_by_anybody = st.lists(st.tuples(names, texts), max_size=70)
 
 
 @given(asked=given_by_anybody)
-def test_reading_raises_nothing_but_what_it_says(asked: Parameters) -> None:
+def test_reading_raises_only_the_documented_errors(asked: Parameters) -> None:
     for read in (read_query, read_export, read_view):
         with suppress(ValidationError, BadRequest):
             read(MODEL, REGISTRY, HIDDEN, asked)
@@ -53,7 +53,7 @@ def test_reading_raises_nothing_but_what_it_says(asked: Parameters) -> None:
         lambda model: parameters(REGISTRY, model, ("a", "B,c", 'q"q')).map(lambda p: (model, p))
     )
 )
-def test_what_is_well_formed_is_taken_in_any_case_of_its_names(asked: tuple[object, Parameters]) -> None:
+def test_names_match_without_case(asked: tuple[object, Parameters]) -> None:
     model = next(model for model in REGISTRY if model is asked[0])
     seen = hidden_from(REGISTRY, {"*"})
     shouted = [(name.upper(), text) for name, text in asked[1]]

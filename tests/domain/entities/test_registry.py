@@ -234,7 +234,7 @@ class Lamp(Struct, kw_only=True):
             yield FieldError("socket", f"is unlucky: {self.socket}")
 
 
-def test_a_rule_is_asked_of_changes_of_what_it_looks_at() -> None:
+def test_a_rule_is_checked_for_changes_of_the_fields_it_reads() -> None:
     lamps = build_registry([Lamp])["lamps"]
     assert lamps.rules_look_at(["socket", "watts"])
     assert not lamps.rules_look_at(["socket"])
@@ -251,7 +251,7 @@ def test_a_rule_cannot_look_further_than_it_says() -> None:
         lamps.broken_rules({"watts": 13, "socket": "E14"}, None)
 
 
-def test_what_a_rule_says_that_it_looks_at_is_there() -> None:
+def test_check_reads_must_name_declared_fields() -> None:
     kind = defstruct("Plain", [("name", str)], kw_only=True)
     assert mistakes(entity("plain", check_reads=["colour"])(kind)) == (
         "Plain: check_reads names 'colour', which it does not declare",

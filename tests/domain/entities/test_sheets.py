@@ -30,7 +30,7 @@ def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill"])
-def test_text_that_nobody_runs_stays_as_it_is(text: str) -> None:
+def test_text_that_is_no_formula_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text == unescaped(text)
 
 
@@ -47,7 +47,7 @@ def test_rows_come_back_with_null_and_empty_text_apart(rows: list[list[str | Non
         ('a,b\n1,2\n"c,d\n', 3, "never ends"),
     ],
 )
-def test_what_breaks_the_format_is_told_with_its_row(text: str, row: int, said: str) -> None:
+def test_a_format_error_names_its_row(text: str, row: int, said: str) -> None:
     with pytest.raises(BrokenCsv, match=said) as broken:
         list(read_rows(io.StringIO(text, newline="")))
     assert broken.value.row == row
@@ -65,7 +65,7 @@ def test_columns_are_known_in_any_case_and_by_other_names() -> None:
     assert [field and field.name for field in fields] == ["name", "sku", "price"]
 
 
-def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
+def test_columns_of_the_server_and_of_included_rows_are_ignored() -> None:
     fields = read_header(PRODUCT, ["id", "createdAt", "tenantId", "version", "category.name", "sku"], {})
     assert [field and field.name for field in fields] == [None, None, None, None, None, "sku"]
 
@@ -82,7 +82,7 @@ def test_what_the_server_owns_and_included_rows_are_left_aside() -> None:
         (["a"] * 10_000, {}, "file", "10000 columns"),
     ],
 )
-def test_a_wrong_header_says_what_is_wrong(
+def test_a_wrong_header_names_its_mistakes(
     names: list[str | None], renames: dict[str, str], field: str, said: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:

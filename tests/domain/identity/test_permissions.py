@@ -66,14 +66,14 @@ def test_nothing_held_allows_nothing() -> None:
     assert not allows((), "read:users")
 
 
-def test_nobody_grants_what_they_do_not_hold() -> None:
+def test_a_permission_that_is_not_held_cannot_be_granted() -> None:
     assert may_grant(["read:*"], ["read:users", "read:*"])
     assert not may_grant(["read:*"], ["read:users", "create:users"])
     assert not may_grant(["*:users", "read:*"], ["*"])
     assert may_grant([], [])
 
 
-def test_the_smallest_set_drops_what_a_wildcard_swallows() -> None:
+def test_the_smallest_set_drops_what_a_wildcard_covers() -> None:
     assert smallest(["read:users", "read:*", "create:users", "read:roles"]) == ("create:users", "read:*")
     assert smallest(["*:*", "read:users"]) == ("*",)
     assert smallest([]) == ()

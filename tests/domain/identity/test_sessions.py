@@ -43,7 +43,7 @@ def test_a_shown_token(counter: int, after: timedelta, expected: RefreshOutcome)
 
 
 @pytest.mark.parametrize("counter", [3, 4, 5, 6])
-def test_an_ended_session_is_dead_whatever_is_shown(counter: int) -> None:
+def test_an_ended_session_refuses_every_refresh_token(counter: int) -> None:
     assert refresh_outcome(replace(SESSION, ended_at=NOW), counter, NOW, LIFETIMES) is RefreshOutcome.DEAD
 
 

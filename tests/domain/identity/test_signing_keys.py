@@ -28,7 +28,7 @@ KEYS = [COMING, OLD, CURRENT]
         (NOW + HOUR, COMING),
     ],
 )
-def test_the_newest_key_whose_hour_has_come_signs(now: datetime, expected: SigningKey) -> None:
+def test_the_newest_active_key_signs(now: datetime, expected: SigningKey) -> None:
     assert signing_key(KEYS, now) == expected
 
 

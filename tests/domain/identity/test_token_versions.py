@@ -29,13 +29,13 @@ def test_each_kind_of_subject_has_a_name_of_its_own() -> None:
     assert len(ISSUED) == 5
 
 
-def test_a_token_lives_while_nothing_has_risen() -> None:
+def test_a_token_is_valid_while_no_version_has_risen() -> None:
     ensure_alive(ISSUED, ISSUED)
     ensure_alive(ISSUED, {})
     ensure_alive({}, {user_subject(ID): 9})
 
 
-def test_a_lower_count_than_at_issue_kills_nothing() -> None:
+def test_a_version_lower_than_at_issue_revokes_nothing() -> None:
     ensure_alive(ISSUED, {user_subject(ID): 1})
 
 
@@ -49,7 +49,7 @@ def test_a_lower_count_than_at_issue_kills_nothing() -> None:
         (role_subject(ID), TokenExpired),
     ],
 )
-def test_what_has_risen_kills(subject: str, error: type[Unauthorized]) -> None:
+def test_a_risen_version_revokes_or_makes_stale(subject: str, error: type[Unauthorized]) -> None:
     with pytest.raises(error):
         ensure_alive(ISSUED, ISSUED | {subject: ISSUED[subject] + 1})
 
@@ -59,5 +59,5 @@ def test_revoked_beats_stale() -> None:
         ensure_alive(ISSUED, {subject: count + 1 for subject, count in ISSUED.items()})
 
 
-def test_a_new_token_writes_down_what_was_never_raised_as_zero() -> None:
+def test_a_new_token_carries_zero_for_a_version_that_was_never_bumped() -> None:
     assert at_issue(["a", "b"], {"b": 3, "c": 1}) == {"a": 0, "b": 3}

@@ -55,7 +55,7 @@ def test_the_state_table(
 
 
 @pytest.mark.parametrize("memberships", [[], [TWO], [CLOSED, ONE]])
-def test_a_preferred_tenant_one_is_not_active_in_is_forbidden(memberships: list[Membership]) -> None:
+def test_a_preferred_tenant_without_an_active_membership_is_forbidden(memberships: list[Membership]) -> None:
     with pytest.raises(Forbidden):
         choose_tenant(memberships, UUID(int=3))
 
@@ -105,7 +105,7 @@ ISSUE = Issue(
 )
 
 
-def test_a_tenant_token_says_what_its_bearer_may_there() -> None:
+def test_a_tenant_token_carries_the_permissions_held_in_the_tenant() -> None:
     claims = claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE)
     assert (claims.token_type, claims.tenant_id, claims.scope) == ("Tenant", UUID(int=1), UNSET)
     assert (claims.iat, claims.nbf, claims.exp) == (SECONDS, SECONDS, SECONDS + 3600)
@@ -149,7 +149,7 @@ def test_a_tenants_own_role_of_that_name_makes_no_super_admin() -> None:
     assert not claims_for(STANDING, in_membership, SESSION, NOW, ISSUE).super_admin
 
 
-def test_a_caller_is_who_the_token_says() -> None:
+def test_a_caller_has_the_identity_and_rights_of_the_token() -> None:
     caller = caller_of(claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE))
     assert (caller.user_id, caller.session_id, caller.app_id) == (USER.id, SESSION.id, "shop")
     assert caller.tenant == OneTenant(UUID(int=1))

@@ -75,7 +75,7 @@ def test_addresses_that_differ() -> None:
         "ada;eve@example.com",
     ],
 )
-def test_what_is_no_address(text: str) -> None:
+def test_texts_that_are_no_addresses(text: str) -> None:
     assert email_key(text) is None
 
 
@@ -125,7 +125,7 @@ def test_the_same_characters_typed_elsewhere_are_the_same_password() -> None:
     assert normal_password("Ａ") == "A"
 
 
-def test_who_may_sign_in() -> None:
+def test_accounts_that_may_sign_in() -> None:
     ensure_may_sign_in(USER, confirmation_required=True)
     ensure_may_sign_in(replace(USER, email_confirmed=False), confirmation_required=False)
     with pytest.raises(EmailNotConfirmed):
@@ -153,5 +153,5 @@ def test_an_administrators_password_must_be_changed() -> None:
     assert must_change_password(replace(USER, must_change_password=True), 0, NOW)
 
 
-def test_who_has_no_password_has_none_to_age() -> None:
+def test_an_account_without_a_password_has_none_to_expire() -> None:
     assert days_until_expiration(replace(USER, password_set_at=None), 90, NOW) is None
