@@ -41,7 +41,7 @@ class Throttle:
         refusal: Error | None = None
         if caller is not None:
             try:
-                ensure_alive(caller.issued, await self._counts(admission, tuple(caller.issued)))
+                ensure_alive(caller.issued, await self._versions(admission, tuple(caller.issued)))
             # Security: while revocation cannot be checked no token is accepted.
             except ServiceUnavailable as away:
                 refusal = away
@@ -65,12 +65,12 @@ class Throttle:
         counted = hits if all(verdict.allowed for verdict in admission.verdicts) else ()
         return await self.admissions.recount(counted, instead) if hits else ()
 
-    async def _counts(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
+    async def _versions(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
         if admission.token_versions is not None:
             return admission.token_versions
         async with self.database.read_only(EveryTenant()) as read:
-            counts = await read.token_versions.of(subjects)
+            versions = await read.token_versions.of(subjects)
         # The ticket keeps an answer from before a lost memory, or from before a change, from being stored.
         if admission.ticket is not None:
-            await self.admissions.remember(counts, admission.ticket)
-        return counts
+            await self.admissions.remember(versions, admission.ticket)
+        return versions

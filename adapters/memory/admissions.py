@@ -38,7 +38,7 @@ class MemoryAdmissions:
         self._most_requests = most_requests
         self._most_subjects = most_subjects
         self._requests: dict[tuple[str, str], deque[int]] = {}
-        self._counted_requests = 0
+        self._request_count = 0
         self._values: dict[str, int | _Pending] = {}
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
@@ -48,14 +48,14 @@ class MemoryAdmissions:
             return Admission(self._verdicts(hits), {})
         is_dead = any(self._has_risen(subject, count) for subject, count in token.issued.items())
         verdicts = self._verdicts(token.instead if is_dead else hits)
-        return Admission(verdicts, *self._counts(tuple(token.issued)), is_dead)
+        return Admission(verdicts, *self._versions(tuple(token.issued)), is_dead)
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:
             if log := self._requests.get((hit.limit.name, hit.caller)):
                 # Exactly the request that ``admit`` counted last: no other call runs in between.
                 log.pop()
-                self._counted_requests -= 1
+                self._request_count -= 1
         return self._verdicts(instead)
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
@@ -103,7 +103,7 @@ class MemoryAdmissions:
             for key in keys:
                 logs[key].append(now)
                 self._requests[key] = logs[key]
-            self._counted_requests += len(keys)
+            self._request_count += len(keys)
             self._forget_callers()
         return tuple(
             verdict_of(hit.limit, _counted(hit.limit, logs[key], fits), now)
@@ -117,20 +117,20 @@ class MemoryAdmissions:
         window = hit.limit.window // MICROSECOND
         while log and log[0] + window <= now:
             log.popleft()
-            self._counted_requests -= 1
+            self._request_count -= 1
         if log:
             self._requests[key] = log
         return log
 
     def _forget_callers(self) -> None:
-        while self._counted_requests > self._most_requests and len(self._requests) > 1:
-            self._counted_requests -= len(self._requests.pop(next(iter(self._requests))))
+        while self._request_count > self._most_requests and len(self._requests) > 1:
+            self._request_count -= len(self._requests.pop(next(iter(self._requests))))
 
     def _has_risen(self, subject: str, count: int) -> bool:
         value = self._values.get(subject)
         return isinstance(value, int) and value > count
 
-    def _counts(self, subjects: Sequence[str]) -> tuple[dict[str, int] | None, str | None]:
+    def _versions(self, subjects: Sequence[str]) -> tuple[dict[str, int] | None, str | None]:
         values = {subject: self._values.get(subject) for subject in subjects}
         if any(isinstance(value, _Pending) for value in values.values()):
             return None, None

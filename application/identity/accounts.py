@@ -114,10 +114,10 @@ class Accounts:
                 if not user.email_proved:
                     # Security: whoever linked the identities before never proved that the address is theirs.
                     await tx.social.unlink_all(user.id)
-                counts = await self._end_sessions(tx, user, subjects, now)
+                versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
-            published.update(counts)
+            published.update(versions)
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
         """Sets a new password; every session of the user ends, the caller's included."""
@@ -144,10 +144,10 @@ class Accounts:
                 issued = {subject: caller.issued[subject] for subject in subjects}
                 ensure_alive(issued, await tx.token_versions.of(subjects))
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
-                counts = await self._end_sessions(tx, user, subjects, now)
+                versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
                 await tx.outbox.add(self._notice(user, client, now))
-            published.update(counts)
+            published.update(versions)
 
     async def _hash_after_verification(self, user: User, current: str, new: str, client: Client) -> str:
         async with self.database.autocommit(EveryTenant()) as tx:
@@ -185,9 +185,9 @@ class Accounts:
     async def _end_sessions(
         self, tx: AccountTransaction, user: User, subjects: Sequence[str], now: datetime
     ) -> dict[str, int]:
-        counts = await tx.token_versions.bump(subjects)
+        versions = await tx.token_versions.bump(subjects)
         await tx.users.end_sessions(user.id, now)
-        return dict(counts)
+        return dict(versions)
 
     async def _audit(
         self, tx: AccountTransaction, action: str, user_id: UUID, client: Client, tenant_id: UUID | None = None

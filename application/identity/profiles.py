@@ -71,8 +71,8 @@ class Profiles:
         # The tenants' value is read before the database: a change in between makes the cached profile stale, not wrong.
         key = profile_key(caller.user_id)
         found, tenants = await asyncio.gather(self.cache.get(key), self.cache.get(TENANTS_KEY))
-        counts = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
-        basis = ProfileBasis(caller.tenant_id, counts, tenants)
+        versions = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
+        basis = ProfileBasis(caller.tenant_id, versions, tenants)
         if (cached := _decoded(found)) and cached.under == basis:
             return cached.profile
         async with self.database.read_only(EveryTenant()) as read:

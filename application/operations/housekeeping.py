@@ -16,7 +16,7 @@ from domain.scope import EveryTenant
 DAY = timedelta(days=1)
 """Margin for clocks that differ between machines."""
 
-# So few rows are removed before any other statement has to wait for their locks for long.
+# Few enough that no other statement waits long for their locks.
 AT_ONCE = 500
 """Most rows of one statement."""
 

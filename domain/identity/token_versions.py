@@ -38,14 +38,14 @@ def role_subject(role_id: UUID) -> str:
     return f"role:{role_id}"
 
 
-def at_issue(subjects: Iterable[str], counts: Versions) -> dict[str, int]:
+def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
     """The versions that a new token carries for its subjects."""
-    return {subject: counts.get(subject, 0) for subject in subjects}
+    return {subject: versions.get(subject, 0) for subject in subjects}
 
 
 def ensure_alive(issued: Versions, now: Versions) -> None:
     """Raises TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
-    outdated = [subject for subject, count in issued.items() if now.get(subject, 0) > count]
+    outdated = [subject for subject, version in issued.items() if now.get(subject, 0) > version]
     # Revoked goes before stale: a client told to refresh would try in vain.
     if any(subject.startswith(("user:", "session:")) for subject in outdated):
         raise TokenInvalid("The token has been revoked.")

@@ -94,8 +94,8 @@ def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
         *(tenant_subject(membership.tenant_id) for membership in memberships),
         *(role_subject(role.id) for role in held),
     ]
-    counts = {subject: store.token_versions[subject] for subject in subjects if subject in store.token_versions}
-    return AccountState(user=user, memberships=tuple(memberships), roles=roles, token_versions=counts)
+    versions = {subject: store.token_versions[subject] for subject in subjects if subject in store.token_versions}
+    return AccountState(user=user, memberships=tuple(memberships), roles=roles, token_versions=versions)
 
 
 def living_sessions(store: Store, user_id: UUID) -> list[Session]:

@@ -79,10 +79,10 @@ class MembershipAdministration:
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = await self._membership(tx, caller, form.user_id, tenant_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
         return _item(form.user_id, after), before is None
@@ -98,9 +98,9 @@ class MembershipAdministration:
                 if state is None or not await tx.memberships.remove(user_id, tenant_id):
                     raise NotFound
                 ensure_outranks(caller, state)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
     async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:

@@ -118,9 +118,9 @@ class RoleAdministration:
                 for others in await tx.roles.held_beside(role_id):
                     ensure_fits_token((role, *others), "permissions")
                 await tx.roles.save(role)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "role.changed", caller, role_id, client)
-            published.update(counts)
+            published.update(versions)
         return _item(role)
 
     @retry_on_conflict

@@ -77,9 +77,9 @@ class TenantAdministration:
                 _ensure_system_stays(before, tenant)
                 await tx.tenants.save(tenant)
                 closed = before.is_active and not tenant.is_active
-                counts = await tx.token_versions.bump([subject]) if closed else {}
+                versions = await tx.token_versions.bump([subject]) if closed else {}
                 await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self._forget_profiles()
         return tenant
 
@@ -91,10 +91,10 @@ class TenantAdministration:
                 tenant = await self._tenant(tx, tenant_id)
                 _ensure_system_stays(tenant, None)
                 await tx.tenants.remove(tenant_id, now)
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await tx.token_versions.end([subject], now)
                 await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:

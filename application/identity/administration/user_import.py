@@ -122,8 +122,8 @@ class UserImport:
             async with self.database.transaction(EveryTenant()) as tx:
                 for plan in plans:
                     await self._apply_plan(tx, plan, now)
-                counts = await tx.token_versions.bump(subjects) if subjects else {}
-            published.update(counts)
+                versions = await tx.token_versions.bump(subjects) if subjects else {}
+            published.update(versions)
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
     async def _apply_plan(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:

@@ -113,10 +113,10 @@ class UserAdministration:
                     ensure_may_change_account(caller, state)
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
-                counts = await self._revoke_tokens(tx, state, form, now)
+                versions = await self._revoke_tokens(tx, state, form, now)
                 await self._audit(tx, "user.changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
@@ -128,10 +128,10 @@ class UserAdministration:
             async with self.database.transaction(EveryTenant()) as tx:
                 state = await self._locked_state(tx, caller, user_id)
                 await self._replace_roles(tx, caller, state, form.role_names, "roleNames")
-                counts = await tx.token_versions.bump([subject])
+                versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "user.roles-changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
@@ -144,11 +144,11 @@ class UserAdministration:
                 state = await self._locked_state(tx, caller, user_id)
                 ensure_outranks(caller, state)
                 subjects = await self._remove(tx, caller, state)
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 if user_subject(user_id) in subjects:
                     await tx.token_versions.end(subjects, now)
                 await self._audit(tx, "user.deleted", caller, user_id, client)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
     async def _remove(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
@@ -200,10 +200,10 @@ class UserAdministration:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             subjects.append(user_subject(user_id))
-        counts = await tx.token_versions.bump(subjects) if subjects else {}
+        versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
             await tx.users.end_sessions(user_id, now)
-        return counts
+        return versions
 
     async def _locked_state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
         # Locked, so that what is checked of the user still holds when it is changed.

@@ -195,10 +195,10 @@ class SignIn:
         subjects = (user_subject(caller.user_id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 await tx.users.end_sessions(caller.user_id, now)
                 await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
-            published.update(counts)
+            published.update(versions)
 
     async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
         # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
@@ -214,11 +214,11 @@ class SignIn:
             return state
         # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
         async with self.database.read_only(EveryTenant()) as read:
-            counts = await read.token_versions.of([tenant_subject(wanted)])
+            versions = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, self.clock.now())
         if visit is None:
             return state
-        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **counts})
+        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
 
     async def _issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
         state = await self._with_visited_tenant(state, wanted)
@@ -262,13 +262,13 @@ class SignIn:
         subjects = (session_subject(session.id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                counts = await tx.token_versions.bump(subjects)
+                versions = await tx.token_versions.bump(subjects)
                 await tx.token_versions.end(subjects, now)
                 # Parallel replays of a stolen token send one mail.
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
                 await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)
-            published.update(counts)
+            published.update(versions)
         raise TokenInvalid("The refresh token was used before: the session has been ended.")
 
     async def _audit(

@@ -101,10 +101,10 @@ class SocialAccounts:
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 # The provider vouches for the owner of the address: the account is theirs alone from now on.
-                counts = await self._clear_credentials(tx, user, client, now)
+                versions = await self._clear_credentials(tx, user, client, now)
                 await self._link(tx, identity, user.id, now)
                 state = await tx.users.state(user.id)
-            published.update(counts)
+            published.update(versions)
         await self.cache.drop([profile_key(user.id)])
         return state
 
@@ -132,12 +132,12 @@ class SocialAccounts:
             ),
             user,
         )
-        counts = await tx.token_versions.bump([user_subject(user.id)])
+        versions = await tx.token_versions.bump([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)
         await tx.social.unlink_all(user.id)
         await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)
         await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))
-        return counts
+        return versions
 
     async def _link(self, tx: SocialTransaction, identity: SocialIdentity, user_id: UUID, now: datetime) -> None:
         if not await tx.social.link(identity.provider, identity.subject, user_id, now):
