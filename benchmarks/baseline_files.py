@@ -47,14 +47,13 @@ IMPORTED = ("name", "sku", "description", "price", "stock", "status", "category_
 
 
 def _exported(column: str) -> str:
-    """A cell; text that a spreadsheet would run gets an apostrophe (such text sorts before "A"), times are as in
-    JSON.
-    """
+    """A cell with times as in JSON; text that a spreadsheet would run gets an apostrophe."""
     shown = column
     if column in TEXTS:
         shown = rf"CASE WHEN {column} < 'A' AND {column} ~ '^''*[-=+@\t\r\n]' THEN '''' || {column} ELSE {column} END"
     elif column in TIMES:
         shown = f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+    # Every such text sorts before "A".
     return f'{shown} AS "{EXPORTED[column]}"'
 
 

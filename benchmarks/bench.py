@@ -51,9 +51,7 @@ class Bench:
         return self.baseline.server, self.service.server
 
     async def pair(self, operation: Operation, *, baseline_first: bool) -> Pair:
-        """Runs the operation on both servers; the first one alternates, so that neither always gets the warmer
-        machine.
-        """
+        """Runs the operation on both servers; the first one alternates, since the second meets a warmer machine."""
         if baseline_first:
             baseline_reading = await self.run(operation, self.baseline)
             return Pair(baseline_reading, await self.run(operation, self.service))

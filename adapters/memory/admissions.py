@@ -43,17 +43,17 @@ class MemoryAdmissions:
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], token: ShownToken | None) -> Admission:
-        if token is None:
+    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
+        if shown is None:
             return Admission(self._verdicts(hits), {})
-        is_dead = any(self._has_risen(subject, count) for subject, count in token.issued.items())
-        verdicts = self._verdicts(token.instead if is_dead else hits)
-        return Admission(verdicts, *self._versions(tuple(token.issued)), is_dead)
+        is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())
+        verdicts = self._verdicts(shown.instead if is_dead else hits)
+        return Admission(verdicts, *self._versions(tuple(shown.issued)), is_dead)
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:
             if log := self._requests.get((hit.limit.name, hit.caller)):
-                # Exactly the request that ``admit`` counted last: no other call runs in between.
+                # Others may have been counted since: without its newest entry the log still has the right length.
                 log.pop()
                 self._request_count -= 1
         return self._verdicts(instead)
@@ -146,7 +146,6 @@ class MemoryAdmissions:
     def _publish(self, nonce: int, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
         for subject in subjects:
             value, new = self._values.get(subject), counts.get(subject)
-            # A mark may have been forgotten meanwhile, together with all versions.
             mine = isinstance(value, _Pending) and nonce in value.nonces
             if new is not None and not mine:
                 # The mark was forgotten meanwhile: what others have read since may be from before the change.

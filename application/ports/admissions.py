@@ -36,9 +36,7 @@ class Admissions(Protocol):
     """
 
     async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
-        """Counts ``hits``, or ``instead`` for a dead token, unless one of them is refused; verdicts keep their
-        order.
-        """
+        """Counts ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts keep their order."""
         ...
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:

@@ -30,7 +30,5 @@ class TokenVersions(Protocol):
         ...
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:
-        """Records that no further token is issued under the subjects, so that housekeeping can remove their
-        versions.
-        """
+        """Records that no further token is issued under the subjects: their versions may be removed later."""
         ...

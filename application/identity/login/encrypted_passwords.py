@@ -32,8 +32,9 @@ class PasswordReader:
     strict: bool
 
     async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str:
-        """The password in plain text. Raises ValidationError on ``field``, the same for every fault of its
-        encryption.
+        """The password in plain text.
+
+        Raises ValidationError on ``field``, with one message for every fault of an encrypted password.
         """
         if is_encrypted is False:
             return text
