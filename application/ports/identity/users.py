@@ -149,8 +149,8 @@ class Attempts(Protocol):
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
         """Counts an attempt in one atomic statement, before the password is checked; False while locked.
 
-        ``lockout.attempts_over_all`` failures from all networks together lock every network without an earlier successful
-        login. After a pause of FAILURES_FORGOTTEN counting starts again.
+        ``lockout.attempts_over_all`` failures from all networks together lock every network without an earlier
+        successful login. After a pause of FAILURES_FORGOTTEN counting starts again.
         """
         ...
 
