@@ -45,7 +45,7 @@ class ResetForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True
 
 
 class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; ``is_password_encrypted`` applies to both passwords."""
+    """Body of a password change; ``isPasswordEncrypted`` applies to both passwords."""
 
     current_password: str
     new_password: str

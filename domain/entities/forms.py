@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo, astuple, fields
 
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Money
-from domain.entities.registry import SERVER_OWNED
+from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, ValidationError, unknown_name
 
 F = TypeVar("F", bound=Struct)

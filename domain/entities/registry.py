@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import FieldInfo, fields
 
+from domain.entities import server_fields
 from domain.entities.declaration import (
     UNGUARDED,
     Big,
@@ -95,7 +96,7 @@ def read_entity(kind: type[Struct]) -> EntityModel:
     hints = get_type_hints(kind, include_extras=True)
     declared = [_read_field(info, hints[info.name]) for info in fields(kind)]
     # The order of a response: the id first, the server's own fields last.
-    every = (_ID, *declared, *_server_owned(declaration))
+    every = (server_fields.ID, *declared, *_server_owned(declaration))
     return EntityModel(
         name=kind.__name__,
         plural=declaration.plural,
@@ -240,35 +241,19 @@ def _update_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Str
     )
 
 
-def _server_field(name: str, wire: str, kind: Kind, checked: object, nullable: bool = False) -> FieldModel:
-    return FieldModel(name=name, wire=wire, kind=kind, type=checked, nullable=nullable, server_owned=True)
-
-
-_TIME = Annotated[datetime, Meta(tz=True)]
-_ID = _server_field("id", "id", Kind.UUID, UUID)
-_TENANT = _server_field("tenant_id", "tenantId", Kind.UUID, UUID)
-_AUDIT = (
-    _server_field("created_at", "createdAt", Kind.TIMESTAMP, _TIME),
-    _server_field("updated_at", "updatedAt", Kind.TIMESTAMP, _TIME),
-    _server_field("created_by", "createdBy", Kind.UUID, UUID | None, nullable=True),
-    _server_field("updated_by", "updatedBy", Kind.UUID, UUID | None, nullable=True),
-)
-_SOFT_DELETE = (
-    _server_field("is_deleted", "isDeleted", Kind.BOOLEAN, bool),
-    _server_field("deleted_at", "deletedAt", Kind.TIMESTAMP, Union[_TIME, None], nullable=True),
-    _server_field("deleted_by", "deletedBy", Kind.UUID, UUID | None, nullable=True),
-)
-_VERSION = _server_field("version", "version", Kind.INTEGER, int)
-SERVER_OWNED = (_ID, _TENANT, *_AUDIT, *_SOFT_DELETE, _VERSION)
-"""Fields that the server fills in; in a body they are ignored, so that a row that was read can be sent back."""
-_RESERVED_NAMES = frozenset({"deleted_with", *(field.name for field in SERVER_OWNED)})
+_RESERVED_NAMES = frozenset({"deleted_with", *(field.name for field in server_fields.SERVER_OWNED)})
 
 
 def _server_owned(declaration: Declaration) -> list[FieldModel]:
-    tenant = [_TENANT] if declaration.shows_tenant else []
+    tenant = [server_fields.TENANT] if declaration.shows_tenant else []
     if not declaration.writable:
         return tenant
-    return [*tenant, *_AUDIT, *(_SOFT_DELETE if declaration.soft_delete else ()), _VERSION]
+    return [
+        *tenant,
+        *server_fields.AUDIT,
+        *(server_fields.SOFT_DELETE if declaration.soft_delete else ()),
+        server_fields.VERSION,
+    ]
 
 
 def _relations(declared: Sequence[FieldModel], declaration: Declaration) -> dict[str, Relation]:

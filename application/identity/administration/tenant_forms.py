@@ -16,7 +16,10 @@ IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -"
 
 
 class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Settings in a body; ``features`` is another name of ``enabledFeatures``. Missing fields keep their value."""
+    """Settings of a tenant; ``features`` is another name of ``enabledFeatures``.
+
+    In a change, missing fields keep their value; in a new tenant they get their default.
+    """
 
     timezone: str | UnsetType = UNSET
     language: str | UnsetType = UNSET
