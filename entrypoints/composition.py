@@ -18,10 +18,10 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.redis.admissions import RedisAdmissions
-from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
@@ -76,10 +76,10 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
-    batch = Batch(settings.redis_url.reveal())
+    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()))
     outbox = PostgresPendingVersions(url)
     admissions = RedisAdmissions(
-        Lease(batch, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
+        Lease(pipeline, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
     )
     passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
     social = social_providers(settings, clock)
@@ -91,7 +91,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
             async with admissions.kept():
                 yield
         finally:
-            await batch.close()
+            await pipeline.close()
             await outbox.close()
             await database.close()
             await social.close()
@@ -108,7 +108,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
-        cache=RedisCache(batch, prefix=settings.redis_prefix),
+        cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
         clock=clock,

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from adapters.redis.batch import Away
 from adapters.redis.lease import Lease
+from adapters.redis.shared_pipeline import Away
 from application.ports.admissions import Admission, Admissions, ShownToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
@@ -17,18 +17,17 @@ AGAIN_AFTER = 0.05
 class RedisAdmissions:
     """Admissions that all processes share.
 
-    Versions live in a namespace of the server's run id, and are believed only while a short lease lives, which is
-    renewed after a look into the database for changes that Redis does not know. Who cannot tell Redis of a change
-    answers once every lease from before it has ended. With Redis away ``fallback`` counts the requests of this
-    process. See docs/decisions/0002.
-
+    Versions are believed only while a short lease lives on the server that answers, which is renewed after a look
+    into the database for changes that Redis does not know. A process that cannot tell Redis of a change answers once
+    every lease from before it has ended. With Redis away ``fallback`` counts the requests of this process. See
+    docs/decisions/0002.
     """
 
     def __init__(
         self, lease: Lease, fallback: Admissions, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._lease = lease
-        self._batch = lease.batch
+        self._pipeline = lease.pipeline
         self._commands = lease.commands
         self._fallback = fallback
         self._pause = pause
@@ -44,19 +43,19 @@ class RedisAdmissions:
 
     async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
         try:
-            now, counted, values, is_dead = await self._batch.call(self._commands.admit(hits, shown))
+            now, counted, values, is_dead = await self._pipeline.call(self._commands.admit(hits, shown))
         except Away:
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
         if shown is None:
             return Admission(_verdicts(hits, counted, now), {})
         verdicts = _verdicts(shown.instead if is_dead else hits, counted, now)
-        return Admission(verdicts, *_counts(tuple(shown.issued), values, now), bool(is_dead))
+        return Admission(verdicts, *_counts(tuple(shown.issued), values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Both go in one round trip."""
-        take_back = self._batch.call(self._commands.take_back(counted))
-        count = self._batch.call(self._commands.admit(instead, None))
+        take_back = self._pipeline.call(self._commands.take_back(counted))
+        count = self._pipeline.call(self._commands.admit(instead, None))
         try:
             _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
         except Away:
@@ -65,7 +64,7 @@ class RedisAdmissions:
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
         try:
-            await self._batch.call(self._commands.remember(counts, ticket))
+            await self._pipeline.call(self._commands.remember(counts, ticket))
         except Away:
             return
 
@@ -90,14 +89,14 @@ class RedisAdmissions:
 
     async def is_shared(self) -> bool:
         try:
-            await self._batch.call(lambda _: ("PING",))
+            await self._pipeline.call(self._commands.look_up())
         except Away:
             return False
         return True
 
     async def _begin(self, nonce: str, subjects: Sequence[str]) -> None:
         try:
-            await self._batch.call(self._commands.begin(nonce, subjects))
+            await self._pipeline.call(self._commands.begin(nonce, subjects))
         except Away:
             return
 
@@ -113,7 +112,7 @@ class RedisAdmissions:
 
     async def _settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> bool:
         try:
-            await self._batch.call(self._commands.settle(nonce, subjects, counts))
+            await self._pipeline.call(self._commands.settle(nonce, subjects, counts))
         except Away:
             return False
         return True
@@ -127,15 +126,12 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
     )
 
 
-def _counts(
-    subjects: Sequence[str], values: Sequence[bytes | None], now: int
-) -> tuple[dict[str, int] | None, str | None]:
+def _counts(subjects: Sequence[str], values: Sequence[bytes | None]) -> tuple[dict[str, int] | None, str | None]:
     """The counts when all are certain; a ticket when some are unknown and none is pending."""
     if not subjects:
         return {}, None
-    lease, epoch, *numbers = values
-    generation, _, ends = (lease or b"").partition(b" ")
-    if not ends or int(ends) <= now:
+    generation, epoch, *numbers = values
+    if generation is None:
         return None, None
     known: dict[str, int] = {}
     for subject, value in zip(subjects, numbers, strict=True):
