@@ -18,9 +18,10 @@ from domain.errors import ServiceUnavailable
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.composition import production_adapters
 from entrypoints.entities import load_registry
-from entrypoints.server.access_log import access_writer, kept
+from entrypoints.server.access_log import access_writer, with_fields
 from entrypoints.server.housekeeping import keep_clean
-from entrypoints.server.logs import configure_logs
+from entrypoints.server.log_writer import LogWriter, written_beside
+from entrypoints.server.logs import configure_logs, rendering
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.use_cases import Services, application, assemble
 
@@ -56,13 +57,14 @@ def worker(settings: Settings, parent: int) -> Application:
 def served(settings: Settings, parent: int | None = None) -> Application:
     adapters = production_adapters(settings, load_registry(settings.entities))
     services = assemble(adapters, settings)
-    access = access_writer(settings)
+    writer = LogWriter([with_fields, *rendering(settings)])
+    access = access_writer(settings, writer)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         if parent is not None:
             _leave_ctrl_c_to_parent()
-        with kept(access):
+        with written_beside(writer):
             async with adapters.life():
                 await _first_keys(services.signing_keys)
                 if parent is not None:
