@@ -106,11 +106,12 @@ async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending
     writer = writer_to(write, gathered=0, patience=0.05)
     log = access_events(writer)
     writer.start()
-    for _ in range(4 * BEHIND // 500):
-        for _ in range(500):
+    is_full = False
+    while not is_full:  # the thread takes some until the pipe is full, too
+        for _ in range(BEHIND):
             log(LINE)
-        await asyncio.sleep(0)
-    assert writer.queue.qsize() == BEHIND
+        await asyncio.sleep(0.2)
+        is_full = writer.queue.qsize() == BEHIND
     writer.close()
     assert writer.is_stuck
     log(LINE)

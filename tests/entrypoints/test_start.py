@@ -21,8 +21,8 @@ NEEDED_BY_FEW = {
     "sqlalchemy",
     "xlsxwriter",
 }
-"""Imported by the request, the command or the other process that needs them, never to serve. (structlog imports rich and
-greenlet wherever they are installed.)"""
+"""Imported by the request, the command or the other process that needs them, never to serve. structlog imports rich
+and greenlet wherever they are installed."""
 
 IDLE_MIB = 140
 
