@@ -1,4 +1,4 @@
-"""The one place where adapters are built: a world of ports, of real technology or of memory alone."""
+"""Composition root: the only place where adapters are built, of real technology or of memory alone."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -44,12 +44,12 @@ from entrypoints.settings.settings import Settings
 from entrypoints.social import social_providers
 
 SELECTION = timedelta(minutes=10)
-"""How long a session without a tenant can be refreshed."""
+"""Time for which a session without a tenant can be refreshed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """All ports; ``life`` opens what they stand on, and closes it when left."""
+    """An adapter for every port; ``life`` opens what they stand on, and closes it when left."""
 
     registry: Registry
     database: WholeDatabase
@@ -77,7 +77,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
     pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()))
-    outbox = PostgresPendingVersions(url)
+    outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
     admissions = RedisAdmissions(
         Lease(pipeline, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
     )
@@ -91,6 +91,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
             async with admissions.kept():
                 yield
         finally:
+            # The lease was kept by the pipeline and the outbox: they end after it.
             await pipeline.close()
             await outbox.close()
             await database.close()

@@ -111,12 +111,14 @@ def _module(name: str) -> ModuleType:
 
 
 def _imported(name: str) -> ModuleType:
+    # At the end of the path: a user's folder must not shadow a library.
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # A module that it imports is missing: the user is told of that one.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise EntitiesError([f"{name} is no module that can be imported."]) from None

@@ -13,7 +13,7 @@ WRITE = 'tenantry migrate --write "what has changed"'
 
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
-    """Migrates, unless that is left to ``tenantry migrate``. Raises Refusal while anything is missing."""
+    """Migrates, unless that is left to ``tenantry migrate``. Raises CommandError while anything is missing."""
     url, folders = _url(settings), _folders(settings)
     missing = await pending(url, registry, folders)
     if not missing:
@@ -43,6 +43,7 @@ async def write_and_migrate(settings: Settings, message: str) -> str:
     from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415  # Alembic is slow to import
 
     registry, folders = load_registry(settings.entities), _folders(settings)
+    # The first folder is our own: what users declare belongs beside their files.
     folders[-1].mkdir(parents=True, exist_ok=True)
     written = await write_migration(_url(settings), registry, message, folders)
     if written is None:

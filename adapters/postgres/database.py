@@ -1,4 +1,4 @@
-"""Connections, each told whose rows it may touch, and the transactions on them."""
+"""PostgresDatabase: sessions and transactions on connections that show the rows of a scope."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -96,10 +96,10 @@ class PostgresDatabase:
             max_inactive_connection_lifetime=CLOSED_AFTER,
             connection_class=ServiceConnection,
             init=set_codecs,
-            reset=no_reset,
+            reset=no_reset,  # else each release is a round trip
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
-            statement_cache_size=1024,
+            statement_cache_size=1024,  # entities and their filters make many shapes
             max_cached_statement_lifetime=0,
             server_settings=self._settings(),
         )
@@ -131,6 +131,7 @@ class _Lent:
         return self._connection
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        # Cut off in the middle of a statement, the connection still waits for that statement's end.
         is_certain = error is None or not isinstance(error, (asyncio.CancelledError, TimeoutError))
         self._pool.give(self._connection, self._state, stays=self._stays, is_certain=is_certain)
         if error is not None:

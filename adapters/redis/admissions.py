@@ -1,4 +1,4 @@
-"""Limits and revocation counts in Redis, one script call per request; what is away is counted in the process."""
+"""Limits and token versions in Redis, one script call per request; with Redis away the process counts for itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ class RedisAdmissions:
         return self._lease.kept()
 
     async def renew(self) -> bool:
-        """One such turn."""
+        """Takes one such turn."""
         await self._lease.clear()
         return await self._lease.renew()
 
@@ -45,6 +45,7 @@ class RedisAdmissions:
         try:
             now, counted, values, is_dead = await self._pipeline.call(self._commands.admit(hits, shown))
         except Away:
+            # The process knows no versions: None makes the caller ask the database.
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
         if shown is None:
@@ -80,7 +81,7 @@ class RedisAdmissions:
         counts: dict[str, int] = {}
         try:
             yield counts
-        except ServiceUnavailable:
+        except ServiceUnavailable:  # perhaps committed: the mark stays
             raise
         except Error:
             await self._settle(nonce, pending, {})
@@ -104,6 +105,7 @@ class RedisAdmissions:
         """To Redis; or waits until every lease has ended whose renewal did not see the change in the database."""
         left = self._lease.times.until_known
         while not await self._settle(nonce, subjects, counts):
+            # Nothing was raised, or no lease from before can live any more.
             if not counts or left <= 0:
                 return
             await self._pause(AGAIN_AFTER)
@@ -119,6 +121,7 @@ class RedisAdmissions:
 
 
 def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
+    # The same iterator four times: allowed, length, oldest and leaver of each hit in turn.
     fours = zip(*[iter(counted)] * 4, strict=True)
     return tuple(
         verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now)
@@ -137,7 +140,7 @@ def _counts(subjects: Sequence[str], values: Sequence[bytes | None]) -> tuple[di
     for subject, value in zip(subjects, numbers, strict=True):
         if value is None:
             continue
-        if value.startswith(b"?"):
+        if value.startswith(b"?"):  # a change is under way: only the database knows
             return None, None
         of, _, number = value.partition(b":")
         if of == generation:

@@ -11,6 +11,7 @@ from application.ports.cache import TOMBSTONE
 VALUE = b"="
 """The first byte of every kept value; a tombstone is empty."""
 
+# In one step: between asking and setting another process may have dropped the key.
 PUT = """
 if redis.call('GET', KEYS[1]) ~= '' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 """

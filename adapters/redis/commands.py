@@ -74,6 +74,7 @@ class Commands:
         return [self.count_key(subject) for subject in subjects]
 
     def _at(self) -> str | int:
+        # The server's own clock, which all processes share, unless a test moves time.
         return "" if self._now is None else self._now()
 
 

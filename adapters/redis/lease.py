@@ -1,4 +1,4 @@
-"""The lease of the copy of revocation counts: only while it lives are the numbers in Redis believed."""
+"""Lease of the copy of token versions: only while it lives are the numbers in Redis believed."""
 
 import asyncio
 import logging
@@ -96,8 +96,9 @@ class Lease:
             if due:
                 await self.pipeline.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
                 await self._outbox.published(due)
-            if len(due) >= MOST_DUE:
+            if len(due) >= MOST_DUE:  # more may be due, and a lease would say that all is known
                 return False
+            # Counted from the time before the database was read: see the class.
             ends = now + int(self.times.lifetime * 1_000_000)
             return bool(await self.pipeline.call(self.commands.renew(ends, server.decode())))
         except (Away, ServiceUnavailable):

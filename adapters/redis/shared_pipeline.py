@@ -25,7 +25,7 @@ PATIENCE = 0.25
 OPENED_WITHIN = 1.0
 """Seconds for the attempt to reach a server that was away: a connection is opened, perhaps with TLS."""
 LARGEST = 256
-"""How many commands go in one round trip; what waits longer than that is better off with several."""
+"""Commands in one round trip, at most; more of them are better off with several."""
 
 Command = tuple[str | bytes | int | float, ...]
 """As it is sent, with each word an element: ``("SET", "key", b"value")``, ``("EVALSHA", sha, 1, "key")``."""
@@ -57,7 +57,7 @@ def redis_client(url: str) -> Redis:
 
 
 class SharedPipeline:
-    """One round trip at a time, no retries.
+    """Sends one round trip at a time, without retries.
 
     Once the server has failed, calls raise Away at once; one of them after each pause makes the attempt to reach it
     again, and does not wait for it.
@@ -132,6 +132,7 @@ class SharedPipeline:
     async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
         """The answers in order; what the server refuses stands among them as an exception."""
         answers = await self._exchange(commands)
+        # After a restart or SCRIPT FLUSH; sent again with their text, which is remembered from then on.
         forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if forgotten:
             again = await self._exchange([_with_text(commands[at]) for at in forgotten])

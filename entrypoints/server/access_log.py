@@ -13,7 +13,7 @@ from entrypoints.settings.settings import Settings
 
 
 def access_writer(settings: Settings, writer: LogWriter) -> AccessLog:
-    """Nothing is done for answers where only more serious lines are logged."""
+    """Logs answers, or does nothing where only more serious lines are logged."""
     if settings.log_level not in ("debug", "info"):
         return log_nothing
     return access_events(writer)
@@ -27,7 +27,7 @@ def access_events(writer: LogWriter) -> AccessLog:
     ).bind(logger=access_log.__name__, level="info")
 
     def log(line: AccessLine) -> None:
-        logger.info(access_log.ANSWERED, line=line)
+        logger.info(access_log.ANSWERED, line=line)  # whole: the thread takes it apart
 
     return log
 
@@ -41,7 +41,7 @@ class _Queued:
 
 def _stamped(_: WrappedLogger, __: str, event: EventDict) -> tuple[tuple[EventDict], dict[str, object]]:
     event["time"] = time.time()
-    return (event,), {}
+    return (event,), {}  # arguments of the logger below, as structlog takes them from the last processor
 
 
 def with_fields(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -21,7 +21,7 @@ GATHERED = 0.05
 PIECE = 4096
 """Bytes that a pipe takes whole: lines of several processes do not break into each other."""
 BEHIND = 10_000
-"""How many lines may wait for a reader that is slow; those beyond are lost, and counted."""
+"""Lines that may wait for a reader that is slow; those beyond are lost, and counted."""
 STANDARD_ERROR = 2
 PATIENCE = 5.0
 """Seconds that the end of the service waits for a reader that takes nothing."""

@@ -64,6 +64,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         if parent is not None:
             _leave_ctrl_c_to_parent()
+        # The log is the last to end, so that it has the lines of everything else.
         with written_beside(writer):
             async with adapters.life():
                 await _first_keys(services.signing_keys)
@@ -76,7 +77,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
 
 
 def _keep_what_is_made() -> None:
-    """It stays as long as the process: the collector's passes over it would stop requests for tens of milliseconds."""
+    # It stays as long as the process: the collector's passes over it would stop requests for tens of milliseconds.
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
@@ -129,7 +130,7 @@ async def _keep_delivering(relay: OutboxRelay) -> None:
             log.debug("The outbox cannot be read while the database is away.")
         except Exception:
             log.exception("The outbox could not be emptied.")
-        if not taken:
+        if not taken:  # else more may wait, and is looked for at once
             await asyncio.sleep(LOOKED_FOR_MAIL_EVERY)
 
 
@@ -139,15 +140,16 @@ def _leave_ctrl_c_to_parent() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Where the system can: a worker that outlived its parent would keep the port."""
+    """Has the system end this process with its parent, where it can."""
+    # A worker that outlived its parent would keep the port.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        if os.getppid() != parent:
+        if os.getppid() != parent:  # it ended before the system was asked
             os._exit(1)
 
 
 async def _watch(parent: int) -> None:
-    """Where it cannot, the worker looks."""
+    """Ends this process after its parent, on systems that do not."""
     while os.getppid() == parent:  # noqa: ASYNC110  # nobody tells
         await asyncio.sleep(TRIED_AGAIN_AFTER)
     os.kill(os.getpid(), signal.SIGKILL)

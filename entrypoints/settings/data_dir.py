@@ -1,4 +1,4 @@
-"""What the service itself keeps in DATA_DIR: its secret key, and where the servers of a running one answer."""
+"""Files of the service itself in DATA_DIR: its secret key, and where the servers of a running one answer."""
 
 import os
 import secrets
@@ -22,7 +22,7 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 def secret_key(data_dir: Path) -> Secret:
-    """The one in DATA_DIR, made at the first start."""
+    """Secret key in DATA_DIR, made at the first start."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = data_dir / "secret.key"
     if not file.exists():
@@ -60,12 +60,12 @@ def _write(file: Path, content: bytes, *, replaces: bool) -> None:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         stream.flush()
-        os.fsync(stream.fileno())
+        os.fsync(stream.fileno())  # or a power cut could leave the name without the content
     if replaces:
         unfinished.replace(file)
         return
     try:
-        file.hardlink_to(unfinished)
+        file.hardlink_to(unfinished)  # fails where the file exists, in one step
     except FileExistsError:
         pass
     finally:

@@ -55,7 +55,7 @@ class SocialProvider(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Each field is a variable, its name in capitals behind the prefix; what it takes stands beside its type."""
+    """Settings by name: ``TENANTRY_PORT`` is the field ``port``; what a variable takes stands beside its type."""
 
     host: Annotated[str, HOST] = "127.0.0.1"
     port: Annotated[int, number(1, 65_535)] = 8000
@@ -140,6 +140,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         for name, value in environment.items()
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
+    # A name that is misspelt would otherwise leave its setting at the default without a word.
     mistakes = [_unknown(name) for name in given if name not in VARIABLES]
     values: dict[str, Any] = {}
     for name in VARIABLES.keys() & given.keys():
@@ -154,6 +155,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
 
 def _read(variable: Variable[Any], text: str) -> Any:
+    # A blank at the end of a secret may be part of it.
     return variable.read(text if variable.secret else text.strip())
 
 
@@ -164,6 +166,7 @@ def _wrong(name: str, text: str) -> str:
 
 
 def _masked(text: str) -> str:
+    # The scheme is no secret, and tells most mistakes.
     scheme = re.match(r"[a-z][a-z0-9+]{0,20}://", text)
     return f"'{scheme[0]}…' (not shown)" if scheme else f"{len(text)} characters (not shown)"
 
@@ -204,6 +207,7 @@ def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
 def _settings(values: Mapping[str, Any]) -> Settings:
     own = {name.lower(): value for name, value in values.items() if name in _OWN}
     settings = Settings(**own, social=_providers(values))
+    # Defaults that other settings make.
     base_url = settings.base_url or f"http://{host_and_port(settings.host, settings.port)}"
     return replace(
         settings,

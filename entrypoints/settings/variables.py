@@ -67,6 +67,7 @@ def number(lowest: int, highest: int) -> Variable[int]:
 
 def matching(takes: str, pattern: str) -> Variable[str]:
     """Text of which ``pattern`` matches the whole."""
+    # \\Z and not $, which takes a line feed at the end.
     return converted(takes, Annotated[str, Meta(pattern=rf"^(?:{pattern})\Z")])
 
 
@@ -75,6 +76,7 @@ def secret(takes: str, meta: Meta) -> Variable[Secret]:
 
 
 def one_of(*choices: str) -> Variable[str]:
+    # Choices are known only here, so that no type checker can read the hint.
     hint = Literal[choices]  # type: ignore[valid-type]
     return Variable(f"one of: {', '.join(choices)}", lambda text: msgspec.convert(text.lower(), hint))
 
@@ -107,8 +109,8 @@ def _url_words(schemes: tuple[str, ...]) -> str:
 
 
 def _url(text: str, schemes: tuple[str, ...]) -> SplitResult:
-    """Asking for the port checks it."""
     parts = urlsplit(text)
+    # Asking for the port checks it: it raises ValueError.
     ensure(parts.scheme in schemes and "://" in text and (parts.port or 1) > 0 and not _has_blank(text))
     return parts
 

@@ -56,6 +56,7 @@ class Metrics:
 
         if SHARED_FOLDER not in os.environ:
             return generate_latest(self._own)
+        # Counters of every process, read from their files; the registry of this one holds its own alone.
         every = CollectorRegistry()
         MultiProcessCollector(every)  # type: ignore[no-untyped-call]
         return generate_latest(every)
@@ -85,6 +86,7 @@ class Scraping:
 
     def _ensure_may_ask(self, call: Call) -> None:
         if self.token is None:
+            # Not found, so that strangers do not learn that it exists.
             if not FORWARDED.isdisjoint(call.headers) or not _is_this_machine(call.client.address):
                 raise NotFound
             return

@@ -18,8 +18,9 @@ else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
 
+# jit: to compile a short statement takes longer, up to a second, than to run it.
 SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
-"""Of every session. To compile a short statement takes longer, up to a second, than to run it."""
+"""Settings of every session."""
 
 
 class ServiceConnection(Connection):
@@ -47,13 +48,16 @@ class ServiceConnection(Connection):
         key = session_key(scope, read_only=read_only)
         if key != self.session_state:
             mode = "on" if read_only else "off"
+            # Two statements in one message, which the server runs as one transaction: both hold, or neither does.
             await self._settle(
                 f"SET tenantry.scope = '{scope_text(scope)}'; SET default_transaction_read_only = {mode}"
             )
             self.session_state = key
 
     async def begin(self, scope: Scope) -> None:
+        """Begins a transaction that writes, whatever the session's mode is."""
         keys = (session_key(scope), session_key(scope, read_only=True))
+        # Only another scope needs saying; the transaction's own mode goes before the session's.
         own = "" if self.session_state in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
         await self._settle(f"BEGIN READ WRITE{own}")
 

@@ -59,6 +59,7 @@ class TenantPool:
         """
         if self._is_closing:
             raise ServiceUnavailable(CLOSING)
+        # The order of these steps is the order of their costs: nothing, a turn of the loop, a round trip, a connection.
         connection = self._rested_with(state)
         if connection is None and stays and self._comes_soon(state):
             with suppress(TimeoutError):
@@ -131,6 +132,7 @@ class TenantPool:
         self._drop_closed()
         if not self._resting:
             return None
+        # Taking the last connection of a state costs the next request of that state its round trip.
         states = [connection.session_state for connection, _ in self._resting]
         held = Counter(states)
         spare = (at for at, state in enumerate(states) if held[state] > 1 or state in self._lent)

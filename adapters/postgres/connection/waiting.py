@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from adapters.postgres.connection.connections import ServiceConnection
 
 LOOKED_AT = 64
-"""How many of those that wait are looked at for one that no connection in use will serve soon."""
+"""Waiters that are looked at for one that no connection in use will serve soon."""
 PASSED_OVER = 64
-"""How often the request that has waited longest lets others go before it; then it takes any connection."""
+"""Times that the request that has waited longest lets others go before it; then it takes any connection."""
 
 Given = ServiceConnection | None
 """A connection; or None, a free place: acquire a connection from asyncpg's pool."""
@@ -45,6 +45,7 @@ class WaitingRequests:
         self._rows.setdefault(state, deque()).append(waiter)
         if takes_any:
             self._order.append(waiter)
+        # One timer handle costs half of what asyncio.timeout() does.
         patience = loop.call_later(seconds, waiter.give_up)
         try:
             return await waiter.given
