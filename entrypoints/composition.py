@@ -76,11 +76,10 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
-    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()))
+    commands = Commands(settings.redis_prefix)
+    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look_up())
     outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
-    admissions = RedisAdmissions(
-        Lease(pipeline, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
-    )
+    admissions = RedisAdmissions(Lease(pipeline, outbox, commands=commands), MemoryAdmissions(clock))
     passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
     social = social_providers(settings, clock)
 

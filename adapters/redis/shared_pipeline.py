@@ -30,6 +30,9 @@ LARGEST = 256
 Command = tuple[str | bytes | int | float, ...]
 """As it is sent, with each word an element: ``("SET", "key", b"value")``, ``("EVALSHA", sha, 1, "key")``."""
 
+LOOK_UP: Command = ("EXISTS", "{tenantry}:lease")
+"""Asks for a key that may not be there, to see whether the server answers."""
+
 _SCRIPTS = {script.sha: script.text for script in ALL}
 
 
@@ -63,8 +66,12 @@ class SharedPipeline:
     again, and does not wait for it.
     """
 
-    def __init__(self, client: Redis | RedisCluster, breaker: Breaker | None = None) -> None:
+    def __init__(
+        self, client: Redis | RedisCluster, breaker: Breaker | None = None, *, look_up: Command = LOOK_UP
+    ) -> None:
+        """``look_up`` names a key of the scripts: in a cluster, the node that holds those is to answer again."""
         self._client = client
+        self._look_up = look_up
         self._breaker = breaker or Breaker()
         self._waiting: deque[_Call] = deque()
         self._sending: asyncio.Task[None] | None = None
@@ -100,7 +107,9 @@ class SharedPipeline:
     async def _reach(self) -> None:
         try:
             async with asyncio.timeout(OPENED_WITHIN):
-                await self._client.exists("any key")
+                (answer,) = await self._exchange([self._look_up])
+            if isinstance(answer, Exception):
+                raise answer
         except Exception:  # noqa: BLE001  # see _send_all
             await self._fail()
         else:

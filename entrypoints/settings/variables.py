@@ -67,7 +67,7 @@ def number(lowest: int, highest: int) -> Variable[int]:
 
 def matching(takes: str, pattern: str) -> Variable[str]:
     """Text of which ``pattern`` matches the whole."""
-    # \\Z and not $, which takes a line feed at the end.
+    # \Z and not $, which takes a line feed at the end.
     return converted(takes, Annotated[str, Meta(pattern=rf"^(?:{pattern})\Z")])
 
 
