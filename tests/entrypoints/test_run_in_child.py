@@ -10,10 +10,10 @@ from tests.entrypoints.processes import environment
 TRIED = """
 import os, sys
 from entrypoints.server.run_in_child import aside
-from entrypoints.cli.errors import Refusal
+from entrypoints.cli.errors import CommandError
 
 def refuse():
-    raise Refusal("not now", 5)
+    raise CommandError("not now", 5)
 
 def take_memory():
     import decimal
@@ -24,7 +24,7 @@ print(kept, "decimal" in sys.modules)
 for work in (refuse, lambda: os._exit(9), lambda: 1 // 0):
     try:
         aside(work)
-    except Refusal as refusal:
+    except CommandError as refusal:
         print(refusal.exit_code, refusal)
 """
 
