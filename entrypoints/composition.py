@@ -1,4 +1,4 @@
-"""The one place where adapters are built: a world of ports, of real technology or of memory alone."""
+"""Composition root: the only place where adapters are built, of real technology or of memory alone."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -18,10 +18,10 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.redis.admissions import RedisAdmissions
-from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
@@ -42,12 +42,12 @@ from entrypoints.settings.settings import Settings
 from entrypoints.social import social_providers
 
 SELECTION = timedelta(minutes=10)
-"""How long a session without a tenant can be refreshed."""
+"""Time for which a session without a tenant can be refreshed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """All ports; ``life`` opens what they stand on, and closes it when left."""
+    """An adapter for every port; ``life`` opens what they stand on, and closes it when left."""
 
     registry: Registry
     database: WholeDatabase
@@ -74,11 +74,10 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
-    batch = Batch(settings.redis_url.reveal())
-    outbox = PostgresPendingVersions(url)
-    admissions = RedisAdmissions(
-        Lease(batch, outbox, commands=Commands(settings.redis_prefix)), MemoryAdmissions(clock)
-    )
+    commands = Commands(settings.redis_prefix)
+    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look_up())
+    outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
+    admissions = RedisAdmissions(Lease(pipeline, outbox, commands=commands), MemoryAdmissions(clock))
     passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
     social = social_providers(settings, clock)
 
@@ -89,7 +88,8 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
             async with admissions.kept():
                 yield
         finally:
-            await batch.close()
+            # The lease was kept by the pipeline and the outbox: they end after it.
+            await pipeline.close()
             await outbox.close()
             await database.close()
             await social.close()
@@ -106,7 +106,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
-        cache=RedisCache(batch, prefix=settings.redis_prefix),
+        cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
         clock=clock,

@@ -1,7 +1,6 @@
-"""From the names in ENTITIES to what is served: the registry, endpoints beside it, and where migrations are kept."""
+"""Entities of the names in ENTITIES: their registry, the endpoints beside it, and the folders of their migrations."""
 
 import importlib
-import importlib.util
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from application.entities.declaration_files import import_file
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import DeclarationError, build_registry
@@ -26,7 +26,7 @@ class EntitiesError(Exception):
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
-        lines = "\n".join(f"  - {one}" for one in mistakes)
+        lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
         super().__init__(f"The entity declarations cannot be served:\n{lines}")
 
 
@@ -49,12 +49,12 @@ def load_registry(names: Sequence[str]) -> Registry:
 
 
 def load_endpoints(names: Sequence[str]) -> "tuple[OwnEndpoints, ...]":
-    """What the modules' ENDPOINTS add beside the endpoints of their entities. Raises EntitiesError."""
+    """Functions in the modules' ENDPOINTS that make more endpoints. Raises EntitiesError."""
     return tuple(made for name in dict.fromkeys(names) for made in _endpoints_in(_module(name), name))
 
 
 def broken_endpoints(names: Sequence[str], services: "Services") -> Iterator[str]:
-    """What is wrong with the functions in ENDPOINTS, asked for what they answer with."""
+    """Mistakes in the endpoints that the functions in ENDPOINTS make."""
     for name in dict.fromkeys(names):
         for make in _endpoints_in(_module(name), name):
             try:
@@ -68,14 +68,14 @@ def broken_endpoints(names: Sequence[str], services: "Services") -> Iterator[str
 def _strangers(name: str, made: Sequence[object]) -> Iterator[str]:
     from adapters.http.request.endpoint import Endpoint  # noqa: PLC0415  # most commands serve nothing, and do without it
 
-    for one in made:
-        if not isinstance(one, Endpoint):
-            yield f"{name}: ENDPOINTS holds {one!r}, which is no Endpoint."
+    for endpoint in made:
+        if not isinstance(endpoint, Endpoint):
+            yield f"{name}: ENDPOINTS holds {endpoint!r}, which is no Endpoint."
 
 
 def _endpoints_in(module: ModuleType, name: str) -> Iterator["OwnEndpoints"]:
     given = getattr(module, "ENDPOINTS", ())
-    if not isinstance(given, tuple | list) or not all(callable(one) for one in given):
+    if not isinstance(given, tuple | list) or not all(callable(make) for make in given):
         raise EntitiesError([f"{name}: ENDPOINTS is a tuple of functions that answer with endpoints."])
     return iter(given)
 
@@ -94,14 +94,14 @@ def _declared_in(module: ModuleType, name: str) -> Iterator[type[Struct]]:
     entities = getattr(module, "ENTITIES", None)
     if not isinstance(entities, tuple | list):
         raise EntitiesError([f"{name} has no ENTITIES: a tuple of the structs that it declares."])
-    for one in entities:
-        if not (isinstance(one, type) and issubclass(one, Struct)):
-            raise EntitiesError([f"{name}: ENTITIES holds {one!r}, which is no msgspec Struct."])
+    for entity in entities:
+        if not (isinstance(entity, type) and issubclass(entity, Struct)):
+            raise EntitiesError([f"{name}: ENTITIES holds {entity!r}, which is no msgspec Struct."])
     return iter(entities)
 
 
 def _module(name: str) -> ModuleType:
-    """A path when it ends in .py, else the name of a module, looked for in the working directory as well."""
+    """The module of a name: a path when it ends in .py, else looked for in the working directory as well."""
     try:
         return _from_file(Path(name)) if name.endswith(".py") else _imported(name)
     except EntitiesError:
@@ -111,36 +111,23 @@ def _module(name: str) -> ModuleType:
 
 
 def _imported(name: str) -> ModuleType:
+    # At the end of the path: a user's folder must not shadow a library.
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
+        # A module that it imports is missing: the user is told of that one.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise EntitiesError([f"{name} is no module that can be imported."]) from None
 
 
 def _from_file(path: Path) -> ModuleType:
-    """Known by its full path, so that the same file named twice is one module."""
-    full = path.expanduser().resolve()
-    if not full.is_file():
+    if not path.expanduser().is_file():
         raise EntitiesError([f"{path} is no file."])
-    name = str(full.with_suffix(""))
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, full)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+    return import_file(path)
 
 
 def _where(error: Exception) -> str:

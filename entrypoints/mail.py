@@ -1,4 +1,4 @@
-"""How mail is written and leaves, as the settings say."""
+"""Mailer and outbox relay, as the settings say."""
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from adapters.mail.files import FileMailer
@@ -11,7 +11,7 @@ from entrypoints.settings.settings import Settings
 
 
 def mailer_of(settings: Settings) -> Mailer:
-    """By SMTP where a server is named, else into files."""
+    """Sends by SMTP where a server is named, else writes files."""
     if settings.smtp_url is None:
         return FileMailer(settings.data_dir / "mail", settings.mail_from)
     from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415  # who sends none needs none of it

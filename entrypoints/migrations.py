@@ -46,6 +46,7 @@ async def write_and_migrate(settings: Settings, message: str) -> str:
     from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415
 
     registry, folders = load_registry(settings.entities), _folders(settings)
+    # The first folder is our own: what users declare belongs beside their files.
     folders[-1].mkdir(parents=True, exist_ok=True)
     written = await write_migration(_url(settings), registry, message, folders)
     if written is None:

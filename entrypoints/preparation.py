@@ -1,4 +1,4 @@
-"""What happens before anybody is served: migrations, the signing keys, the first start."""
+"""Preparation before anybody is served: migrations, the signing keys, the first start."""
 
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
@@ -13,7 +13,7 @@ async def prepare(settings: Settings) -> str | None:
     await ensure_migrated(settings, registry)
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)
-        ensure_endpoints(services, settings)
+        ensure_endpoints(services, settings)  # here, where a mistake is told once, and not by every worker
         await services.signing_keys.ensure()
         given = settings.admin_password.reveal() if settings.admin_password else None
         return await services.first_start.prepare(settings.admin_email, given)

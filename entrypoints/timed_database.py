@@ -1,4 +1,4 @@
-"""The database, each use of it timed for ``Server-Timing``."""
+"""TimedDatabase: the database, each use of it timed for ``Server-Timing``."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -11,7 +11,9 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class TimedDatabase:
-    """From asking for a connection until it is given back: inside, nothing else is awaited."""
+    """Times from asking for a connection until it is given back."""
+
+    # Inside nothing else is awaited: an architecture test sees to it.
 
     database: WholeDatabase
 

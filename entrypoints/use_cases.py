@@ -1,4 +1,4 @@
-"""The use cases on a world of ports, and the application on those."""
+"""Use cases on adapters, and the application on those."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -51,7 +51,7 @@ from entrypoints.timed_database import TimedDatabase
 
 @dataclass(frozen=True, kw_only=True)
 class Services:
-    """All use cases, and the ports that the doors ask themselves."""
+    """Use cases, and the ports that HTTP and the commands ask themselves."""
 
     sign_in: SignIn
     social_sign_in: SocialSignIn

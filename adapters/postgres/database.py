@@ -1,4 +1,4 @@
-"""Connections, each told whose rows it may touch, and the transactions on them."""
+"""PostgresDatabase: sessions and transactions on connections that show the rows of a scope."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
-from adapters.postgres.connection.pool import Pool
+from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
@@ -48,10 +48,10 @@ class PostgresDatabase:
     patience: Patience = Patience()
     migrations: Sequence[Path] = (VERSIONS,)
     _is_current: bool = False
-    _pool: Pool | None = None
+    _pool: TenantPool | None = None
 
     async def open(self) -> None:
-        self._pool = Pool(self._connect, self.connections, self.patience.acquire)
+        self._pool = TenantPool(await self._asyncpg_pool(), self.patience.acquire)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -108,28 +108,28 @@ class PostgresDatabase:
             return False
         return self._is_current
 
-    def lent(self, shown: str, *, stays: bool = True) -> "_Lent":
-        """``stays``: what it is made to show stays set; a transaction's own ends with it."""
+    def lent(self, state: str, *, stays: bool = True) -> "_Lent":
+        """``stays``: the session state that it is given outlives the loan; a transaction's own ends with it."""
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
-        return _Lent(self._pool, shown, stays=stays)
+        return _Lent(self._pool, state, stays=stays)
 
-    async def _connect(self) -> ServiceConnection:
-        connection = await asyncpg.connect(
+    async def _asyncpg_pool(self) -> AsyncpgPool:
+        return await asyncpg.create_pool(
             self.url,
+            min_size=0,
+            max_size=self.connections,
+            max_queries=2**31,  # a connection is replaced when it is unused for long, not when it is used much
+            max_inactive_connection_lifetime=CLOSED_AFTER,
+            connection_class=ServiceConnection,
+            init=set_codecs,
+            reset=no_reset,  # else each release is a round trip
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
-            statement_cache_size=1024,
+            statement_cache_size=1024,  # entities and their filters make many shapes
             max_cached_statement_lifetime=0,
-            connection_class=ServiceConnection,
             server_settings=self._settings(),
         )
-        try:
-            await set_codecs(connection)
-        except BaseException:
-            connection.terminate()
-            raise
-        return connection
 
     def _settings(self) -> dict[str, str]:
         return {
@@ -142,24 +142,25 @@ class PostgresDatabase:
 
 
 class _Lent:
-    """A connection while it is entered; what it fails with leaves in the words of the domain."""
+    """A connection while it is entered; the driver's errors leave it as errors of the domain."""
 
-    __slots__ = ("_connection", "_pool", "_shown", "_stays")
+    __slots__ = ("_connection", "_pool", "_state", "_stays")
 
-    def __init__(self, pool: Pool, shown: str, *, stays: bool) -> None:
-        self._pool, self._shown, self._stays = pool, shown, stays
+    def __init__(self, pool: TenantPool, state: str, *, stays: bool) -> None:
+        self._pool, self._state, self._stays = pool, state, stays
 
     async def __aenter__(self) -> ServiceConnection:
         try:
-            self._connection = await self._pool.take(self._shown, stays=self._stays)
+            self._connection = await self._pool.take(self._state, stays=self._stays)
         except Exception:
             with translated():
                 raise
         return self._connection
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        # Cut off in the middle of a statement, the connection still waits for that statement's end.
         is_certain = error is None or not isinstance(error, (asyncio.CancelledError, TimeoutError))
-        self._pool.give(self._connection, is_certain=is_certain)
+        self._pool.give(self._connection, self._state, stays=self._stays, is_certain=is_certain)
         if error is not None:
             with translated():
                 raise error

@@ -1,1 +1,1 @@
-"""The memory that all processes share: limits, and a copy of the revocation counts, in one round trip."""
+"""Memory that all processes share: limits, a copy of the token versions, and the cache."""

@@ -1,11 +1,11 @@
-"""Limits and revocation counts in Redis, one script call per request; what is away is counted in the process."""
+"""Limits and token versions in Redis, one script call per request; with Redis away the process counts for itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from adapters.redis.batch import Away
 from adapters.redis.lease import Lease
+from adapters.redis.shared_pipeline import Away
 from application.ports.admissions import Admission, Admissions, ShownToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
@@ -17,18 +17,17 @@ AGAIN_AFTER = 0.05
 class RedisAdmissions:
     """Admissions that all processes share.
 
-    Versions live in a namespace of the server's run id, and are believed only while a short lease lives, which is
-    renewed after a look into the database for changes that Redis does not know. Who cannot tell Redis of a change
-    answers once every lease from before it has ended. With Redis away ``fallback`` counts the requests of this
-    process. See docs/decisions/0002.
-
+    Versions are believed only while a short lease lives on the server that answers, which is renewed after a look
+    into the database for changes that Redis does not know. A process that cannot tell Redis of a change answers once
+    every lease from before it has ended. With Redis away ``fallback`` counts the requests of this process. See
+    docs/decisions/0002.
     """
 
     def __init__(
         self, lease: Lease, fallback: Admissions, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     ) -> None:
         self._lease = lease
-        self._batch = lease.batch
+        self._pipeline = lease.pipeline
         self._commands = lease.commands
         self._fallback = fallback
         self._pause = pause
@@ -38,25 +37,26 @@ class RedisAdmissions:
         return self._lease.kept()
 
     async def renew(self) -> bool:
-        """One such turn."""
+        """Takes one such turn."""
         await self._lease.clear()
         return await self._lease.renew()
 
     async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
         try:
-            now, counted, values, is_dead = await self._batch.call(self._commands.admit(hits, shown))
+            now, counted, values, is_dead = await self._pipeline.call(self._commands.admit(hits, shown))
         except Away:
+            # The process knows no versions: None makes the caller ask the database.
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
         if shown is None:
             return Admission(_verdicts(hits, counted, now), {})
         verdicts = _verdicts(shown.instead if is_dead else hits, counted, now)
-        return Admission(verdicts, *_counts(tuple(shown.issued), values, now), bool(is_dead))
+        return Admission(verdicts, *_counts(tuple(shown.issued), values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Both go in one round trip."""
-        take_back = self._batch.call(self._commands.take_back(counted))
-        count = self._batch.call(self._commands.admit(instead, None))
+        take_back = self._pipeline.call(self._commands.take_back(counted))
+        count = self._pipeline.call(self._commands.admit(instead, None))
         try:
             _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
         except Away:
@@ -65,7 +65,7 @@ class RedisAdmissions:
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
         try:
-            await self._batch.call(self._commands.remember(counts, ticket))
+            await self._pipeline.call(self._commands.remember(counts, ticket))
         except Away:
             return
 
@@ -81,7 +81,7 @@ class RedisAdmissions:
         counts: dict[str, int] = {}
         try:
             yield counts
-        except ServiceUnavailable:
+        except ServiceUnavailable:  # perhaps committed: the mark stays
             raise
         except Error:
             await self._settle(nonce, pending, {})
@@ -90,14 +90,14 @@ class RedisAdmissions:
 
     async def is_shared(self) -> bool:
         try:
-            await self._batch.call(lambda _: ("PING",))
+            await self._pipeline.call(self._commands.look_up())
         except Away:
             return False
         return True
 
     async def _begin(self, nonce: str, subjects: Sequence[str]) -> None:
         try:
-            await self._batch.call(self._commands.begin(nonce, subjects))
+            await self._pipeline.call(self._commands.begin(nonce, subjects))
         except Away:
             return
 
@@ -105,6 +105,7 @@ class RedisAdmissions:
         """To Redis; or waits until every lease has ended whose renewal did not see the change in the database."""
         left = self._lease.times.until_known
         while not await self._settle(nonce, subjects, counts):
+            # Nothing was raised, or no lease from before can live any more.
             if not counts or left <= 0:
                 return
             await self._pause(AGAIN_AFTER)
@@ -113,13 +114,14 @@ class RedisAdmissions:
 
     async def _settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> bool:
         try:
-            await self._batch.call(self._commands.settle(nonce, subjects, counts))
+            await self._pipeline.call(self._commands.settle(nonce, subjects, counts))
         except Away:
             return False
         return True
 
 
 def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
+    # The same iterator four times: allowed, length, oldest and leaver of each hit in turn.
     fours = zip(*[iter(counted)] * 4, strict=True)
     return tuple(
         verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now)
@@ -127,21 +129,18 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
     )
 
 
-def _counts(
-    subjects: Sequence[str], values: Sequence[bytes | None], now: int
-) -> tuple[dict[str, int] | None, str | None]:
+def _counts(subjects: Sequence[str], values: Sequence[bytes | None]) -> tuple[dict[str, int] | None, str | None]:
     """The counts when all are certain; a ticket when some are unknown and none is pending."""
     if not subjects:
         return {}, None
-    lease, epoch, *numbers = values
-    generation, _, ends = (lease or b"").partition(b" ")
-    if not ends or int(ends) <= now:
+    generation, epoch, *numbers = values
+    if generation is None:
         return None, None
     known: dict[str, int] = {}
     for subject, value in zip(subjects, numbers, strict=True):
         if value is None:
             continue
-        if value.startswith(b"?"):
+        if value.startswith(b"?"):  # a change is under way: only the database knows
             return None, None
         of, _, number = value.partition(b":")
         if of == generation:

@@ -1,4 +1,4 @@
-"""When a server that failed may be tried again."""
+"""Breaker: the pauses between attempts to reach a server that failed."""
 
 import time
 from collections.abc import Callable
@@ -24,6 +24,7 @@ class Breaker:
         return self._seconds() >= self._until
 
     def failed(self) -> None:
+        # Doubling: a server that is restarted is found soon, one that is gone costs an attempt every two seconds.
         self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
         self._until = self._seconds() + self._pause
 

@@ -1,24 +1,25 @@
-"""The cache that all processes share; each call is one command, in whatever round trip is next."""
+"""RedisCache: the cache that all processes share; a call is one command, in whatever round trip is next."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from adapters.redis.batch import Away, Batch
+from adapters.redis.shared_pipeline import Away, SharedPipeline
 from application.ports.shared_memory import TOMBSTONE
 
 VALUE = b"="
-"""What every kept value begins with; a tombstone is empty."""
+"""The first byte of every kept value; a tombstone is empty."""
 
+# In one step: between asking and setting another process may have dropped the key.
 PUT = """
 if redis.call('GET', KEYS[1]) ~= '' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 """
 
 
 class RedisCache:
-    def __init__(self, batch: Batch, *, prefix: str = "tenantry", tombstone: timedelta = TOMBSTONE) -> None:
-        self._batch = batch
+    def __init__(self, pipeline: SharedPipeline, *, prefix: str = "tenantry", tombstone: timedelta = TOMBSTONE) -> None:
+        self._pipeline = pipeline
         self._prefix = f"{prefix}:cache:"
         self._tombstone = _milliseconds(tombstone)
 
@@ -36,7 +37,7 @@ class RedisCache:
     async def _call(self, *command: str | bytes | int) -> Any:
         """None while Redis is away, or refuses this."""
         try:
-            return await self._batch.call(lambda _: command, alone=True)
+            return await self._pipeline.call(command, alone=True)
         except Away:
             return None
 

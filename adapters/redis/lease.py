@@ -1,4 +1,4 @@
-"""The lease of the copy of revocation counts: only while it lives are the numbers in Redis believed."""
+"""Lease of the copy of token versions: only while it lives are the numbers in Redis believed."""
 
 import asyncio
 import logging
@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple, Protocol
 
-from adapters.redis.batch import Away, Batch
 from adapters.redis.commands import Commands
+from adapters.redis.shared_pipeline import Away, SharedPipeline
 from domain.errors import ServiceUnavailable
 
 log = logging.getLogger(__name__)
@@ -56,9 +56,14 @@ class Lease:
     """
 
     def __init__(
-        self, batch: Batch, outbox: PendingVersions, times: Times = USUAL, *, commands: Commands | None = None
+        self,
+        pipeline: SharedPipeline,
+        outbox: PendingVersions,
+        times: Times = USUAL,
+        *,
+        commands: Commands | None = None,
     ) -> None:
-        self.batch = batch
+        self.pipeline = pipeline
         self.commands = commands or Commands()
         self.times = times
         self._outbox = outbox
@@ -84,17 +89,18 @@ class Lease:
     async def renew(self) -> bool:
         """Whether the lease lives on; False while the server or the database is away, or more is due than fits."""
         try:
-            now, ends, run_id = await self._look()
+            now, ends, server = await self.pipeline.call(self.commands.look())
             if ends - now > self.times.lifetime * 600_000:  # microseconds: others have renewed it just now
                 return True
             due = await self._outbox.due(self.times.due, MOST_DUE)
             if due:
-                await self.batch.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
+                await self.pipeline.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
                 await self._outbox.published(due)
-            if len(due) >= MOST_DUE:
+            if len(due) >= MOST_DUE:  # more may be due, and a lease would say that all is known
                 return False
+            # Counted from the time before the database was read: see the class.
             ends = now + int(self.times.lifetime * 1_000_000)
-            return bool(await self.batch.call(self.commands.renew(ends, run_id)))
+            return bool(await self.pipeline.call(self.commands.renew(ends, server.decode())))
         except (Away, ServiceUnavailable):
             return False
 
@@ -104,17 +110,6 @@ class Lease:
         if published:
             with suppress(ServiceUnavailable):
                 await self._outbox.published(published)
-
-    async def _look(self) -> tuple[int, int, str]:
-        asked: list[str] = []
-        look = self.commands.look()
-
-        def write(run_id: str) -> tuple[str | bytes | int | float, ...]:
-            asked.append(run_id)
-            return look(run_id)
-
-        now, ends = await self.batch.call(write)
-        return now, ends, asked[-1]
 
     async def _keep(self) -> None:
         while True:

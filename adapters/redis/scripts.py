@@ -1,8 +1,9 @@
-"""What runs inside Redis. Each script declares itself a writer, so that a replica refuses it: its copy is older.
+"""Lua scripts that run inside Redis; they declare themselves writers, so that a replica, whose copy is older, refuses.
 
-A subject's value is ``<generation>:<number>``, or the mark of an pending change:
+A subject's value is ``<generation>:<number>``, or the mark of a pending change:
 ``?<generation>:<highest number known>|<nonce> <nonce>…``. Only numbers of the generation that the lease names
-count; the lease is ``<generation> <microsecond of the epoch at which it ends>``.
+count; the lease is ``<generation> <microsecond of the epoch at which it ends> <run id of the server it was given on>``.
+A server that was restarted from a dump, or took over from another, has another run id: to it the lease is none.
 """
 
 import hashlib
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Script:
+    """A script and the SHA-1 that EVALSHA names it by."""
+
     text: str
     sha: str = field(init=False)
 
@@ -28,28 +31,34 @@ end
 """
 
 _LEASE = f"""{_NOW}
--- The generation and the end of a lease that lives.
-local function living(key)
-  local generation, ends = string.match(redis.call('GET', key) or '', '^(%x+) (%d+)$')
-  if generation and tonumber(ends) > now then return generation, tonumber(ends) end
+-- The name of this start of this server: whatever another one knew is not what this one knows.
+local function server()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
+-- The generation and the end of a lease that lives on this server.
+local function living(lease)
+  local generation, ends, of = string.match(lease or '', '^(%x+) (%d+) (%x+)$')
+  if generation and tonumber(ends) > now and of == server() then return generation, tonumber(ends) end
 end
 """
 
 ADMIT = Script(
-    f"""{_NOW}
+    f"""{_LEASE}
 -- KEYS: one log per hit, one per hit that counts instead when the token is dead, then, where a token is shown:
 -- the lease, the epoch, the subjects it names.
 -- ARGV: now, the numbers of both kinds of hits, count and window in microseconds of each, the number that the token
 -- names for each subject.
--- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{value of each key behind the logs}},
--- 1 when the token is dead for certain}}.
+-- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{generation of the living lease, the
+-- values of the keys behind it}}, 1 when the token is dead for certain}}.
 local hits, others = tonumber(ARGV[2]), tonumber(ARGV[3])
 local logs = hits + others
 local values, dead = {{}}, 0
 if #KEYS > logs then
   values = redis.call('MGET', unpack(KEYS, logs + 1))
-  local generation, ends = string.match(values[1] or '', '^(%x+) (%d+)$')
-  if generation and tonumber(ends) > now then
+  local generation = living(values[1])
+  values[1] = generation or false
+  if generation then
     local own = generation .. ':'
     local length, issued = #own, 1 + 2 * logs
     for i = 3, #values do
@@ -105,7 +114,7 @@ return 1
 REMEMBER = Script(
     f"""{_LEASE}
 -- KEYS: the lease, the epoch, the subjects. ARGV: now, the ticket, the numbers' seconds to live, the numbers.
-local generation = living(KEYS[1])
+local generation = living(redis.call('GET', KEYS[1]))
 if not generation or redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
 local own = generation .. ':'
 for i = 3, #KEYS do
@@ -141,7 +150,7 @@ SETTLE = Script(
 -- A mark that is gone, or was never set: what others read from the database meanwhile may be from before the
 -- change, so their tickets end with the epoch, and a number that nobody knew is not made known.
 -- Without a living lease nothing is believed anyway; a number is still kept in the marks of others, as the least.
-local generation = living(KEYS[1])
+local generation = living(redis.call('GET', KEYS[1]))
 local function higher(a, b)
   if not a or (b and b > a) then return b end
   return a
@@ -172,22 +181,25 @@ return 1
 
 LOOK = Script(
     f"""{_LEASE}
--- KEYS: the lease. ARGV: now. Answers {{now, when the lease ends or 0}}.
-local _, ends = living(KEYS[1])
-return {{now, ends or 0}}
+-- KEYS: the lease. ARGV: now. Answers {{now, when the lease ends or 0, the server's run id}}.
+local _, ends = living(redis.call('GET', KEYS[1]))
+return {{now, ends or 0, server()}}
 """
 )
 
 RENEW = Script(
     f"""{_LEASE}
--- KEYS: the lease, the epoch. ARGV: now, when the lease ends, a fresh name, the epoch's seconds to live.
+-- KEYS: the lease, the epoch. ARGV: now, when the lease ends, a fresh name, the epoch's seconds to live, the run id of
+-- the server whose time the end was counted from.
 -- A lease that had ended begins a new generation, in which nothing is known yet.
-local generation, before = living(KEYS[1])
+if ARGV[5] ~= server() then return 0 end
+local generation, before = living(redis.call('GET', KEYS[1]))
 local ends = tonumber(ARGV[2])
 if ends <= now then return 0 end
 if before and before >= ends then return 1 end
 local lifetime = math.ceil((ends - now) / 1000)
-redis.call('SET', KEYS[1], (generation or ARGV[3]) .. ' ' .. string.format('%.0f', ends), 'PX', lifetime)
+local lease = (generation or ARGV[3]) .. ' ' .. string.format('%.0f', ends) .. ' ' .. ARGV[5]
+redis.call('SET', KEYS[1], lease, 'PX', lifetime)
 if generation then
   redis.call('SET', KEYS[2], ARGV[3], 'NX', 'EX', ARGV[4])
 else

@@ -1,31 +1,24 @@
 """Import of the declared entity in a worker process."""
 
 import importlib
-import importlib.util
-import sys
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
 from adapters.sheets.frames import Entity
+from application.entities.declaration_files import file_of, import_file
 from domain.entities.declaration import EntityModel
 from domain.entities.registry import read_entity
 
 
+def entity_of(model: EntityModel) -> Entity:
+    """Module, name and file under which another process finds the declaration of ``model``."""
+    struct = model.struct
+    file = file_of(struct.__module__)
+    return Entity(struct.__module__, struct.__qualname__, None if file is None else str(file))
+
+
 def model_of(entity: Entity) -> EntityModel:
-    found: Any = _module(entity)
+    found: Any = importlib.import_module(entity.module) if entity.file is None else import_file(Path(entity.file))
     for name in entity.name.split("."):
         found = getattr(found, name)
     return read_entity(found)
-
-
-def _module(entity: Entity) -> ModuleType:
-    if entity.file is None:
-        return importlib.import_module(entity.module)
-    spec = importlib.util.spec_from_file_location(entity.module, entity.file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Registered as an import would be: the types of its annotations are looked up there.
-    sys.modules[entity.module] = module
-    spec.loader.exec_module(module)
-    return module

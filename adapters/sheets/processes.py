@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from adapters.sheets.declarations import entity_of
 from adapters.sheets.frames import (
     DONE,
     ERRORS,
@@ -21,7 +22,6 @@ from adapters.sheets.frames import (
     READY,
     REFUSED,
     ROWS,
-    Entity,
     Errors,
     ReadJob,
     SheetRefusal,
@@ -50,7 +50,7 @@ class ProcessSheets:
 
     @asynccontextmanager
     async def read(self, model: EntityModel, upload: BinaryIO, reading: ImportRequest) -> AsyncIterator[ReadSheet]:
-        job = ReadJob(entity=_entity(model), options=reading.options, may=reading.may)
+        job = ReadJob(entity=entity_of(model), options=reading.options, may=reading.may)
         if _is_small(upload):
             async with self.lane:
                 found = await _read_here(model, upload, job)
@@ -221,10 +221,3 @@ async def _gone(process: Process) -> None:
 def _environment() -> dict[str, str]:
     # Without the settings, which hold secrets: a worker parses files of strangers.
     return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
-
-
-def _entity(model: EntityModel) -> Entity:
-    module = sys.modules[model.struct.__module__]
-    # An entity from a .py file that settings name by its path is in a module of that name, which nobody can import.
-    file = module.__file__ if os.sep in module.__name__ else None
-    return Entity(module.__name__, model.struct.__qualname__, file)

@@ -23,9 +23,10 @@ BETWEEN = 0.1
 
 
 async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> None:
-    """Processes that started together do not come together."""
+    """Cleans now and then, for ever."""
     while True:
-        await pause(EVERY * random.uniform(0.5, 1.5))  # no secret hangs on it
+        # Processes that started together must not come together. No secret hangs on this chance.
+        await pause(EVERY * random.uniform(0.5, 1.5))
         try:
             await clean(housekeeping, pause)
         except ServiceUnavailable:

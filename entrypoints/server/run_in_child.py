@@ -15,14 +15,17 @@ _Said = tuple[T | None, tuple[str, int] | None]
 
 
 def run_in_child(work: Callable[[], T]) -> T:
-    """What it answers. Raises the Refusal that it raises; where processes are not forked, it works here."""
+    """Answers what ``work`` answers in a child process, or in this one where processes are not forked.
+
+    Raises the CommandError that it raises.
+    """
     if sys.platform != "linux":
         return work()
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
     process = fork.Process(target=_say, args=(work, there))
     process.start()
-    there.close()
+    there.close()  # or recv() would wait for ever for a child that died
     try:
         answer, refusal = here.recv()
     except EOFError:

@@ -151,7 +151,7 @@ def _connections() -> int:
 
 @contextmanager
 def _shared_metrics(workers: int) -> Iterator[None]:
-    """Where several processes add up what they count; it must be named before they start."""
+    """Names the folder where several processes add up what they count, before they start."""
     if workers == 1:
         yield
         return
@@ -168,7 +168,7 @@ def _drop_signal_handlers() -> None:
 
 @dataclass
 class Greeting:
-    """What a newcomer is told; a password that was made now is said once, whatever happens."""
+    """Lines for a newcomer; a password that was made now is said once, whatever happens."""
 
     settings: Settings
     is_embedded: bool

@@ -16,14 +16,14 @@ from entrypoints.settings.variables import Secret
 def own_servers(settings: Settings) -> Iterator[Settings]:
     """The settings with both URLs and the secret key in place; embedded servers run as long as the block does.
 
-    Raises Refusal when another process has DATA_DIR, or the servers cannot be started.
+    Raises CommandError when another process has DATA_DIR, or the servers cannot be started.
     """
     if settings.database_url is not None and settings.redis_url is not None:
         yield _with_secret_key(settings)
         return
     with ExitStack() as stops:
         running = _start(settings, stops)
-        stops.callback(forget_running, settings.data_dir)
+        stops.callback(forget_running, settings.data_dir)  # before the servers stop: callbacks run from the last
         note_running(settings.data_dir, running)
         yield _with_secret_key(_joined(settings, running))
 
@@ -35,7 +35,7 @@ def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]
         try:
             own = stops.enter_context(own_servers(settings))
         except CommandError as refusal:
-            if refusal.exit_code != IN_USE:
+            if refusal.exit_code != IN_USE:  # else a service runs there, and its servers serve us too
                 raise
         else:
             yield own, None
@@ -74,7 +74,7 @@ def _with_secret_key(settings: Settings) -> Settings:
 
 
 def _joined(settings: Settings, running: Running) -> Settings:
-    """What the settings say goes before what runs."""
+    """Settings with the URLs of servers that run where they name none."""
     return replace(
         settings,
         database_url=settings.database_url or _secret(running.database_url),

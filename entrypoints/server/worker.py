@@ -19,9 +19,10 @@ from domain.errors import ServiceUnavailable
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.composition import production_adapters
 from entrypoints.entities import load_registry
-from entrypoints.server.access_log import access_writer, kept
+from entrypoints.server.access_log import access_writer, with_fields
 from entrypoints.server.housekeeping import keep_clean
-from entrypoints.server.logs import configure_logs
+from entrypoints.server.log_writer import LogWriter, written_beside
+from entrypoints.server.logs import configure_logs, rendering
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.use_cases import Services, application, assemble
 
@@ -57,13 +58,15 @@ def worker(settings: Settings, parent: int) -> Application:
 def served(settings: Settings, parent: int | None = None) -> Application:
     adapters = production_adapters(settings, load_registry(settings.entities))
     services = assemble(adapters, settings)
-    access = access_writer(settings)
+    writer = LogWriter([with_fields, *rendering(settings)])
+    access = access_writer(settings, writer)
 
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         if parent is not None:
             _leave_ctrl_c_to_parent()
-        with kept(access):
+        # The log is the last to end, so that it has the lines of everything else.
+        with written_beside(writer):
             async with adapters.life():
                 compile_usual_statements(adapters.registry)
                 await _first_keys(services.signing_keys)
@@ -76,7 +79,7 @@ def served(settings: Settings, parent: int | None = None) -> Application:
 
 
 def _keep_what_is_made() -> None:
-    """It stays as long as the process: the collector's passes over it would stop requests for tens of milliseconds."""
+    # It stays as long as the process: the collector's passes over it would stop requests for tens of milliseconds.
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
@@ -129,7 +132,7 @@ async def _keep_delivering(relay: OutboxRelay) -> None:
             log.debug("The outbox cannot be read while the database is away.")
         except Exception:
             log.exception("The outbox could not be emptied.")
-        if not taken:
+        if not taken:  # else more may wait, and is looked for at once
             await asyncio.sleep(LOOKED_FOR_MAIL_EVERY)
 
 
@@ -139,15 +142,16 @@ def _leave_ctrl_c_to_parent() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """Where the system can: a worker that outlived its parent would keep the port."""
+    """Has the system end this process with its parent, where it can."""
+    # A worker that outlived its parent would keep the port.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        if os.getppid() != parent:
+        if os.getppid() != parent:  # it ended before the system was asked
             os._exit(1)
 
 
 async def _watch(parent: int) -> None:
-    """Where it cannot, the worker looks."""
+    """Ends this process after its parent, on systems that do not."""
     while os.getppid() == parent:  # noqa: ASYNC110  # nobody tells
         await asyncio.sleep(TRIED_AGAIN_AFTER)
     os.kill(os.getpid(), signal.SIGKILL)

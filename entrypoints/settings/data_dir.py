@@ -62,7 +62,7 @@ def _write(file: Path, content: bytes, *, replaces: bool) -> None:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         stream.flush()
-        os.fsync(stream.fileno())
+        os.fsync(stream.fileno())  # or a power cut could leave the name without the content
     if replaces:
         unfinished.replace(file)
         return

@@ -17,10 +17,12 @@ from entrypoints.settings.variables import (
     FLAG,
     FOLDER,
     HOST,
+    HOSTS,
     IDENTIFIER,
     KEY_PREFIX,
     MODULES,
     NETWORKS,
+    ORIGINS,
     PAGE_URL,
     PASSWORD,
     SECRET,
@@ -53,7 +55,7 @@ class SocialProvider(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Values of all variables: ``port`` is ``TENANTRY_PORT``. The annotation says how its text is read."""
+    """Settings by name: ``TENANTRY_PORT`` is the field ``port``; what a variable takes stands beside its type."""
 
     host: Annotated[str, HOST] = "127.0.0.1"
     port: Annotated[int, number(1, 65_535)] = 8000
@@ -92,6 +94,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics_token: Annotated[Secret | None, SECRET] = None
     server_timing: Annotated[bool, SWITCH] = False
     trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
+    cors_origins: Annotated[tuple[str, ...], ORIGINS] = ()
+    allowed_hosts: Annotated[tuple[str, ...], HOSTS] = ()
+    compression: Annotated[Literal["off", "gzip"], one_of("off", "gzip")] = "off"
     smtp_url: Annotated[Secret | None, SMTP_URL] = None
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"
     confirm_url: Annotated[str, PAGE_URL] = ""
@@ -136,6 +141,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         # TENANTRY_TEST_… belong to the test suite, which starts services in its own environment.
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
+    # A name that is misspelt would otherwise leave its setting at the default without a word.
     mistakes = [_unknown(name) for name in given if name not in VARIABLES]
     values: dict[str, Any] = {}
     for name in VARIABLES.keys() & given.keys():
@@ -150,7 +156,8 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
 
 
 def _read(variable: Variable[Any], text: str) -> Any:
-    return variable.read(text if variable.secret else text.strip())  # a blank can belong to a password
+    # A blank at the end of a secret may be part of it.
+    return variable.read(text if variable.secret else text.strip())
 
 
 def _wrong(name: str, text: str) -> str:
@@ -160,7 +167,7 @@ def _wrong(name: str, text: str) -> str:
 
 
 def _masked(text: str) -> str:
-    # A URL's scheme is shown, since a wrong one is the usual mistake; the rest can hold a password.
+    # The scheme is no secret, and tells most mistakes.
     scheme = re.match(r"[a-z][a-z0-9+]{0,20}://", text)
     return f"'{scheme[0]}…' (not shown)" if scheme else f"{len(text)} characters (not shown)"
 
@@ -202,6 +209,7 @@ def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
 def _settings(values: Mapping[str, Any]) -> Settings:
     own = {name.lower(): value for name, value in values.items() if name in _OWN}
     settings = Settings(**own, social=_providers(values))
+    # Defaults that other settings make.
     base_url = settings.base_url or f"http://{host_and_port(settings.host, settings.port)}"
     return replace(
         settings,

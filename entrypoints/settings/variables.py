@@ -1,19 +1,22 @@
-"""Kinds of environment variables: the function that reads the text, and a description of what it accepts."""
+"""Variable: what an environment variable takes, in words, and the function that reads it."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import SplitResult, urlsplit
+
+import msgspec
+from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
 from domain.identity.tenants import is_identifier
 from domain.identity.users import PASSWORD_LENGTH, email_key
 
 T = TypeVar("T")
-C = TypeVar("C", bound=str)
 
 Network = IPv4Network | IPv6Network
 
@@ -21,9 +24,6 @@ SECRET_LENGTH = 32
 DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")  # first path segments of the service's own routes
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
-_HOST = re.compile(r"[A-Za-z0-9.:_-]+")
-_KEY_PREFIX = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}")
-_DOCS_ROOT = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class Secret:
@@ -59,21 +59,34 @@ class Variable(Generic[T]):
     secret: bool = False
 
 
-def number(lowest: int, highest: int) -> Variable[int]:
-    def read(text: str) -> int:
-        # int() alone would take "1_000", and isdigit() digits of every script.
-        ensure(text.isascii() and text.isdigit() and len(text) <= 12 and lowest <= int(text) <= highest)
-        return int(text)
+def converted(takes: str, hint: Any) -> Variable[Any]:
+    """A variable that msgspec reads as the type ``hint``, such as ``Annotated[int, Meta(ge=1)]``."""
+    return Variable(takes, partial(msgspec.convert, type=hint, strict=False))
 
-    return Variable(f"a whole number from {lowest} to {highest}", read)
+
+def number(lowest: int, highest: int) -> Variable[int]:
+    return converted(f"a whole number from {lowest} to {highest}", Annotated[int, Meta(ge=lowest, le=highest)])
+
+
+def matching(takes: str, pattern: str) -> Variable[str]:
+    """Text of which ``pattern`` matches the whole."""
+    # \Z and not $, which takes a line feed at the end.
+    return converted(takes, Annotated[str, Meta(pattern=rf"^(?:{pattern})\Z")])
+
+
+def secret(takes: str, meta: Meta) -> Variable[Secret]:
+    return Variable(takes, lambda text: Secret(msgspec.convert(text, Annotated[str, meta])), secret=True)
 
 
 def one_of(*choices: str) -> Variable[str]:
-    def read(text: str) -> str:
-        ensure(text.lower() in choices)
-        return text.lower()
+    # Choices are known only here, so that no type checker can read the hint.
+    hint = Literal[choices]  # type: ignore[valid-type]
+    return Variable(f"one of: {', '.join(choices)}", lambda text: msgspec.convert(text.lower(), hint))
 
-    return Variable(f"one of: {', '.join(choices)}", read)
+
+def several(takes: str, part: Variable[T]) -> Variable[tuple[T, ...]]:
+    """A list of what ``part`` reads, at least one, separated by commas."""
+    return Variable(f"{takes}, separated by commas", lambda text: tuple(part.read(name) for name in _names(text)))
 
 
 def url(*schemes: str) -> Variable[str]:
@@ -100,7 +113,8 @@ def _url_words(schemes: tuple[str, ...]) -> str:
 
 
 def _url(text: str, schemes: tuple[str, ...]) -> SplitResult:
-    parts = urlsplit(text)  # checks the port no sooner than `parts.port` is read
+    parts = urlsplit(text)
+    # Asking for the port checks it: it raises ValueError.
     ensure(parts.scheme in schemes and "://" in text and (parts.port or 1) > 0 and not _has_blank(text))
     return parts
 
@@ -112,11 +126,6 @@ def _has_blank(text: str) -> bool:
 def _flag(text: str) -> bool:
     ensure(text.lower() in _TRUE + _FALSE)
     return text.lower() in _TRUE
-
-
-def _host(text: str) -> str:
-    ensure(_HOST.fullmatch(text) is not None)
-    return text
 
 
 def _base_url(text: str) -> str:
@@ -149,34 +158,8 @@ def _sender(text: str) -> str:
     return text
 
 
-def _password(text: str) -> Secret:
-    shortest, longest = PASSWORD_LENGTH
-    ensure(shortest <= len(text) <= longest)
-    return Secret(text)
-
-
-def _secret_key(text: str) -> Secret:
-    ensure(len(text) >= SECRET_LENGTH)
-    return Secret(text)
-
-
-def _secret(text: str) -> Secret:
-    ensure(not _has_blank(text))
-    return Secret(text)
-
-
 def _identifier(text: str) -> str:
     ensure(is_identifier(text))
-    return text
-
-
-def _key_prefix(text: str) -> str:
-    ensure(_KEY_PREFIX.fullmatch(text) is not None)
-    return text
-
-
-def _docs_root(text: str) -> str:
-    ensure(_DOCS_ROOT.fullmatch(text) is not None and text not in DOCS_ROOTS_TAKEN)
     return text
 
 
@@ -186,14 +169,24 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _networks(text: str) -> tuple[Network, ...]:
-    return tuple(ip_network(name, strict=False) for name in _names(text))
+def _network(text: str) -> Network:
+    return ip_network(text, strict=False)
+
+
+def _origin(text: str) -> str:
+    """Scheme, host and port alone, as browsers write them: ``https://app.example:8443``; or ``*`` for any."""
+    if text == "*":
+        return text
+    parts = _url(text.lower(), ("http", "https"))
+    ensure(bool(parts.hostname) and parts.path in ("", "/") and parts.username is None)
+    ensure("?" not in text and "#" not in text)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 FLAG = Variable("true or false", _flag)
 SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
-HOST = Variable("a host name or an address", _host)
+HOST = matching("a host name or an address", r"[A-Za-z0-9.:_-]+")
 FOLDER = Variable("a folder", lambda text: Path(text).expanduser())
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
@@ -202,11 +195,22 @@ SMTP_URL = Variable(
     "smtp://user:password@host:port, with ?starttls=true if wanted, or smtps://…", _smtp_url, secret=True
 )
 SENDER = Variable("an e-mail address, or a name and <the address>", _sender)
-PASSWORD = Variable(f"{PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters", _password, secret=True)
-SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more", _secret_key, secret=True)
-SECRET = Variable("text without blanks", _secret, secret=True)
-IDENTIFIER = Variable("2 to 63 characters of a-z, 0-9 and -", _identifier)
-DOCS_ROOT = Variable(f"one path segment of a-z, 0-9 and -, other than {', '.join(DOCS_ROOTS_TAKEN)}", _docs_root)
-KEY_PREFIX = Variable("1 to 63 characters of a-z, 0-9, -, _ and ., a letter or a digit first", _key_prefix)
-MODULES = Variable("importable modules or paths of .py files, separated by commas", _names)
-NETWORKS = Variable("IP addresses and networks, separated by commas", _networks)
+PASSWORD = secret(
+    f"{PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters",
+    Meta(min_length=PASSWORD_LENGTH[0], max_length=PASSWORD_LENGTH[1]),
+)
+SECRET_KEY = secret(f"{SECRET_LENGTH} characters or more", Meta(min_length=SECRET_LENGTH))
+SECRET = secret("text without blanks", Meta(pattern=r"^\S+\Z"))
+IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
+DOCS_ROOT = matching(
+    f"one path segment of a-z, 0-9 and -, other than {', '.join(DOCS_ROOTS_TAKEN)}",
+    rf"(?!(?:{'|'.join(DOCS_ROOTS_TAKEN)})\Z)[a-z0-9][a-z0-9-]*",
+)
+KEY_PREFIX = matching("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", r"[a-z0-9][a-z0-9_.-]{0,62}")
+MODULES = several("importable modules or paths of .py files", TEXT)
+NETWORKS = several("IP addresses and networks", Variable("a network", _network))
+ORIGINS = several("origins such as https://app.example, or *", Variable("an origin", _origin))
+HOSTS = several(
+    "host names, or *. and the end of them",
+    matching("a host name", r"(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*"),
+)

@@ -6,13 +6,19 @@ import logging
 import os
 import re
 import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from adapters.http.operations.access_log import AccessLine, log_access
-from entrypoints.server.access_log import BEHIND, AccessWriter, kept
-from entrypoints.server.logs import JsonLines
+from entrypoints.server import log_writer
+from entrypoints.server.access_log import access_events, with_fields
+from entrypoints.server.log_writer import BEHIND, LogWriter, written_beside
+from entrypoints.server.logs import JSON, console, json_lines, plain_lines
 from tests.entrypoints.processes import Serve
 
 LINE = AccessLine("GET", "/api/products/é\n", 200, 0.0123456, "the-one", "203.0.113.9", UUID(int=7))
@@ -27,28 +33,48 @@ def without_time(line: str) -> str:
     return re.sub(r'"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"', '"time":""', line)
 
 
+def writer_to(descriptor: int, **options: Any) -> LogWriter:
+    return LogWriter([with_fields, *JSON], descriptor, **options)
+
+
+@contextmanager
+def running(writer: LogWriter) -> Iterator[None]:
+    writer.start()
+    try:
+        yield
+    finally:
+        writer.close()
+
+
 @pytest.mark.parametrize("line", [LINE, AccessLine("HEAD", "/", 404, 1.0, "x", "::1", None)])
 async def test_a_line_is_what_the_log_would_make_of_it(caplog: pytest.LogCaptureFixture, line: AccessLine) -> None:
     with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
         log_access(line)
     read, write = os.pipe()
-    with kept(log := AccessWriter(write)):
-        log(line)
+    writer = writer_to(write)
+    with running(writer):
+        access_events(writer)(line)
     os.close(write)
     (own,) = written(read)
-    assert without_time(own) == without_time(JsonLines().format(caplog.records[0]))
+    assert without_time(own) == without_time(json_lines().format(caplog.records[0]))
+    assert " ".join(json.loads(own)) == NAMES
 
 
-async def test_all_lines_are_written_in_their_order(caplog: pytest.LogCaptureFixture) -> None:
+NAMES = "time level logger message method path status ms request_id address user_id"
+
+
+async def test_all_lines_are_written_in_their_order() -> None:
     """More than the pipe takes at once, so the reader and the writer take turns; the last comes after the end."""
     read, write = os.pipe()
     reading = asyncio.create_task(asyncio.to_thread(written, read))
-    log = AccessWriter(write)
+    writer = writer_to(write)
+    log = access_events(writer)
+    writer.start()
     for number in range(3000):
         log(AccessLine("GET", "/", 200, 0.0, str(number), "::1", None))
         if number % 500 == 0:
             await asyncio.sleep(0)
-    await asyncio.to_thread(log.close)
+    await asyncio.to_thread(writer.close)
     log(AccessLine("GET", "/", 200, 0.0, "3000", "::1", None))
     os.close(write)
     assert [json.loads(line)["request_id"] for line in await reading] == [str(number) for number in range(3001)]
@@ -56,8 +82,9 @@ async def test_all_lines_are_written_in_their_order(caplog: pytest.LogCaptureFix
 
 async def test_a_line_is_written_while_nothing_follows() -> None:
     read, write = os.pipe()
-    with kept(log := AccessWriter(write)):
-        log(LINE)
+    writer = writer_to(write)
+    with running(writer):
+        access_events(writer)(LINE)
         async with asyncio.timeout(5):
             assert json.loads(await asyncio.to_thread(os.read, read, 4096))["request_id"] == "the-one"
     os.close(write)
@@ -67,27 +94,93 @@ async def test_a_line_is_written_while_nothing_follows() -> None:
 async def test_nobody_reading_is_no_failure() -> None:
     read, write = os.pipe()
     os.close(read)
-    with kept(log := AccessWriter(write)):
-        log(LINE)
+    writer = writer_to(write)
+    with running(writer):
+        access_events(writer)(LINE)
     os.close(write)
 
 
 async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending() -> None:
     """Nor from answering, with as much behind it as may wait and more."""
     read, write = os.pipe()
-    log = AccessWriter(write, gathered=0, patience=0.05)
-    for _ in range(2 * BEHIND):
-        for _ in range(500):
+    writer = writer_to(write, gathered=0, patience=0.05)
+    log = access_events(writer)
+    writer.start()
+    is_full = False
+    while not is_full:  # the thread takes some until the pipe is full, too
+        for _ in range(BEHIND):
             log(LINE)
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-    assert log._batches.full()
-    log.close()
+        await asyncio.sleep(0.2)
+        is_full = writer.queue.qsize() == BEHIND
+    writer.close()
+    assert writer.is_stuck
     log(LINE)
     os.set_blocking(read, False)
     assert 0 < len(os.read(read, 2**20)) < 2**20
     os.close(read)  # the thread's last write fails now, and it ends
     os.close(write)
+
+
+async def test_lines_that_were_lost_are_counted_in_the_log() -> None:
+    read, write = os.pipe()
+    writer = writer_to(write, gathered=0)
+    log = access_events(writer)
+    for _ in range(BEHIND + 7):
+        log(LINE)
+    reading = asyncio.create_task(asyncio.to_thread(written, read))
+    writer.start()
+    await asyncio.to_thread(writer.close)
+    os.close(write)
+    lines = [json.loads(line) for line in await reading]
+    assert sum(line["message"] == "answered" for line in lines) == BEHIND
+    (said,) = (line for line in lines if "lost" in line)
+    assert (said["level"], said["logger"], said["lost"]) == ("warning", log_writer.__name__, 7)
+
+
+async def test_every_other_line_goes_the_same_way_and_back_again() -> None:
+    read, write = os.pipe()
+    root = logging.getLogger()
+    handlers = list(root.handlers)
+    direct = logging.StreamHandler(sys.stderr)
+    direct.setFormatter(json_lines())
+    root.handlers[:] = [direct]
+    try:
+        with written_beside(writer_to(write)):
+            logging.getLogger("shop").warning("sold %s", "out", extra={"product": UUID(int=1)})
+        assert root.handlers == [direct]
+    finally:
+        root.handlers[:] = handlers
+    os.close(write)
+    (line,) = [json.loads(line) for line in written(read)]
+    del line["time"]
+    assert line == {"level": "warning", "logger": "shop", "message": "sold out", "product": str(UUID(int=1))}
+
+
+def failed() -> logging.LogRecord:
+    """A record of an error in a function whose variables hold a secret."""
+    password = "correct horse"
+    try:
+        raise ValueError(len(password))
+    except ValueError:
+        return logging.LogRecord("shop", logging.ERROR, __file__, 1, "it failed", (), sys.exc_info())
+
+
+@pytest.mark.parametrize("formatter", [json_lines, plain_lines])
+def test_an_error_is_told_with_its_traceback_and_without_the_values_of_variables(formatter: Any) -> None:
+    line = formatter().format(failed())
+    assert "it failed" in line
+    assert "Traceback" in line
+    assert "ValueError: 13" in line
+    assert "'correct horse'" not in line
+
+
+def test_on_a_terminal_a_line_is_text() -> None:
+    event = {"time": 0.5, "level": "info", "logger": "shop", "event": "answered", "line": LINE}
+    line: Any = event
+    for processor in (with_fields, *console()):
+        line = processor(None, "", line)
+    assert line.startswith("1970-01-01T00:00:00.500Z")
+    assert "status=200" in line
 
 
 async def test_the_last_requests_before_the_end_are_in_the_log(serve: Serve, shared: dict[str, str]) -> None:

@@ -62,6 +62,15 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
         (ip_network("10.0.0.0/8"), ip_network("::1")),
         "10.0.0.0/8,everybody",
     ),
+    (
+        "CORS_ORIGINS",
+        (),
+        "https://App.example, http://localhost:5173/",
+        ("https://app.example", "http://localhost:5173"),
+        "https://app.example/page",
+    ),
+    ("ALLOWED_HOSTS", (), "api.example,*.api.example", ("api.example", "*.api.example"), "https://api.example"),
+    ("COMPRESSION", "off", "GZIP", "gzip", "zip"),
     ("SMTP_URL", None, "smtp://u:p@mail:587?starttls=true", Secret("smtp://u:p@mail:587?starttls=true"), "mail:25"),
     ("MAIL_FROM", "no-reply@localhost", "Shop <shop@example.com>", "Shop <shop@example.com>", "shop"),
     ("CONFIRM_URL", "http://127.0.0.1:8000/account/confirm", "https://app.example/c", "https://app.example/c", "/c"),
@@ -111,9 +120,42 @@ def test_a_bad_value_is_named_with_what_it_got_and_what_it_takes(name: str, bad:
         assert repr(bad) in mistake
 
 
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        *[
+            ("CORS_ORIGINS", bad)
+            for bad in ("app.example", "https://a.example?b", "https://u@a.example", "ftp://a", ",")
+        ],
+        *[("ALLOWED_HOSTS", bad) for bad in ("*", "a.*", "a..b", "a:80", "a b", ",")],
+        *[("PORT", bad) for bad in ("8000 0", "1_000", "65536", "9" * 30)],
+        *[("DOCS_ROOT", bad) for bad in ("metrics", "a/b", "-a", "a\n-")],
+        *[("REDIS_PREFIX", bad) for bad in (".a", "A", "a" * 64)],
+        *[("HOST", bad) for bad in ("a b", "a/b")],
+        ("ADMIN_PASSWORD", "a" * 129),
+    ],
+)
+def test_these_are_refused_too(name: str, bad: str) -> None:
+    assert any(mistake.startswith(f"TENANTRY_{name} got ") for mistake in mistakes(given(**{name: bad})))
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "read"),
+    [
+        ("CORS_ORIGINS", "*", ("*",)),
+        ("CORS_ORIGINS", "https://[::1]:8443", ("https://[::1]:8443",)),
+        ("ALLOWED_HOSTS", "localhost", ("localhost",)),
+        ("DOCS_ROOT", "apis", "apis"),
+        ("HOST", "::1", "::1"),
+    ],
+)
+def test_these_are_taken_too(name: str, good: str, read: object) -> None:
+    assert getattr(read_settings(given(**{name: good})), name.lower()) == read
+
+
 def test_all_mistakes_are_told_at_once() -> None:
     told = mistakes(given(PORT="x", WORKERS="x", LOG_LEVEL="x", PROT="1"))
-    assert [one.split()[0] for one in told] == [
+    assert [mistake.split()[0] for mistake in told] == [
         "TENANTRY_LOG_LEVEL",
         "TENANTRY_PORT",
         "TENANTRY_PROT",

@@ -16,13 +16,12 @@ NEEDED_BY_FEW = {
     "jinja2",
     "mako",
     "polars",
-    "rich",
     "xlsxwriter",
 }
 """Imported by the request, the command or the other process that needs them, never to serve.
 
-SQLAlchemy, its ORM and advanced-alchemy are not among them: Litestar imports them where they are installed, and own
-endpoints may ask for a session (decision 0102).
+SQLAlchemy, its ORM, advanced-alchemy, rich and greenlet are not among them: Litestar and structlog import them where
+they are installed, and own endpoints may ask for a session (decision 0102).
 """
 
 IDLE_MIB = 140

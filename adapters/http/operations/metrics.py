@@ -1,13 +1,11 @@
 """/metrics: how many answers, and how long they took, by endpoint; for Prometheus, and for whoever may ask."""
 
-import asyncio
 import os
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Protocol
 
 from adapters.http.operations.access_log import AccessLine
 from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
@@ -16,22 +14,12 @@ from domain.errors import NotFound, Unauthorized
 
 TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-GATHERED = 1.0
-"""Seconds after which other processes see what this one counted."""
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Set before the processes start, it is where they add up; without it a process answers for itself."""
 
 
-@dataclass
-class _Tally:
-    """``answers`` by how long they took: one number for each of SECONDS, and one for what took longer."""
-
-    answers: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
-    took: float = 0.0
-
-
 class Metrics:
-    """Made once in each process, after it has started: where it counts is decided then."""
+    """Counters of one process, made after it has started: where it counts is decided then."""
 
     def __init__(self) -> None:
         from prometheus_client import CollectorRegistry, Counter, Histogram  # noqa: PLC0415  # see the class
@@ -47,39 +35,28 @@ class Metrics:
             buckets=SECONDS,
             registry=self._own,
         )
-        self._tallies: dict[tuple[str, int], _Tally] = {}
-        self._is_counted = True
+        # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
+        self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
     def see(self, line: AccessLine) -> None:
-        tally = self._tallies.get((line.operation, line.status))
-        if tally is None:
-            tally = self._tallies[line.operation, line.status] = _Tally()
-        tally.answers[bisect_left(SECONDS, line.took)] += 1
-        tally.took += line.took
-        if self._is_counted:
-            self._is_counted = False
-            asyncio.get_running_loop().call_later(GATHERED, self.count)
+        counting = self._counting.get((line.operation, line.status))
+        if counting is None:
+            counting = self._counting[line.operation, line.status] = self._labelled(line)
+        count, observe = counting
+        count()
+        observe(line.took)
 
-    def count(self) -> None:
-        """The library's counters, shared by processes, cost more than a request may: they take many at once."""
-        self._is_counted = True
-        for (operation, status), tally in self._tallies.items():
-            if (answers := sum(tally.answers)) == 0:
-                continue
-            self._answers.labels(operation, str(status)).inc(answers)
-            seconds: Any = self._seconds.labels(operation)
-            for bucket, number in zip(seconds._buckets, tally.answers, strict=True):  # noqa: SLF001  # it takes one by one
-                bucket.inc(number)
-            seconds._sum.inc(tally.took)  # noqa: SLF001
-            tally.answers, tally.took = [0] * (len(SECONDS) + 1), 0.0
+    def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
+        answers = self._answers.labels(line.operation, str(line.status))
+        return answers.inc, self._seconds.labels(line.operation).observe
 
     def text(self) -> bytes:
         from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
         from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
-        self.count()
         if SHARED_FOLDER not in os.environ:
             return generate_latest(self._own)
+        # Counters of every process, read from their files; the registry of this one holds its own alone.
         every = CollectorRegistry()
         MultiProcessCollector(every)  # type: ignore[no-untyped-call]
         return generate_latest(every)
@@ -90,7 +67,7 @@ class Counted(Protocol):
 
 
 class NothingCounted:
-    """For whoever only asks what is served, in a process whose children decide for themselves where they count."""
+    """Stands for Metrics in a process that only asks what is served; its children decide where they count."""
 
     def text(self) -> bytes:
         return b""
@@ -98,7 +75,7 @@ class NothingCounted:
 
 @dataclass(frozen=True)
 class Scraping:
-    """With ``token`` whoever bears it is answered, without it this machine alone; to others there is nothing here."""
+    """The endpoint: with ``token`` for whoever bears it, without it for this machine alone, to others not found."""
 
     metrics: Counted
     token: str | None = field(repr=False)
@@ -109,6 +86,7 @@ class Scraping:
 
     def _ensure_may_ask(self, call: Call) -> None:
         if self.token is None:
+            # Not found, so that strangers do not learn that it exists.
             if not FORWARDED.isdisjoint(call.headers) or not _is_this_machine(call.client.address):
                 raise NotFound
             return

@@ -1,4 +1,4 @@
-"""How values travel to and from the server, where the driver's own way would change them."""
+"""Codecs for values that the driver's own way of sending and receiving would change."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -6,13 +6,14 @@ from msgspec import Raw
 
 from adapters.postgres.connection.connections import Connection
 
+# PostgreSQL counts days and microseconds from here.
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 async def set_codecs(connection: Connection) -> None:
-    """JSON that the server made is passed on as it is. The first and the last day and moment of Python's calendar
-    stay what they are: the driver takes them for infinity."""
+    """Leaves the server's JSON as it is, and the first and last day and moment of Python's calendar what they are."""
+    # The driver takes those days for infinity. "tuple" is the server's own number, not yet made a date.
     own = {"schema": "pg_catalog"}
     await connection.set_type_codec("json", encoder=bytes, decoder=Raw, format="binary", **own)
     await connection.set_type_codec("date", encoder=_days, decoder=_date, format="tuple", **own)

@@ -18,36 +18,47 @@ else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
 
+# jit: to compile a short statement takes longer, up to a second, than to run it.
 SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
-"""Of every session. To compile a short statement takes longer, up to a second, than to run it."""
+"""Settings of every session."""
 
 
 class ServiceConnection(Connection):
-    """``shown`` is the session's scope and mode (``session_key``); ``lent_for`` is the pool's note.
+    """A connection with its ``session_state``: scope and mode (``session_key``), or None before the first ``show``.
 
-    Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip.
+    Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip. ``lease`` is
+    asyncpg's proxy while the connection is acquired from its pool, to release it with.
     """
 
-    __slots__ = ("lent_for", "shown")
+    __slots__ = ("lease", "session_state")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.shown: str | None = None
-        self.lent_for: str | None = None
+        self.session_state: str | None = None
+        self.lease: object = None
+
+    @property
+    def unwrapped(self) -> "ServiceConnection":
+        """The connection itself, also when asked through asyncpg's proxy, whose calls cost more and which a closed
+        connection leaves empty."""
+        return self
 
     async def show(self, scope: Scope, *, read_only: bool) -> None:
         """Sets scope and mode for statements outside a transaction; sent only when the session has others."""
         key = session_key(scope, read_only=read_only)
-        if key != self.shown:
+        if key != self.session_state:
             mode = "on" if read_only else "off"
+            # Two statements in one message, which the server runs as one transaction: both hold, or neither does.
             await self._settle(
                 f"SET tenantry.scope = '{scope_text(scope)}'; SET default_transaction_read_only = {mode}"
             )
-            self.shown = key
+            self.session_state = key
 
     async def begin(self, scope: Scope) -> None:
+        """Begins a transaction that writes, whatever the session's mode is."""
         keys = (session_key(scope), session_key(scope, read_only=True))
-        own = "" if self.shown in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
+        # Only another scope needs saying; the transaction's own mode goes before the session's.
+        own = "" if self.session_state in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
         await self._settle(f"BEGIN READ WRITE{own}")
 
     async def narrow(self, scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""What the database says, in the words of the domain."""
+"""Errors of the driver as errors of the domain."""
 
 import asyncio
 from collections.abc import Iterator, Mapping

@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import AsyncIterator
 from random import Random
 
+import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.postgres.connection.pool import PASSED_OVER
+from adapters.postgres.connection.waiting import PASSED_OVER
 from adapters.postgres.database import Patience, PostgresDatabase
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
@@ -60,19 +61,19 @@ async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDataba
         assert await backend(pair, ONE) == of_other
 
 
-async def test_who_waits_while_others_take_what_rested_may_make_one(pair: PostgresDatabase) -> None:
-    """Of two places one is free; nobody comes back."""
-    async with pair.read_only(OTHER):
-        pass
-    pool = pair._pool
-    assert pool is not None
-    async with pair.read_only(ONE):
-        pool.size = 3
-        await shown(pair, OTHER)  # the second rests
-        waiting = asyncio.create_task(backend(pair, ONE))
+async def test_who_waits_while_others_take_what_rested_may_make_one(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> None:
+    """Of three places one is free; nobody comes back."""
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=3)
+    await database.open()
+    async with database.read_only(ONE):
+        await shown(database, OTHER)  # the second rests
+        waiting = asyncio.create_task(backend(database, ONE))
         await asyncio.sleep(0)
-        async with pair.read_only(OTHER), asyncio.timeout(4):
+        async with database.read_only(OTHER), asyncio.timeout(4):
             assert await waiting
+    await database.close()
 
 
 async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others_have_two(
@@ -146,3 +147,48 @@ async def test_a_place_that_could_not_be_filled_is_not_lost(registry: Registry) 
     answers = await asyncio.gather(*(shown(database, ONE) for _ in range(6)), return_exceptions=True)
     assert [type(one) for one in answers] == [ServiceUnavailable] * 6
     await database.close()
+
+
+async def test_traffic_outlives_a_server_that_cuts_all_connections(
+    pair: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    """Requests fail while it is away, and only with ServiceUnavailable; afterwards none has lost its place."""
+    scopes, chance = [OneTenant(new_id()) for _ in range(5)], Random(3)
+    failed: list[BaseException] = []
+    is_over = False
+
+    async def ask() -> None:
+        while not is_over:
+            scope = chance.choice(scopes)
+            try:
+                assert await shown(pair, scope) == str(scope.id)
+            except ServiceUnavailable as error:
+                failed.append(error)
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(20):
+            tasks.create_task(ask())
+        for _ in range(10):
+            await asyncio.sleep(0.02)
+            await owner.fetch(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name = 'tenantry' AND datname = current_database()"
+            )
+        is_over = True
+    assert failed
+    async with pair.read_only(ONE), pair.read_only(OTHER):
+        pass
+    pids = await asyncio.gather(*(backend(pair, scope) for scope in scopes * 20))
+    assert len(set(pids)) <= 2
+
+
+async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(pair: PostgresDatabase) -> None:
+    pool = pair._pool
+    assert pool is not None
+    pool.rests = 0.02
+    of_one = await backend(pair, ONE)
+    async with asyncio.timeout(5):
+        while pool.pool.get_idle_size() == 0:  # noqa: ASYNC110  # nobody tells
+            await asyncio.sleep(0.01)
+    assert await backend(pair, ONE) == of_one

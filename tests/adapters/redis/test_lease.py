@@ -21,9 +21,10 @@ from hypothesis import strategies as st
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
-from adapters.redis.batch import Away, Batch, Write
 from adapters.redis.commands import Commands
 from adapters.redis.lease import USUAL, Lease, PendingVersions
+from adapters.redis.scripts import BEGIN, TAKE_BACK
+from adapters.redis.shared_pipeline import Away, Command, SharedPipeline, redis_client
 from domain.errors import Conflict, ServiceUnavailable
 from tests.redis_server import RedisServer
 from tests.shared_memories import naming
@@ -32,7 +33,7 @@ NAMES = (f"user:case-{number}" for number in count())
 Turn = Callable[[], Awaitable[None]]
 Step = Callable[[], Awaitable[None]]
 Pause = Callable[[float], Awaitable[None]]
-Batches = tuple[Batch, Batch, Batch]
+Pipelines = tuple[SharedPipeline, SharedPipeline, SharedPipeline]
 
 
 async def _at_once() -> None:
@@ -46,23 +47,31 @@ State = Literal["open", "cut", "deaf", "late"]
 class Line:
     """A process's way to Redis, and what is still on it after the process has given up."""
 
-    batch: Batch
+    pipeline: SharedPipeline
+    now: Callable[[], int]
     state: State = "open"
-    under_way: list[Write] = field(default_factory=list)
+    under_way: list[Command] = field(default_factory=list)
 
-    async def call(self, write: Write) -> Any:
+    async def call(self, command: Command) -> Any:
         if self.state == "late":
-            self.under_way.append(write)
+            self.under_way.append(command)
         if self.state in ("cut", "late"):
             raise Away
-        answer = await self.batch.call(write)
+        answer = await self.pipeline.call(self._arriving(command))
         if self.state == "deaf":
             raise Away
         return answer
 
     async def deliver(self) -> None:
         if self.under_way:
-            await self.batch.call(self.under_way.pop(0))
+            await self.pipeline.call(self._arriving(self.under_way.pop(0)))
+
+    def _arriving(self, command: Command) -> Command:
+        """The server reads its clock when a script runs, not when its caller wrote the command."""
+        name, sha, keys = command[0], command[1], 3 + int(command[2]) if len(command) > 2 else 0
+        if name != "EVALSHA" or sha in (BEGIN.sha, TAKE_BACK.sha):
+            return command
+        return (*command[:keys], self.now(), *command[keys + 1 :])
 
 
 @dataclass
@@ -93,15 +102,15 @@ class Database:
 
 @dataclass
 class Outside:
-    """All that one actor reaches, each call at its turn: the calls of a Batch and of an Outbox."""
+    """All that one actor reaches, each call at its turn: the calls of a SharedPipeline and of an Outbox."""
 
     line: Line
     database: Database
     turn: Turn
 
-    async def call(self, write: Write, *, alone: bool = False) -> Any:
+    async def call(self, command: Command, *, alone: bool = False) -> Any:
         await self.turn()
-        return await self.line.call(write)
+        return await self.line.call(command)
 
     async def due(self, age: float, most: int) -> dict[str, int]:
         await self.turn()
@@ -150,28 +159,31 @@ class Actor:
 class OpenApp:
     """``floor`` is what a certain answer must reach: all changes whose caller has been answered."""
 
-    def __init__(self, batches: Batches) -> None:
+    def __init__(self, pipelines: Pipelines) -> None:
         self.clock = MovableClock()
         self.times = USUAL
         self.database = Database(self.clock)
         self.name = self.database.name
         self.prefix = self.name.replace(":", "-")
-        self.lines = (Line(batches[0]), Line(batches[1]))
-        self.redis = batches[2]
+        self.lines = (Line(pipelines[0], self.now), Line(pipelines[1], self.now))
+        self.redis = pipelines[2]
         self.floor = 0
         self.actors: dict[str, Actor] = {}
-        self.watching = self.door(Line(self.redis), _at_once)
+        self.watching = self.door(Line(self.redis, self.now), _at_once)
 
     def door(self, line: Line, turn: Turn) -> RedisAdmissions:
         outside = Outside(line, self.database, turn)
         return self.admissions(outside, outside, outside.pause)
 
-    def admissions(self, batch: Any, outbox: PendingVersions, pause: Pause = asyncio.sleep) -> RedisAdmissions:
-        lease = Lease(batch, outbox, self.times, commands=self.commands())
+    def admissions(self, pipeline: Any, outbox: PendingVersions, pause: Pause = asyncio.sleep) -> RedisAdmissions:
+        lease = Lease(pipeline, outbox, self.times, commands=self.commands())
         return RedisAdmissions(lease, MemoryAdmissions(self.clock), pause=pause)
 
     def commands(self) -> Commands:
-        return Commands(self.prefix, lambda: round(self.database.now() * 1_000_000))
+        return Commands(self.prefix, self.now)
+
+    def now(self) -> int:
+        return round(self.database.now() * 1_000_000)
 
     async def go_on(self, name: str, work: Callable[[Turn], Awaitable[None]], turns: int) -> None:
         """Goes on with what ``name`` does, or begins it; so many turns, or to its end."""
@@ -211,10 +223,10 @@ class OpenApp:
             await door.remember({self.name: number}, admission.ticket)
 
     async def flush(self) -> None:
-        await self.redis.call(lambda _: ("FLUSHDB",))
+        await self.redis.call(("FLUSHDB",))
 
     async def evict(self) -> None:
-        await self.redis.call(lambda run_id: ("DEL", f"{{{self.prefix}}}:{run_id}:count:{self.name}"))
+        await self.redis.call(("DEL", self.commands().count_key(self.name)))
 
     async def die(self, name: str) -> None:
         if (actor := self.actors.pop(name, None)) is not None:
@@ -260,7 +272,7 @@ class OpenApp:
         await self.wait(self.times.due + 0.01)
         assert await self.watching.renew()
         await self.evict()  # what died inside a change has left a mark, which ends after a while
-        await self.read(Line(self.redis), _at_once)
+        await self.read(Line(self.redis, self.now), _at_once)
         assert await self.known() == self.database.truth
 
 
@@ -273,19 +285,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(scope="module")
-async def batches(server: RedisServer) -> AsyncIterator[Batches]:
-    three = (Batch(server.url), Batch(server.url), Batch(server.url))
+async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
+    first, second, third = (SharedPipeline(redis_client(server.url)) for _ in range(3))
+    three = (first, second, third)
     yield three
-    for batch in three:
-        await batch.close()
+    for pipeline in three:
+        await pipeline.close()
 
 
 @given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(batches: Batches, draws: list[int]) -> None:
-    house = OpenApp(batches)
+async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(
+    pipelines: Pipelines, draws: list[int]
+) -> None:
+    house = OpenApp(pipelines)
     await house.watching.renew()
-    await house.read(Line(house.redis), _at_once)
+    await house.read(Line(house.redis, house.now), _at_once)
     for draw in draws:
         steps = house.steps()
         await steps[draw % len(steps)]()
@@ -294,11 +309,11 @@ async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(batc
 
 
 @pytest.fixture
-async def house(batches: Batches) -> OpenApp:
+async def house(pipelines: Pipelines) -> OpenApp:
     """One in which everybody knows that the count is 0."""
-    house = OpenApp(batches)
+    house = OpenApp(pipelines)
     assert await house.watching.renew()
-    await house.read(Line(house.redis), _at_once)
+    await house.read(Line(house.redis, house.now), _at_once)
     assert await house.known() == 0
     return house
 

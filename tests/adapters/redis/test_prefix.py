@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.redis.batch import Batch
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from application.ports.admissions import ShownToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
@@ -59,7 +59,7 @@ async def test_services_with_prefixes_of_their_own_share_nothing(
         for adapters in (same, other)
     ]
     assert known[1] is None
-    batch = Batch(server.url)
-    keys = await batch.call(lambda _: ("KEYS", "*"))
-    await batch.close()
+    pipeline = SharedPipeline(redis_client(server.url))
+    keys = await pipeline.call(("KEYS", "*"))
+    await pipeline.close()
     assert {key.decode().split(":")[0] for key in keys} == {"{shop}", "shop", "{shop.test}"}

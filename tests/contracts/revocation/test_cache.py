@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import MovableClock
-from adapters.redis.batch import Batch
 from adapters.redis.cache import RedisCache
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from application.ports.shared_memory import Cache
 from tests.redis_server import RedisServer
 
@@ -39,9 +39,9 @@ async def kept(request: pytest.FixtureRequest) -> AsyncIterator[Kept]:
     if request.param == "memory":
         yield _memory()
         return
-    batch = Batch(request.getfixturevalue("redis_server").url)
-    yield Kept(RedisCache(batch), RedisCache(batch, tombstone=SHORT), lambda: asyncio.sleep(0.01))
-    await batch.close()
+    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url))
+    yield Kept(RedisCache(pipeline), RedisCache(pipeline, tombstone=SHORT), lambda: asyncio.sleep(0.01))
+    await pipeline.close()
 
 
 def _memory() -> Kept:
@@ -122,8 +122,8 @@ async def test_a_new_value_is_stored_once_the_tombstone_has_ended(kept: Kept, ke
 
 
 async def test_without_redis_nothing_is_known_and_nothing_is_raised(redis_server: RedisServer, key: str) -> None:
-    batch = Batch(redis_server.url)
-    cache = RedisCache(batch)
+    pipeline = SharedPipeline(redis_client(redis_server.url))
+    cache = RedisCache(pipeline)
     await cache.put(key, b"profile", LONG)
     redis_server.kill()
     try:
@@ -131,5 +131,5 @@ async def test_without_redis_nothing_is_known_and_nothing_is_raised(redis_server
         await cache.put(key, b"profile", LONG)
         await cache.drop([key])
     finally:
-        await batch.close()
+        await pipeline.close()
         redis_server.start()

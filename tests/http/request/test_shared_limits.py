@@ -15,9 +15,9 @@ from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.endpoint import Endpoint, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
-from adapters.redis.batch import Batch
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
+from adapters.redis.shared_pipeline import SharedPipeline, redis_client
 from domain.limits import Limit
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble
@@ -84,20 +84,20 @@ async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
     """Two of everything but the database, and names in Redis that no other case has used."""
     app = await open_test_app()
     token = (await app.login("root", ADMIN))["token"]
-    batches = Batch(redis.url), Batch(redis.url)
+    pipelines = SharedPipeline(redis_client(redis.url)), SharedPipeline(redis_client(redis.url))
     prefix = secrets.token_hex(4)
     settings = HttpSettings(trusted_proxies=(ip_network("127.0.0.0/8"),))
     services = []
-    for batch in batches:
-        lease = Lease(batch, NothingDue(), Times(lifetime=600), commands=Commands(prefix))
+    for pipeline in pipelines:
+        lease = Lease(pipeline, NothingDue(), Times(lifetime=600), commands=Commands(prefix))
         shared = RedisAdmissions(lease, MemoryAdmissions(app.adapters.clock))
         services.append(assemble(replace(app.adapters, admissions=shared, revocations=shared), read_settings(SETTINGS)))
     one, other = (client_of(each, settings) for each in services)
     yield Processes((one, other), services[0], token)
     for client in (one, other, app.client):
         await client.aclose()
-    for batch in batches:
-        await batch.close()
+    for pipeline in pipelines:
+        await pipeline.close()
 
 
 @pytest.mark.parametrize(("method", "path"), TRIED)

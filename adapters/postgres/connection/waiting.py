@@ -1,0 +1,117 @@
+"""Requests that wait for a connection: in a row for each session state, and in the order of their arrival."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from adapters.postgres.connection.connections import ServiceConnection
+
+LOOKED_AT = 64
+"""Waiters that are looked at for one that no connection in use will serve soon."""
+PASSED_OVER = 64
+"""Times that the request that has waited longest lets others go before it; then it takes any connection."""
+
+Given = ServiceConnection | None
+"""A connection; or None, a free place: acquire a connection from asyncpg's pool."""
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """``stays`` is false for a transaction, whose session state ends with it."""
+
+    state: str
+    stays: bool
+    given: "asyncio.Future[Given]"
+    passed_over: int = 0
+
+    def give_up(self) -> None:
+        if not self.given.done():
+            self.given.set_exception(TimeoutError())
+
+
+@dataclass(eq=False, slots=True)
+class WaitingRequests:
+    """``_rows`` holds every waiter, by its session state; ``_order`` those that take a connection of any state."""
+
+    _rows: dict[str, deque[Waiter]] = field(default_factory=dict)
+    _order: deque[Waiter] = field(default_factory=deque)
+
+    async def wait(self, state: str, seconds: float, *, stays: bool, takes_any: bool, unwanted: "Unwanted") -> Given:
+        """Raises TimeoutError; what arrives in the moment in which the caller gives up goes to ``unwanted``."""
+        loop = asyncio.get_running_loop()
+        waiter = Waiter(state, stays, loop.create_future())
+        self._rows.setdefault(state, deque()).append(waiter)
+        if takes_any:
+            self._order.append(waiter)
+        # One timer handle costs half of what asyncio.timeout() does.
+        patience = loop.call_later(seconds, waiter.give_up)
+        try:
+            return await waiter.given
+        except BaseException:
+            given = waiter.given
+            if given.done() and not given.cancelled() and given.exception() is None:
+                unwanted(given.result(), waiter)
+            else:
+                self._leave(waiter)
+            raise
+        finally:
+            patience.cancel()
+
+    def next_for(self, state: str | None, *, hoped_for: Callable[[str], bool]) -> Waiter | None:
+        """The waiter that a connection with this session state goes to, taken out of its rows.
+
+        First one of the same state; then one of a state that is not ``hoped_for``, because no other connection will
+        show it soon and a round trip is due in any case; then the one that has waited longest.
+        """
+        longest = self._longest()
+        if longest is not None and longest.passed_over >= PASSED_OVER:
+            chosen: Waiter | None = longest
+        else:
+            chosen = self._first_of(state) or self._first_without_hope(hoped_for) or longest
+            if longest is not None and chosen is not longest:
+                longest.passed_over += 1
+        if chosen is not None:
+            self._take_out(chosen)
+        return chosen
+
+    def next_for_place(self) -> Waiter | None:
+        longest = self._longest()
+        if longest is not None:
+            self._take_out(longest)
+        return longest
+
+    def refuse_all(self, error: Callable[[], Exception]) -> None:
+        for row in self._rows.values():
+            for waiter in row:
+                if not waiter.given.done():
+                    waiter.given.set_exception(error())
+
+    def _first_of(self, state: str | None) -> Waiter | None:
+        # A waiter that has given up leaves its row only when its turn of the loop comes.
+        return next((waiter for waiter in self._rows.get(state or "", ()) if not waiter.given.done()), None)
+
+    def _first_without_hope(self, hoped_for: Callable[[str], bool]) -> Waiter | None:
+        looked_at = zip(range(LOOKED_AT), self._order, strict=False)
+        return next((each for _, each in looked_at if not hoped_for(each.state) and not each.given.done()), None)
+
+    def _longest(self) -> Waiter | None:
+        # A waiter that was served out of its own row is still in the order.
+        while self._order and self._order[0].given.done():
+            self._order.popleft()
+        return self._order[0] if self._order else None
+
+    def _leave(self, waiter: Waiter) -> None:
+        self._take_out(waiter)
+        with suppress(ValueError):
+            self._order.remove(waiter)
+
+    def _take_out(self, waiter: Waiter) -> None:
+        row = self._rows[waiter.state]
+        row.remove(waiter)
+        if not row:
+            del self._rows[waiter.state]
+
+
+Unwanted = Callable[[Given, Waiter], None]

@@ -1,0 +1,99 @@
+"""Users' files by path: one module for each, whatever way its path is written, and nothing left of one that failed."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from adapters.sheets.declarations import entity_of, model_of
+from application.entities.declaration_files import file_of, import_file
+from domain.entities.registry import read_entity
+
+BOOKS = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from domain.entities.declaration import entity
+
+
+@dataclass
+class Shelf:
+    books: list[Book]
+
+
+@entity("books")
+class Book(Struct):
+    title: str
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """In a folder whose name is no name of a module."""
+    folder = tmp_path / "a shop.v1"
+    folder.mkdir()
+    (folder / "books.py").write_text(BOOKS)
+    return folder / "books.py"
+
+
+def test_a_file_is_one_module_whatever_way_its_path_is_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_file(file)
+    link = file.parent / "link.py"
+    link.symlink_to(file)
+    monkeypatch.chdir(file.parent)
+    assert import_file(Path("books.py")) is module
+    assert import_file(link) is module
+    assert importlib.import_module(module.__name__) is module
+    assert file_of(module.__name__) == file.resolve()
+
+
+def test_files_of_the_same_name_are_two_modules_and_shadow_no_other(file: Path, tmp_path: Path) -> None:
+    for name in ("books.py", "json.py"):
+        (tmp_path / name).write_text("ENTITIES = ()")
+    assert import_file(tmp_path / "books.py") is not import_file(file)
+    assert import_file(tmp_path / "json.py") is not importlib.import_module("json")
+    assert file_of("json") is None
+
+
+def test_annotations_written_as_text_find_their_names(file: Path) -> None:
+    shelf = msgspec.json.decode(b'{"books": [{"title": "Emma"}]}', type=import_file(file).Shelf)
+    assert shelf.books[0].title == "Emma"
+
+
+def test_a_file_that_failed_is_read_again(file: Path) -> None:
+    file.write_text("ENTITIES = 1 / 0")
+    with pytest.raises(ZeroDivisionError):
+        import_file(file)
+    file.write_text("ENTITIES = (1, 2)  # mended")
+    assert import_file(file).ENTITIES == (1, 2)
+
+
+def test_another_process_finds_the_same_declaration(file: Path) -> None:
+    """As the processes do that read sheets."""
+    model = read_entity(import_file(file).Book)
+    entity = entity_of(model)
+    assert model_of(entity).struct is model.struct
+    said = subprocess.run(
+        [sys.executable, "-c", WORKER],
+        input=msgspec.json.encode(entity),
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert said.decode().split() == [entity.module, "Book"]
+
+
+WORKER = """
+import sys
+import msgspec
+from adapters.sheets.declarations import model_of
+from adapters.sheets.frames import Entity
+struct = model_of(msgspec.json.decode(sys.stdin.buffer.read(), type=Entity)).struct
+print(struct.__module__, struct.__name__)
+"""
