@@ -3,12 +3,13 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from adapters.http.app import Application, HttpSettings, build_app, endpoints
+from litestar import Litestar
+from litestar.exceptions import ImproperlyConfiguredException
+
+from adapters.http.app import HttpSettings, Lifespan, build_app
 from adapters.http.docs.page import About
 from adapters.http.operations.access_log import AccessLog, log_access
-from adapters.http.operations.metrics import NothingCounted
-from adapters.http.request.framework import Lifespan
-from adapters.http.request.routes import Routes, ServedTwice
+from adapters.http.plugin import NoPolicy
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -144,12 +145,12 @@ def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
     return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
 
 
-def application(services: Services, settings: Settings, lifespan: Lifespan, log: AccessLog) -> Application:
+def application(services: Services, settings: Settings, lifespan: Lifespan, log: AccessLog) -> Litestar:
     """Raises EntitiesError for endpoints that cannot be served."""
     try:
         return build_app(services, _http_settings(settings, log), [lifespan])
-    except ServedTwice as error:
-        raise EntitiesError(error.mistakes) from None
+    except (NoPolicy, ImproperlyConfiguredException) as error:
+        raise EntitiesError([str(error)]) from None
 
 
 def ensure_endpoints(services: Services, settings: Settings) -> None:
@@ -162,9 +163,9 @@ def ensure_endpoints(services: Services, settings: Settings) -> None:
     mistakes = list(broken_endpoints(settings.entities, services))
     if not mistakes:
         try:
-            Routes(endpoints(services, _http_settings(settings, log_access), NothingCounted()))
-        except ServedTwice as error:
-            mistakes += error.mistakes
+            build_app(services, _http_settings(settings, log_access))
+        except (NoPolicy, ImproperlyConfiguredException) as error:
+            mistakes.append(str(error))
     if mistakes:
         raise EntitiesError(mistakes)
 

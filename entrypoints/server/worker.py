@@ -10,8 +10,8 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from adapters.http.app import Application
-from adapters.http.request.framework import Litestar
+from litestar import Litestar
+
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from domain.errors import ServiceUnavailable
@@ -31,7 +31,7 @@ TRIED_AGAIN_AFTER = 0.5
 LOOKED_FOR_MAIL_EVERY = 1.0
 
 
-def from_environment() -> Application:
+def from_environment() -> Litestar:
     """For any ASGI server, such as ``granian --interface asgi --factory entrypoints.server.worker:from_environment``.
 
     It starts no servers and migrates nothing: that is done by ``tenantry serve`` and ``tenantry migrate``.
@@ -46,14 +46,14 @@ def from_environment() -> Application:
     return served(settings)
 
 
-def worker(settings: Settings, parent: int) -> Application:
+def worker(settings: Settings, parent: int) -> Litestar:
     """The application in a process of ``tenantry serve``, which ends with it, whatever ends it."""
     _die_with(parent)
     configure_logs(settings)
     return served(settings, parent)
 
 
-def served(settings: Settings, parent: int | None = None) -> Application:
+def served(settings: Settings, parent: int | None = None) -> Litestar:
     adapters = production_adapters(settings, load_registry(settings.entities))
     services = assemble(adapters, settings)
     access = access_writer(settings)

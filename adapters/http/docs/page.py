@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from adapters.http.request.responses import Bytes, NoBody
 from domain.errors import NotFound
 
 ASSETS = Path(__file__).parent / "assets"
@@ -52,6 +53,14 @@ class File:
     tag: bytes
     more: tuple[tuple[bytes, bytes], ...] = ()
 
+    def response(self, known: str | None) -> Bytes:
+        """The file, or 304 where ``known`` (the header If-None-Match) has its entity tag."""
+        headers = {"etag": self.tag.decode(), "cache-control": "public, max-age=0, must-revalidate"}
+        headers |= {name.decode(): value.decode() for name, value in self.more}
+        if self.tag.decode() in (tag.strip().removeprefix("W/") for tag in (known or "").split(",")):
+            return NoBody(304, headers)
+        return Bytes(self.content, self.kind.decode(), 200, headers)
+
     def answer(self, call: Call) -> Answer:
         headers = ((b"etag", self.tag), (b"cache-control", b"public, max-age=0, must-revalidate"), *self.more)
         known = call.headers.get(b"if-none-match", b"")
@@ -76,14 +85,10 @@ def asset(name: str) -> File:
 @dataclass(frozen=True)
 class Docs:
     page: File
-    description: File
     root: str
 
     async def index(self, call: Call) -> Answer:
         return self.page.answer(call)
-
-    async def described(self, call: Call) -> Answer:
-        return self.description.answer(call)
 
     async def asset(self, call: Call) -> Answer:
         return asset(call.path_params["name"]).answer(call)
@@ -123,14 +128,13 @@ everything you try from then on. The <a href="v1/{html.escape(about.root)}.json"
 """
 
 
-def docs_endpoints(about: About, description: bytes) -> list[Endpoint]:
+def docs_endpoints(about: About) -> list[Endpoint]:
     page = file_of(page_text(about).encode(), b"text/html; charset=utf-8", ((b"content-security-policy", POLICY),))
-    docs = Docs(page, file_of(description, b"application/json"), about.root)
+    docs = Docs(page, about.root)
     root = f"/{about.root}"
     served = (
         (root, "docs.front", docs.front, "To the page"),
         (f"{root}/index.html", "docs.index", docs.index, "The page"),
-        (f"{root}/v1/{about.root}.json", "docs.described", docs.described, "The description"),
         (f"{root}/assets/{{name}}", "docs.asset", docs.asset, "What the page is made of"),
     )
     return [

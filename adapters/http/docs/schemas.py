@@ -1,13 +1,15 @@
 """JSON schemas: one for each shape, under the name it has in the code or that its entity gives it."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, get_args, get_origin
 
 import msgspec
+from litestar.datastructures import UploadFile
 from msgspec import Struct
 
-from adapters.http.request.endpoint import Area, Endpoint, Shown
-from adapters.http.request.errors import ErrorA, ErrorB
+from adapters.http.entities.shapes import Shape
+from adapters.http.request.responses import Data, EntityData, Message, Success
+from adapters.http.request.strict_request import RawBody
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Money, Registry, Relation
 
 Json = dict[str, Any]
@@ -32,43 +34,37 @@ def ref(name: str) -> Json:
 
 
 class Schemas:
-    """All schemas of the description; ``components`` are those that have a name."""
+    """Exact schemas of ``types`` and of all entities; ``components`` are those that have a name."""
 
-    def __init__(self, endpoints: Iterable[Endpoint], registry: Registry) -> None:
-        structs = list(dict.fromkeys([*_structs(endpoints), ErrorA, ErrorB]))
-        fields = [(model, one) for model in registry for one in model.fields]
-        types = [*structs, *(one.type for _, one in fields)]
+    def __init__(self, types: Iterable[Any], registry: Registry) -> None:
+        published = list(types)
+        fields = [(model, field) for model in registry for field in model.fields]
+        forms = [form for model in registry for form in (model.create_form, model.update_form)]
+        asked = [*published, *forms, *(field.type for _, field in fields)]
         schemas, found = msgspec.json.schema_components(
-            types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
+            asked, schema_hook=_anything, ref_template="#/components/schemas/{name}"
         )
-        self._by_type = dict(zip(structs, schemas, strict=False))
-        self._by_field = dict(zip(((m.plural, one.name) for m, one in fields), schemas[len(structs) :], strict=True))
+        self._by_type = dict(zip([*published, *forms], schemas, strict=False))
+        by_field = schemas[len(published) + len(forms) :]
+        self._by_field = dict(zip(((m.plural, field.name) for m, field in fields), by_field, strict=True))
         self._models = {model.create_form: model for model in registry}
         self.components: Json = {name: _portable(schema) for name, schema in found.items()}
         self._names = {name: _free_name(name, found) for model in registry for name in _names(model)}
         for model in registry:
             self._add_entity(model, registry)
-        self.components = dict(sorted(self.components.items()))
 
-    def of(self, struct: type[Struct]) -> Json:
-        return self._by_type[struct]
-
-    def answer(self, area: Area, shown: Shown) -> Json:
-        body = self._body(area, shown)
-        if shown.wrapping == "message":
+    def of(self, kind: Any) -> Json:
+        """Schema of a published type, of an entity's shape, of a body, or of an envelope around one of them."""
+        origin = get_origin(kind)
+        if origin is not None and origin in _ENVELOPES:
+            return _object(_ENVELOPES[origin] | {"data": self.of(get_args(kind)[0])} | _more(origin))
+        if kind is Message:
             return _object({"isSuccess": {"const": True}, "message": {"type": "string"}})
-        if shown.wrapping in ("bare", "other"):
-            return body
-        if area == "B":
-            return _object({"success": {"const": True}, "data": body, "meta": _META})
-        return _object({"isSuccess" if shown.wrapping == "data" else "success": {"const": True}, "data": body})
-
-    def _body(self, area: Area, shown: Shown) -> Json:
-        if shown.body is None:
-            return {"type": "object"}
-        if isinstance(shown.body, str):
-            return ref(self._names.get(shown.body, shown.body) if area == "B" else shown.body)
-        return self.of(shown.body)
+        if isinstance(kind, type) and issubclass(kind, Shape):
+            return ref(self._names.get(kind.__name__, kind.__name__))
+        if isinstance(kind, type) and issubclass(kind, RawBody):
+            return self._by_type[kind.form]
+        return self._by_type[kind]
 
     def example(self, form: type[Struct]) -> Json | None:
         """A body that would be taken; None where one cannot be made up."""
@@ -129,16 +125,11 @@ def _batch(done: str, item: Json) -> Json:
 
 
 def _anything(kind: type) -> Json:
-    """``object`` takes any JSON; nothing else is left without a schema."""
+    """Schema of ``object``, which is any JSON, and of a file in a form; nothing else is left without a schema."""
+    if issubclass(kind, UploadFile):
+        return {"type": "string", "format": "binary"}
     assert kind is object, kind
     return {"description": "Any JSON."}
-
-
-def _structs(endpoints: Iterable[Endpoint]) -> Iterator[type[Struct]]:
-    for endpoint in endpoints:
-        if endpoint.body is not None:
-            yield endpoint.body
-        yield from (shown.body for shown in endpoint.shown if isinstance(shown.body, type))
 
 
 def _object(properties: Json, required: Sequence[str] | None = None) -> Json:
@@ -146,6 +137,17 @@ def _object(properties: Json, required: Sequence[str] | None = None) -> Json:
 
 
 _META = _object({"timestamp": {"type": "string", "format": "date-time"}, "requestId": {"type": "string"}})
+
+
+_ENVELOPES: dict[Any, Json] = {
+    Data: {"isSuccess": {"const": True}},
+    Success: {"success": {"const": True}},
+    EntityData: {"success": {"const": True}},
+}
+
+
+def _more(envelope: Any) -> Json:
+    return {"meta": _META} if envelope is EntityData else {}
 
 
 def _page(item: Json) -> Json:

@@ -1,56 +1,54 @@
-"""Parameters that several operations take are described once, and referred to."""
+"""Parameters that several operations take are described once in the document, and referred to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from adapters.http.request.endpoint import Endpoint, Parameter
-
-Json = dict[str, object]
+Json = dict[str, Any]
 
 
-class SharedParameters:
-    """``components`` are those that two operations or more have.
+def share_parameters(document: Json) -> None:
+    """Moves parameters of two operations or more to the components.
 
-    What one name means most often keeps the bare name, as ``page`` does; any other meaning has the tag before it.
+    The meaning that a name has most often keeps the bare name, as ``page`` does; any other has the tag before it.
     """
+    takers: dict[bytes, list[str]] = {}
+    described: dict[bytes, Json] = {}
+    for operation in _operations(document):
+        for parameter in _shareable(operation):
+            key = msgspec.json.encode(parameter)
+            takers.setdefault(key, []).append(operation["tags"][0])
+            described.setdefault(key, parameter)
+    names = _names(described, {key: tags for key, tags in takers.items() if len(tags) > 1})
+    for operation in _operations(document):
+        for place, parameter in enumerate(operation.get("parameters", ())):
+            name = names.get(msgspec.json.encode(parameter))
+            if name is not None:
+                operation["parameters"][place] = {"$ref": f"#/components/parameters/{name}"}
+    shared = {name: described[key] for key, name in sorted(names.items(), key=lambda item: item[1])}
+    document["components"].setdefault("parameters", {}).update(shared)
 
-    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        self._keys = {endpoint.operation: [_key(one) for one in endpoint.parameters] for endpoint in endpoints}
-        takers: dict[bytes, list[str]] = {}
-        described: dict[bytes, Json] = {}
-        for endpoint in endpoints:
-            for key, one in zip(self._keys[endpoint.operation], endpoint.parameters, strict=True):
-                takers.setdefault(key, []).append(endpoint.tag)
-                described.setdefault(key, _described(one))
-        self._shown: dict[bytes, Json] = described | _references(described, takers)
-        names = {key: str(self._shown[key]["$ref"]).rpartition("/")[2] for key in takers if len(takers[key]) > 1}
-        self.components: Json = {names[key]: described[key] for key in sorted(names, key=names.__getitem__)}
 
-    def of(self, endpoint: Endpoint) -> list[Json]:
-        return [self._shown[key] for key in self._keys[endpoint.operation]]
-
-
-def _references(described: Mapping[bytes, Json], takers: Mapping[bytes, list[str]]) -> dict[bytes, Json]:
-    shared = [key for key in takers if len(takers[key]) > 1]
+def _names(described: dict[bytes, Json], takers: dict[bytes, list[str]]) -> dict[bytes, str]:
+    names: dict[bytes, str] = {}
     taken: set[str] = set()
-    references: dict[bytes, Json] = {}
-    for key in sorted(shared, key=lambda one: -len(takers[one])):
-        bare = str(described[key]["name"])
-        name = bare if len(set(takers[key])) > 1 and bare not in taken else f"{takers[key][0]}.{bare}"
+    for key in sorted(takers, key=lambda key: -len(takers[key])):
+        bare, tag = str(described[key]["name"]), takers[key][0]
+        name = bare if len(set(takers[key])) > 1 and bare not in taken else f"{tag}.{bare}"
         number = 1
         while name in taken:
             number += 1
-            name = f"{takers[key][0]}.{bare}-{number}"
+            name = f"{tag}.{bare}-{number}"
         taken.add(name)
-        references[key] = {"$ref": f"#/components/parameters/{name}"}
-    return references
+        names[key] = name
+    return names
 
 
-def _described(parameter: Parameter) -> Json:
-    shown: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
-    return shown | ({"description": parameter.description} if parameter.description else {})
+def _operations(document: Json) -> Iterable[Json]:
+    return (operation for item in document["paths"].values() for operation in item.values())
 
 
-def _key(one: Parameter) -> bytes:
-    return msgspec.json.encode((one.name, one.place, one.schema, one.description))
+def _shareable(operation: Json) -> Iterable[Json]:
+    parameters = operation.get("parameters", ()) if operation.get("tags") else ()
+    return (parameter for parameter in parameters if parameter["in"] != "path")

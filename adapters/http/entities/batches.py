@@ -9,13 +9,12 @@ import msgspec
 from msgspec import Meta, Struct, defstruct
 from msgspec.structs import fields
 
-from adapters.http.entities.bodies import Sending
-from adapters.http.entities.idempotency import KEY, replayed, write_of
+from adapters.http.bridge import KEY, Bypassing, reaching, replayed, write_of
+from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.rows import may_write, rule_errors, words
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Method, Shown, entity_limit
-from adapters.http.request.responses import entity_data
-from adapters.http.request.tenant_scope import Bypassing, reaching
+from adapters.http.request.old_responses import entity_data
 from application.entities.batches import Batches
 from application.ports.entities.records import Change
 from domain.entities.declaration import EntityModel, Registry
@@ -36,26 +35,26 @@ class BatchDeleted(Struct):
 class BatchEndpoints:
     model: EntityModel
     batches: Batches
-    sending: Sending
+    bodies: EntityBodies
 
     async def create(self, call: Call) -> Answer:
-        caller, items = call.signed_in, self.sending.new_items(call)
-        with self.sending.concealing(caller):
+        caller, items = call.signed_in, self.bodies.new_items(call, call.json(decimals=True))
+        with self.bodies.concealing(caller):
             written = await self.batches.create(write_of(call), self.model, items)
-        rows = self.sending.shown_all(caller, [stored.body for stored in written.answer])
+        rows = self.bodies.shown_all(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
         return entity_data(call, body, headers=replayed(written.is_replayed))
 
     async def update(self, call: Call) -> Answer:
-        caller, items = call.signed_in, self.sending.changed_items(call)
+        caller, items = call.signed_in, self.bodies.changed_items(call, call.json(decimals=True))
         changes = [Change(item.id, item.values) for item in items]
-        with self.sending.concealing(caller):
+        with self.bodies.concealing(caller):
             stored = await self.batches.update(write_of(call), self.model, changes)
-        rows = self.sending.shown_all(caller, [one.body for one in stored])
+        rows = self.bodies.shown_all(caller, [one.body for one in stored])
         return entity_data(call, b'{"updated":%d,"items":%b}' % (len(stored), rows))
 
     async def delete(self, call: Call) -> Answer:
-        written = await self.batches.delete(write_of(call), self.model, self.sending.ids(call))
+        written = await self.batches.delete(write_of(call), self.model, self.bodies.ids(call, call.json()))
         gone = BatchDeleted(len(written.answer), written.answer)
         return entity_data(call, msgspec.json.encode(gone), headers=replayed(written.is_replayed))
 
@@ -70,7 +69,7 @@ class KeepingBatches(Bypassing, Protocol):
 def batches_endpoints(services: KeepingBatches) -> list[Endpoint]:
     registry = services.registry
     written = (model for model in registry if model.declaration.writable)
-    made = (BatchEndpoints(model, services.batches, Sending(model, registry)) for model in written)
+    made = (BatchEndpoints(model, services.batches, EntityBodies(model, registry)) for model in written)
     return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in _endpoints(one)]
 
 

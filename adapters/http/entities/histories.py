@@ -7,12 +7,12 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, Struct
 
-from adapters.http.entities.queries import Asking
+from adapters.http.bridge import Bypassing, reaching
+from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.rows import words
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, entity_limit, needs
+from adapters.http.request.old_responses import entity_data, wire_time
 from adapters.http.request.paths import id_in
-from adapters.http.request.responses import entity_data, wire_time
-from adapters.http.request.tenant_scope import Bypassing, reaching
 from application.entities.histories import Histories
 from application.ports.entities.history import Action, FieldChange
 from domain.entities.declaration import EntityModel, Registry
@@ -40,10 +40,10 @@ class HistoryPage(Struct, frozen=True, rename="camel"):
 class HistoryEndpoints:
     model: EntityModel
     histories: Histories
-    asking: Asking
+    queries: EntityQueries
 
     async def page(self, call: Call) -> Answer:
-        query = self.asking.history(call.signed_in, call.parameters())
+        query = self.queries.history(call.signed_in, call.parameters())
         entries, total = await self.histories.page(call.reach, self.model, id_in(call, "id"), query)
         page = HistoryPage(
             items=[HistoryEntry(one.version, one.action, wire_time(one.at), one.by, one.changes) for one in entries],
@@ -67,7 +67,7 @@ class KeepingHistories(Bypassing, Protocol):
 def histories_endpoints(services: KeepingHistories) -> list[Endpoint]:
     registry = services.registry
     kept = (model for model in registry if model.declaration.history)
-    made = (HistoryEndpoints(model, services.histories, Asking(model, registry)) for model in kept)
+    made = (HistoryEndpoints(model, services.histories, EntityQueries(model, registry)) for model in kept)
     return [reaching(services.cross_tenant_access, _page(one)) for one in made]
 
 
@@ -85,6 +85,6 @@ def _page(made: HistoryEndpoints) -> Endpoint:
         summary=f"What happened to one of the {words(model.plural)}",
         description="Who changed which fields from what to what, and when; the newest first.",
         shown=(Shown(200, "data", HistoryPage),),
-        parameters=made.asking.history_parameters(),
+        parameters=made.queries.history_parameters(),
         errors=("VALIDATION_ERROR",),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from adapters.http.request.endpoint import Parameter
+from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import write_cursor
 from domain.entities.query.parameters import QueryParameter as Taken
@@ -25,7 +25,7 @@ LONGEST_REMEMBERED = 500
 
 
 @dataclass(frozen=True)
-class Asking:
+class EntityQueries:
     model: EntityModel
     registry: Registry
 

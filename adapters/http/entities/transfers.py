@@ -7,15 +7,14 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 from msgspec import Struct
 
-from adapters.http.entities.bodies import Sending, ensure_no_parameters
-from adapters.http.entities.idempotency import KEY, replayed, write_of
-from adapters.http.entities.queries import Asking
+from adapters.http.bridge import KEY, Bypassing, reaching, replayed, write_of
+from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters
+from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.rows import may_write, words
 from adapters.http.entities.uploads import options_of, uploaded
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Parameter, Shown, entity_limit, needs
-from adapters.http.request.responses import entity_data
+from adapters.http.request.old_responses import entity_data
 from adapters.http.request.streaming import begun
-from adapters.http.request.tenant_scope import Bypassing, reaching
 from domain.entities.bodies import Sendable
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
@@ -74,14 +73,14 @@ class Transfer(Protocol):
 class TransferEndpoints:
     model: EntityModel
     transfer: Transfer
-    asking: Asking
-    sending: Sending
+    queries: EntityQueries
+    bodies: EntityBodies
 
     async def export(self, call: Call) -> Answer:
         parameters = call.parameters()
         form = _form({name.lower(): text for name, text in parameters}, call.header(b"accept"))
         has_bom = _flag(parameters, "bom") and form == "csv"
-        query = self.asking.export(call.signed_in, parameters)
+        query = self.queries.export(call.signed_in, parameters)
         headers = self._headers(call, form)
         if call.method == "HEAD":
             return Answer(200, headers=headers)
@@ -107,7 +106,7 @@ class TransferEndpoints:
             call.body = upload.digest
             options = read_options(self.model, options_of(upload))
             self._ensure_may(call, options)
-            may = self.sending.may(call)
+            may = self.bodies.access(call.signed_in)
             written = await self.transfer.import_(write_of(call), self.model, upload.file, options, may)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(call, body, headers=replayed(written.is_replayed))
@@ -166,7 +165,7 @@ class Transferring(Bypassing, Protocol):
 def transfers_endpoints(services: Transferring) -> list[Endpoint]:
     registry = services.registry
     made = (
-        TransferEndpoints(model, services.transfer, Asking(model, registry), Sending(model, registry))
+        TransferEndpoints(model, services.transfer, EntityQueries(model, registry), EntityBodies(model, registry))
         for model in registry
     )
     return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in _endpoints(one)]
@@ -193,7 +192,7 @@ def _export(made: TransferEndpoints) -> Endpoint:
             "`category.name`, in JSON objects. A transfer that does not end properly is not the whole file."
         ),
         shown=(Shown(200, "bare", f"{model.name}Export", files=(TYPES["csv"], TYPES["xlsx"])),),
-        parameters=(FORMAT, BOM, *made.asking.export_parameters()),
+        parameters=(FORMAT, BOM, *made.queries.export_parameters()),
         errors=("VALIDATION_ERROR", "BAD_REQUEST"),
     )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.http.request.endpoint import PUBLIC, TENANT_TOKEN, Answer, Call, Endpoint, Run, Shown, ordinary_limit
-from adapters.http.request.responses import message
+from adapters.http.request.old_responses import message
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
 from domain.limits import RESEND, RESET, Limit
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.http.request.endpoint import ANY_TOKEN, Answer, Call, Endpoint, Parameter, Shown, ordinary_limit
-from adapters.http.request.responses import data
+from adapters.http.request.old_responses import data
 from application.identity.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
 

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit
+from adapters.http.request.old_responses import data, location, message
 from adapters.http.request.paths import id_in
-from adapters.http.request.responses import data, location, message
 from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
 from application.identity.administration.user_forms import UserPage
 

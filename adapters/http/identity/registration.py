@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.http.request.endpoint import PUBLIC, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import JSON, location
+from adapters.http.request.old_responses import JSON, location
 from application.identity.registration import Registered, RegisterForm, Registration
 from domain.limits import REGISTER
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit, super_admin
+from adapters.http.request.old_responses import bare, data, location, message
 from adapters.http.request.paths import id_in
-from adapters.http.request.responses import bare, data, location, message
 from application.identity.administration.roles import (
     PermissionForm,
     PermissionList,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adapters.http.request.endpoint import ANY_TOKEN, Answer, Call, Endpoint, Shown, ordinary_limit
+from adapters.http.request.old_responses import data, message
 from adapters.http.request.paths import id_in
-from adapters.http.request.responses import data, message
 from application.identity.my_sessions import MySessions, SessionList
 
 

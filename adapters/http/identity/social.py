@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.endpoint import PUBLIC, Answer, Call, Endpoint, Shown, ordinary_limit
-from adapters.http.request.responses import tokens
+from adapters.http.request.old_responses import tokens
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
 
 TEXT = """`accessToken` is what the provider gave the user's browser or phone: an access token for `google`, `github` \

@@ -14,8 +14,8 @@ from adapters.http.request.endpoint import (
     ordinary_limit,
     super_admin,
 )
+from adapters.http.request.old_responses import data, location, message
 from adapters.http.request.paths import id_in
-from adapters.http.request.responses import data, location, message
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
 from application.identity.administration.tenants import TenantAdministration
 from domain.identity.tenants import Tenant

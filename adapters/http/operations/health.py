@@ -6,7 +6,7 @@ from typing import Protocol
 import msgspec
 
 from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import JSON, NO_STORE
+from adapters.http.request.old_responses import JSON, NO_STORE
 
 
 class Live(msgspec.Struct):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from adapters.http.operations.access_log import AccessLine
 from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import NO_STORE
+from adapters.http.request.old_responses import NO_STORE
 from domain.errors import NotFound, Unauthorized
 
 TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")

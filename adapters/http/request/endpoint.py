@@ -8,6 +8,19 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from adapters.http.request.body import EMPTY, IDENTITY_BODY, Receive, read_parameters
+from adapters.http.request.rules import (
+    ANY_TOKEN,
+    NOWHERE,
+    PUBLIC,
+    TENANT_TOKEN,
+    UNLIMITED,
+    Area,
+    Parameter,
+    Policy,
+    Unlimited,
+    needs,
+    super_admin,
+)
 from adapters.http.request.strict_json import read_object
 from domain.audit import Client
 from domain.entities.forms import read_form
@@ -17,14 +30,10 @@ from domain.limits import Limit, Verdict, entity_limit
 from domain.limits import endpoint_limit as ordinary_limit
 from domain.scope import Caller, OneTenant, Scope
 
-__all__ = ["LOGIN_LIMIT", "entity_limit", "ordinary_limit"]  # with the policies, what a table of endpoints is made of
+__all__ = ["ANY_TOKEN", "LOGIN_LIMIT", "PUBLIC", "TENANT_TOKEN", "UNLIMITED", "entity_limit", "needs", "ordinary_limit", "super_admin"]  # with the policies, what a table of endpoints is made of
 
 F = TypeVar("F", bound=Struct)
 
-NOWHERE = "nowhere"
-"""The operation of what no endpoint answers."""
-
-Area = Literal["A", "B"]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -98,52 +107,6 @@ class Call:
         return read_object(self.body or EMPTY, decimals)
 
 
-@dataclass(frozen=True)
-class Policy:
-    """Who may call: ``asks`` is the kind of token, None where nobody is asked who they are.
-
-    ``or_permission`` opens the endpoint too, which then asks itself for the one that it takes.
-    """
-
-    asks: Literal["any", "tenant"] | None
-    permission: str | None = None
-    super_admin: bool = False
-    or_permission: str | None = None
-
-    def ensure(self, caller: Caller | None) -> None:
-        """Raises Forbidden, before anybody looks whether the thing exists."""
-        if self.asks is None:
-            return
-        if caller is None:
-            raise Unauthorized
-        if self.asks == "tenant" and caller.is_global:
-            raise Forbidden("A Global Token only serves to choose a tenant: switch to one first.")
-        if self.super_admin and not caller.is_super_admin:
-            raise Forbidden
-        if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
-            caller.ensure_may(self.permission)
-
-
-PUBLIC = Policy(None)
-ANY_TOKEN = Policy("any")
-TENANT_TOKEN = Policy("tenant")
-
-
-def needs(permission: str) -> Policy:
-    return Policy("tenant", permission)
-
-
-def super_admin(permission: str) -> Policy:
-    """Super-admins alone, and of them those who hold the permission."""
-    return Policy("tenant", permission, super_admin=True)
-
-
-class Unlimited(Struct, frozen=True):
-    """The limit of what has none: health, keys and the documentation."""
-
-
-UNLIMITED = Unlimited()
-
 Wrapping = Literal["data", "success", "bare", "message", "none", "other"]
 
 
@@ -160,16 +123,6 @@ class Shown:
     body: type[Struct] | str | None = None
     headers: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One query parameter or header, for the description; ``schema`` is a JSON schema."""
-
-    name: str
-    schema: Mapping[str, object]
-    description: str = ""
-    place: Literal["query", "header"] = "query"
 
 
 Run = Callable[[Call], Awaitable[Answer]]
