@@ -114,4 +114,4 @@ def _response(answer: Answer, request: StrictRequest) -> Response[Any]:
     kind = headers.pop("content-type", "application/json")
     if isinstance(answer.body, bytes):
         return Bytes(answer.body, kind, answer.status, headers)
-    return Export(answer.body, media_type=kind, status_code=answer.status, headers=headers)
+    return Export(answer.body, media_type=kind.partition(";")[0], status_code=answer.status, headers=headers)

@@ -29,7 +29,7 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ErrorA, ErrorB, answer_error
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.rules import PUBLIC, RULES, UNLIMITED, Rules
+from adapters.http.request.rules import PUBLIC, RULES, UNLIMITED, Rules, allowed
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
 from adapters.http.services import Services
@@ -96,7 +96,7 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             route.route_handler_map["HEAD"] = route.route_handler_map["GET"]
         for method, (handler, _) in route.route_handler_map.items():
             if method == "OPTIONS" and not handler.include_in_schema:
-                allow = ", ".join(sorted(route.route_handler_map))
+                allow = ", ".join(allowed(route.route_handler_map))
                 area = area_of(route.path)
                 handler.opt[RULES] = Rules(
                     policy=PUBLIC, limit=UNLIMITED, area=area, operation="options", allow=allow

@@ -150,7 +150,6 @@ def _query_name(field: FieldDefinition) -> str | None:
 def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> type[Operation]:
     """The operation of a handler, told with its parameters, errors, permission and limit."""
 
-    @dataclass
     class RulesOperation(handler.operation_class):  # type: ignore[name-defined,misc]
         def to_schema(self) -> Json:
             return describe(super().to_schema(), handler, rules, exact.schemas)

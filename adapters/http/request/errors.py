@@ -14,7 +14,7 @@ from litestar.types import Receive, Scope, Send
 from msgspec import UNSET, Struct, UnsetType
 
 from adapters.http.request.body import ClientGone, ensure_json, too_large
-from adapters.http.request.rules import RULES, Area, Rules
+from adapters.http.request.rules import RULES, Area, Rules, allowed
 from domain.audit import Client
 from domain.errors import (
     BadRequest,
@@ -132,7 +132,7 @@ def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, 
 
 def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error:
     if error.status_code == 405:
-        return MethodNotAllowed(sorted((error.headers or {}).get("allow", "").split(", ")))
+        return MethodNotAllowed(allowed((error.headers or {}).get("allow", "").split(", ")))
     if error.status_code == 413:
         return too_large(request.route_handler.resolve_request_max_body_size() or 0)
     wrong = error.extra if isinstance(error.extra, list) else []

@@ -1,6 +1,6 @@
 """Rules of a handler, said in its ``opt``: who may call it, how often, and what it takes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, Unpack
 
@@ -136,6 +136,14 @@ class Rules:
 
     def described_parameters(self) -> tuple[Parameter, ...]:
         return self.parameters() if callable(self.parameters) else self.parameters
+
+
+def allowed(methods: Iterable[str]) -> tuple[str, ...]:
+    """Methods in the order of the header ``Allow``: HEAD and OPTIONS, which come by themselves, at the end."""
+    return tuple(sorted(methods, key=lambda method: (_BY_THEMSELVES.get(method, 0), method)))
+
+
+_BY_THEMSELVES = {"HEAD": 1, "OPTIONS": 2}
 
 
 def requires(permission: str) -> Guard:

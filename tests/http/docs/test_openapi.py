@@ -9,11 +9,11 @@ from typing import Annotated
 from uuid import UUID
 
 import httpx
+from adapters.http.docs.openapi import camel, description
 from msgspec import Struct
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from adapters.http.app import HttpSettings, api_endpoints
-from adapters.http.docs.openapi import camel, description
 from adapters.http.docs.page import ASSETS, About
 from adapters.http.entities.rows import entities_endpoints
 from adapters.http.identity.roles import role_endpoints

@@ -8,10 +8,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from adapters.http.app import HttpSettings, endpoints
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.database import MemoryDatabase
 from tests.http.app import PASSWORD
+from tests.http.served import served_by
 from tests.http.two_tenants import SYSTEM, TwoTenants, email_of, open_two_tenants
 
 WHO = ("root", "root in acme", "admin", "clerk", "member", "stranger", "undecided", "nobody")
@@ -152,7 +152,7 @@ AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants")
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:
     served = {
         (one.method, re.sub(r"{[^}]+}", "{}", one.path))
-        for one in endpoints(furnished.tenants.app.services, HttpSettings())
+        for one in served_by(furnished.tenants.app.services)
         if one.path.startswith(AREA)
     }
     tried = {(method, re.sub(r"{[^}]+}|" + SYSTEM, "{}", path)) for method, path, _ in OPERATIONS.values()}

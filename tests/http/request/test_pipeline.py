@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from adapters.http.request.door import _send
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.request import body, strict_json
 from adapters.http.request.body import Arriving, TooSlow
-from adapters.http.request.door import _send
 from adapters.http.request.endpoint import Answer, Call
 from domain.audit import Client
 from domain.bounded_cache import BoundedCache

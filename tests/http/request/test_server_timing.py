@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from adapters.http.request.door import Door
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.operations.server_timing import STAGES, Watch, on
 from adapters.http.request.bearer import Security
-from adapters.http.request.door import Door
 from application.throttle import Throttle
 from entrypoints.timed_database import TimedDatabase
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
