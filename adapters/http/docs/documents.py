@@ -37,10 +37,17 @@ BEARER = SecurityScheme(
 def shared_components() -> Components:
     """The security scheme, and the headers of every response that counts a limit."""
     headers = {
-        name: OpenAPIHeader(description=text, schema=ExactSchema(exact={"type": "integer"}))
+        name: LimitHeader(description=text, schema=ExactSchema(exact={"type": "integer"}))
         for name, text in LIMIT_HEADERS.items()
     }
     return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
+
+
+class LimitHeader(OpenAPIHeader):
+    """A header without the flags that Litestar writes into each."""
+
+    def to_schema(self) -> Json:
+        return {name: value for name, value in super().to_schema().items() if value is not False}
 
 
 @dataclass
@@ -183,7 +190,9 @@ def finished(document: Json) -> Json:
         for path, item in document["paths"].items()
     }
     share_parameters(document)
-    return document
+    operations = [operation for item in document["paths"].values() for operation in item.values()]
+    tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
+    return document | {"tags": [{"name": tag} for tag in tags]}
 
 
 def _finished_item(item: Json) -> Json:

@@ -26,7 +26,8 @@ def describe(operation: Json, handler: HTTPRouteHandler, rules: Rules, schemas: 
     own = [_parameter(parameter) for parameter in rules.described_parameters()]
     if rules.takes_scope:
         own.append(_parameter(scope_parameter(is_write=rules.is_write)))
-    operation["parameters"] = [*operation.get("parameters", ()), *own]
+    given = [_without_defaults(parameter) for parameter in operation.get("parameters", ())]
+    operation["parameters"] = [*given, *own]
     operation["responses"] = _responses(operation["responses"], handler, rules)
     operation["security"] = [{"bearer": []}] if rules.policy.asks else []
     example = rules.example or _entity_example(handler, schemas)
@@ -37,7 +38,12 @@ def describe(operation: Json, handler: HTTPRouteHandler, rules: Rules, schemas: 
     if isinstance(rules.limit, Limit):
         seconds = int(rules.limit.window.total_seconds())
         operation["x-rate-limit"] = {"requests": rules.limit.count, "seconds": seconds}
-    return operation
+    return _without_defaults(operation)
+
+
+def _without_defaults(described: Json) -> Json:
+    """Litestar writes ``deprecated: false`` into everything."""
+    return {name: value for name, value in described.items() if value is not False}
 
 
 def _text(given: str | None, rules: Rules) -> str:
@@ -66,18 +72,26 @@ def _responses(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
     """
     stated = {str(status) for status, spec in (handler.responses or {}).items() if status not in _ERRORS}
     successes = {str(handler.status_code), *stated}
-    kept = {status: _with_limits(response, rules) for status, response in given.items() if status in successes}
+    kept = {status: _success(status, response, rules) for status, response in given.items() if status in successes}
     return {**kept, **_failures(handler, rules)}
 
 
 _ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
 
 
-def _with_limits(response: Json, rules: Rules) -> Json:
+def _success(status: str, response: Json, rules: Rules) -> Json:
+    headers = {
+        name: {"schema": {"type": "string"}} | _without_defaults(header)
+        for name, header in response.get("headers", {}).items()
+    }
     if isinstance(rules.limit, Limit):
-        headers = {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
-        response["headers"] = {**response.get("headers", {}), **headers}
-    return response
+        headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
+    success: Json = {"description": "Not modified." if status == "304" else "Done."}
+    if headers:
+        success["headers"] = headers
+    if status != "204" and "content" in response:
+        success["content"] = response["content"]
+    return success
 
 
 def _failures(handler: HTTPRouteHandler, rules: Rules) -> Json:

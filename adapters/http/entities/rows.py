@@ -9,7 +9,6 @@ from litestar import Response, delete, get, patch, post, put
 from litestar.datastructures import ResponseHeader
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
-from litestar.params import FromPath
 
 from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
@@ -18,7 +17,7 @@ from adapters.http.entities.shapes import shape, typed
 from adapters.http.request.body import ENTITY_BODY
 from adapters.http.request.responses import EntityData, NoBody, entity_data, etag
 from adapters.http.request.rules import Parameter, Policy, needs, rules, super_admin
-from adapters.http.request.strict_request import StrictRequest, raw_body, read_id
+from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.crud import Crud
 from application.ports.entities.records import Change, RowPage
 from domain.entities.declaration import EntityModel
@@ -76,7 +75,7 @@ def _page(rows: EntityRows) -> HTTPRouteHandler:
 def _read(rows: EntityRows) -> HTTPRouteHandler:
     model = rows.model
 
-    async def read(request: StrictRequest, id: FromPath[str]) -> Response[Any]:  # noqa: A002  # the path's name
+    async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
         view = rows.queries.view(request.caller, request.parameters())
         stored = await rows.crud.get(request.tenant_scope, model, read_id(id), view)
         tag = {"etag": etag(stored.version)}
@@ -132,7 +131,7 @@ def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
     """PATCH is PUT by another name, and shares its limit."""
     model, method = rows.model, put if name == "update" else patch
 
-    async def update(request: StrictRequest, id: FromPath[str], data: Any) -> Response[Any]:  # noqa: A002
+    async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
         caller, values = request.caller, rows.bodies.changes(request, data, id)
         change = Change(read_id(id), values, request.wanted_version())
         with rows.bodies.concealing(caller):
@@ -162,7 +161,7 @@ def _delete(rows: EntityRows) -> HTTPRouteHandler:
     flags = ("permanent",) if model.can_be_purged else ()
     policy = may_write(model, "delete")
 
-    async def remove(request: StrictRequest, id: FromPath[str]) -> Response[None]:  # noqa: A002
+    async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002
         is_permanent = bool(read_flags(request, flags))
         request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
         delete_row = rows.crud.purge if is_permanent else rows.crud.delete
@@ -191,7 +190,7 @@ def _permanent(model: EntityModel) -> Iterable[Parameter]:
 def _restore(rows: EntityRows) -> HTTPRouteHandler:
     model = rows.model
 
-    async def restore(request: StrictRequest, id: FromPath[str]) -> Response[Any]:  # noqa: A002
+    async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
         ensure_no_parameters(request)
         caller = request.caller
         with rows.bodies.concealing(caller):

@@ -2,10 +2,11 @@
 
 import re
 from datetime import datetime
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 from uuid import UUID
 
 from litestar.connection import Request
+from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, read_parameters
@@ -19,6 +20,10 @@ NO_VERSION = 0
 PARSED = "parsed_json"
 
 _CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+PathId: TypeAlias = Annotated[str, PathParameter(format="uuid")]
+"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404."""
 
 
 class RawBody(dict[str, object]):
