@@ -16,7 +16,8 @@ from domain.entities.declaration import Registry
 from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
-    from adapters.http.app import OwnEndpoints, Services  # most commands serve nothing, and do without it
+    from adapters.http.app import OwnEndpoints
+    from adapters.http.services import Services  # most commands serve nothing, and do without it
 
 OWN_PACKAGE = "domain"
 

@@ -2,13 +2,12 @@
 
 import hashlib
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from litestar import Response, route
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.entities.idempotency import KEY as KEY
-from adapters.http.entities.idempotency import LONGEST_KEY
+from adapters.http.entities.idempotency import KEY, LONGEST_KEY
 from adapters.http.request.body import ensure_json
 from adapters.http.request.endpoint import Answer, Call, Endpoint, Headers
 from adapters.http.request.export import Export
@@ -19,6 +18,8 @@ from adapters.http.request.tenant_scope import scope_parameter
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.writing import IdempotencyKey, Write
 from domain.errors import BadRequest
+
+__all__ = ["KEY", "Bypassing", "reaching", "replayed", "write_of"]
 
 
 class Bypassing(Protocol):
@@ -55,7 +56,7 @@ def replayed(is_replayed: bool) -> Headers:
 
 def bridged(endpoint: Endpoint) -> HTTPRouteHandler:
     async def handler(request: StrictRequest) -> Response[Any]:
-        return _response(await endpoint.run(await _call(endpoint, request)), request)
+        return _response(await endpoint.run(await _call(endpoint, request)))
 
     query = [one for one in endpoint.parameters if one.place == "query"]
     return route(
@@ -105,13 +106,13 @@ async def _call(endpoint: Endpoint, request: StrictRequest) -> Call:
         caller=scope["auth"],
         body=body,
         scope=scope["state"].get("tenant_scope"),
-        receive=request.receive,
+        receive=cast(Any, request.receive),
     )
 
 
-def _response(answer: Answer, request: StrictRequest) -> Response[Any]:
+def _response(answer: Answer) -> Response[Any]:
     headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
     kind = headers.pop("content-type", "application/json")
     if isinstance(answer.body, bytes):
         return Bytes(answer.body, kind, answer.status, headers)
-    return Export(answer.body, media_type=kind.partition(";")[0], status_code=answer.status, headers=headers)
+    return Export(cast(Any, answer.body), media_type=kind.partition(";")[0], status_code=answer.status, headers=headers)

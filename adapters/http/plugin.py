@@ -98,9 +98,7 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             if method == "OPTIONS" and not handler.include_in_schema:
                 allow = ", ".join(allowed(route.route_handler_map))
                 area = area_of(route.path)
-                handler.opt[RULES] = Rules(
-                    policy=PUBLIC, limit=UNLIMITED, area=area, operation="options", allow=allow
-                )
+                handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area=area, operation="options", allow=allow)
             elif RULES not in handler.opt:
                 self._apply_rules(handler)
 

@@ -80,7 +80,7 @@ _ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
 
 
 def _success(status: str, response: Json, rules: Rules) -> Json:
-    headers = {
+    headers: Json = {
         name: {"schema": {"type": "string"}} | _without_defaults(header)
         for name, header in response.get("headers", {}).items()
     }

@@ -1,8 +1,8 @@
 """The document where it is served: Litestar's, on the service's own path and with its headers."""
 
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from litestar import Response, Router
+from litestar import MediaType, Response, Router
 from litestar.connection import Request
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
@@ -13,8 +13,6 @@ from litestar.response.base import ASGIResponse
 from adapters.http.docs.documents import finished
 from adapters.http.docs.page import About, file_of
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
-
-JSON = "application/json"
 
 
 class Routing(Protocol):
@@ -42,7 +40,7 @@ def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:
         description=about.description,
         contact=_contact(about),
         license=License(name="Licence", url=about.license_url) if about.license_url else None,
-        render_plugins=[CachedDocument(path=f"/{name}", media_type=JSON)],
+        render_plugins=[CachedDocument(path=f"/{name}", media_type=MediaType.JSON)],
         openapi_router=plugin.router(
             f"/{about.root}/v1",
             [],
@@ -57,9 +55,9 @@ def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:
 class DocumentResponse(Response[bytes]):
     """The document with its entity tag, or 304 where the client has it."""
 
-    def to_asgi_response(self, *args: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
-        file = file_of(cast(bytes, self.content), JSON.encode())
-        return file.response(request.headers.get("if-none-match")).to_asgi_response(*args, request=request, **options)
+    def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
+        file = file_of(self.content, b"application/json")
+        return file.response(request.headers.get("if-none-match")).to_asgi_response(app, request, **options)
 
 
 async def _no_page(response: Response[Any]) -> Response[Any]:

@@ -136,9 +136,7 @@ def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
         change = Change(read_id(id), values, request.wanted_version())
         with rows.bodies.concealing(caller):
             stored = await rows.crud.update(write_of(request), model, change)
-        return entity_data(
-            request, rows.bodies.shown(caller, stored.body), headers={"etag": etag(stored.version)}
-        )
+        return entity_data(request, rows.bodies.shown(caller, stored.body), headers={"etag": etag(stored.version)})
 
     return method(
         "/{id:str}",

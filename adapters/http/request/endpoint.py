@@ -30,7 +30,18 @@ from domain.limits import Limit, Verdict, entity_limit
 from domain.limits import endpoint_limit as ordinary_limit
 from domain.scope import Caller, OneTenant, Scope
 
-__all__ = ["ANY_TOKEN", "LOGIN_LIMIT", "PUBLIC", "TENANT_TOKEN", "UNLIMITED", "entity_limit", "needs", "ordinary_limit", "super_admin"]  # with the policies, what a table of endpoints is made of
+__all__ = [
+    "ANY_TOKEN",
+    "LOGIN_LIMIT",
+    "PUBLIC",
+    "TENANT_TOKEN",
+    "UNLIMITED",
+    "Parameter",
+    "entity_limit",
+    "needs",
+    "ordinary_limit",
+    "super_admin",
+]  # with the policies, what a table of endpoints is made of
 
 F = TypeVar("F", bound=Struct)
 

@@ -3,17 +3,16 @@
 import logging
 from collections.abc import Iterator
 from secrets import token_hex
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from litestar import Response
 from litestar.connection import Request
 from litestar.exceptions import HTTPException
-from litestar.response.base import ASGIResponse
-from litestar.types import Receive, Scope, Send
 from msgspec import UNSET, Struct, UnsetType
 
 from adapters.http.request.body import ClientGone, ensure_json, too_large
+from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
 from domain.audit import Client
 from domain.errors import (
@@ -60,7 +59,7 @@ NAMES: dict[Area, dict[str, str]] = {
 }
 """Codes that an area knows by another name."""
 
-RETRY_SECONDS = b"5"
+RETRY_SECONDS = "5"
 
 log = logging.getLogger(__name__)
 
@@ -84,40 +83,28 @@ class ErrorB(Struct, kw_only=True):
     error: ErrorDetail
 
 
-class ErrorResponse(Response[bytes]):
-    """An error in its area's envelope, sent as two messages."""
+class ErrorResponse(Json):
+    """An error in its area's envelope."""
 
     def __init__(self, error: Error, area: Area, operation: str, request_id: str) -> None:
         status = STATUS_AT.get((operation, error.code)) or STATUS[error.code]
-        super().__init__(msgspec.json.encode(_envelope(error, area, request_id)), status_code=status)
-        self.error_headers = list(_headers(error))
-
-    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
-        return cast(ASGIResponse, self.send)
-
-    async def send(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI
-        length = b"%d" % len(self.content)
-        headers = [(b"content-type", b"application/json"), (b"content-length", length), *self.error_headers]
-        await send({"type": "http.response.start", "status": cast(int, self.status_code), "headers": headers})
-        await send({"type": "http.response.body", "body": self.content, "more_body": False})
-
-
-class TimedOut(Response[None]):
-    """Empty 408 for a body that did not come; the pipeline adds ``Connection: close``."""
-
-    def __init__(self) -> None:
-        super().__init__(None, status_code=408)
+        super().__init__(msgspec.json.encode(_envelope(error, area, request_id)), status, dict(_headers(error)))
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Exception handler of all handlers of ours, and of users' handlers beside them."""
     if isinstance(error, ClientGone):
-        return TimedOut()
+        return timed_out()
     rules: Rules = request.route_handler.opt[RULES]
     client: Client | None = request.scope["state"].get("client")
     # a middleware of the application's may have raised before the pipeline saw the request
     request_id = client.request_id if client else token_hex(16)
     return ErrorResponse(as_error(request, error, rules.operation, request_id), rules.area, rules.operation, request_id)
+
+
+def timed_out() -> NoBody:
+    """Empty 408 for a body that did not come; the pipeline adds ``Connection: close``."""
+    return NoBody(408)
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
@@ -165,22 +152,22 @@ def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB:
     return ErrorB(error=ErrorDetail(code=code, message=error.message, details=details, trace_id=request_id))
 
 
-def _headers(error: Error) -> Iterator[tuple[bytes, bytes]]:
+def _headers(error: Error) -> Iterator[tuple[str, str]]:
     if STATUS[error.code] == 401:
-        yield b"www-authenticate", _challenge(error)
+        yield "www-authenticate", _challenge(error)
     elif isinstance(error, MethodNotAllowed):
-        yield b"allow", ", ".join(error.allowed).encode()
+        yield "allow", ", ".join(error.allowed)
     elif isinstance(error, RateLimited):
-        yield b"retry-after", str(error.retry_after).encode()
+        yield "retry-after", str(error.retry_after)
     elif isinstance(error, TooBusy):
-        yield b"retry-after", b"1"
+        yield "retry-after", "1"
     elif error.code == "SERVICE_UNAVAILABLE":
-        yield b"retry-after", RETRY_SECONDS
+        yield "retry-after", RETRY_SECONDS
 
 
-def _challenge(error: Error) -> bytes:
+def _challenge(error: Error) -> str:
     """RFC 6750: an error is named only where a token was shown."""
     if not isinstance(error, Unauthorized) or type(error) is Unauthorized:
-        return b'Bearer realm="tenantry"'
-    said = error.message.replace('"', "'").encode("ascii", "replace")
-    return b'Bearer realm="tenantry", error="invalid_token", error_description="' + said + b'"'
+        return 'Bearer realm="tenantry"'
+    said = error.message.replace('"', "'").encode("ascii", "replace").decode("ascii")
+    return f'Bearer realm="tenantry", error="invalid_token", error_description="{said}"'

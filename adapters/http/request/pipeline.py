@@ -15,7 +15,7 @@ from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.request.bearer import Security
 from adapters.http.request.body import BodyReader, TooSlow, read_parameters
 from adapters.http.request.client_address import Network, read_client
-from adapters.http.request.errors import ErrorResponse, TimedOut, as_error
+from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.rules import RULES, Rules
 from adapters.http.request.strict_json import read_json
 from adapters.http.request.strict_request import PARSED, StrictRequest
@@ -47,9 +47,10 @@ class Outgoing:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message["headers"], *self._headers()]
+            headers = [*message["headers"], *self._headers()]
             if self._body.left and not await self._body.drain():
-                message["headers"].append((b"connection", b"close"))
+                headers.append((b"connection", b"close"))
+            message["headers"] = headers
         elif self._is_head and message["type"] == "http.response.body":
             message["body"] = b""
         await self._send(message)
@@ -115,20 +116,18 @@ class Pipeline(ASGIMiddleware):
         try:
             await self._judge(rules, scope, headers, body, outgoing)
         except TooSlow:
-            await TimedOut().to_asgi_response(request=Request(scope))(scope, body, outgoing)
+            await timed_out().respond(scope, body, outgoing)
         except Exception as error:  # noqa: BLE001  # the last door: nothing may leave as a broken connection
             request_id = scope["state"]["client"].request_id
             told = as_error(Request(scope), error, rules.operation, request_id)
-            await ErrorResponse(told, rules.area, rules.operation, request_id).send(scope, body, outgoing)
+            await ErrorResponse(told, rules.area, rules.operation, request_id).respond(scope, body, outgoing)
         else:
             return True
         return False
 
-    async def _judge(
-        self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing
-    ) -> None:
+    async def _judge(self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing) -> None:
         """Token, limits, permission, tenants, parameters: in this order, and before the body is read."""
-        refusal = self._identify(rules, scope, headers) if rules.policy.asks is not None else None
+        refusal = self._identify(scope, headers) if rules.policy.asks is not None else None
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, body, outgoing)
         if refusal is not None:
@@ -139,7 +138,7 @@ class Pipeline(ASGIMiddleware):
         if rules.query is not None and scope["query_string"]:
             _ensure_known(rules.query, scope["query_string"])
 
-    def _identify(self, rules: Rules, scope: HTTPScope, headers: Raw) -> Unauthorized | None:
+    def _identify(self, scope: HTTPScope, headers: Raw) -> Unauthorized | None:
         """A token that does not verify is refused only once it was counted, against the address."""
         try:
             scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
@@ -147,9 +146,7 @@ class Pipeline(ASGIMiddleware):
             return refusal
         return None
 
-    async def _admit(
-        self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing
-    ) -> None:
+    async def _admit(self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
         """Limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
         address = Hit(limit, f"address:{scope['state']['client'].network}")
@@ -182,9 +179,7 @@ class Pipeline(ASGIMiddleware):
         user_id = caller.user_id if caller else None
         path = "/" + scope["path"].strip("/")
         self.log(
-            AccessLine(
-                scope["method"], path, status, took, client.request_id, client.address, user_id, rules.operation
-            )
+            AccessLine(scope["method"], path, status, took, client.request_id, client.address, user_id, rules.operation)
         )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -45,21 +44,23 @@ class Bytes(Response[Any]):
     where a layer adds headers, cookies or a background task.
     """
 
-    def __init__(
-        self, body: bytes, media_type: str, status: int | None = None, headers: Headers | None = None
-    ) -> None:
+    def __init__(self, body: bytes, media_type: str, status: int | None = None, headers: Headers | None = None) -> None:
         super().__init__(body, status_code=status, headers=headers, media_type=media_type)
 
     def to_asgi_response(self, *args: Any, **options: Any) -> ASGIResponse:
         if self.background or self.cookies or any(options.get(name) for name in ("headers", "cookies", "background")):
             return super().to_asgi_response(*args, **options)
-        return cast(ASGIResponse, partial(self._send, self.status_code or options["status_code"]))
+        self.status_code = self.status_code or options["status_code"]
+        return cast(ASGIResponse, self.respond)
 
-    async def _send(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI
+    async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI
+        """Sends the response as it is; for those who have a ``send`` and no handler."""
+        status = cast(int, self.status_code)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
+        if self.content:
+            headers.append((b"content-type", cast(str, self.media_type).encode("latin-1")))
         if status not in BODILESS:
-            content_type = cast(str, self.media_type).encode("latin-1")
-            headers += ((b"content-type", content_type), (b"content-length", b"%d" % len(self.content)))
+            headers.append((b"content-length", b"%d" % len(self.content)))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": self.content, "more_body": False})
 
@@ -96,9 +97,7 @@ def tokens(result: Struct) -> Json:
     return identity_data(result, headers=NO_STORE)
 
 
-def entity_data(
-    request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None
-) -> Json:
+def entity_data(request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None) -> Json:
     """Area B's envelope; ``body`` is JSON already."""
     at, request_id = wire_time(request.at), request.from_client.request_id
     meta = f',"meta":{{"timestamp":"{at}","requestId":"{request_id}"}}}}'

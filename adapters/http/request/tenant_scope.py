@@ -27,7 +27,7 @@ def scope_parameter(*, is_write: bool) -> Parameter:
     return WRITING if is_write else READING
 
 
-async def open_scope(  # noqa: PLR0913  # each is a part of the line in the audit trail
+async def open_scope(
     access: CrossTenantAccess, caller: Caller, given: bytes, operation: str, client: Client, *, is_write: bool
 ) -> Scope:
     """The tenants that the header names, with a line in the audit trail; the caller is a super-admin."""

@@ -36,7 +36,7 @@ class Unmatched(Response[None]):
         client = read_client(http.get("client"), http["headers"], self._pipeline.proxies)
         outgoing = Outgoing(BodyReader(http, receive, dict(http["headers"])), client, http["method"], send)
         told = as_error(self._request, self._error, NOWHERE, client.request_id)
-        await ErrorResponse(told, area_of(http["path"]), NOWHERE, client.request_id).send(scope, receive, outgoing)
+        await ErrorResponse(told, area_of(http["path"]), NOWHERE, client.request_id).respond(scope, receive, outgoing)
         path, took = "/" + http["path"].strip("/"), perf_counter() - started
         self._pipeline.log(
             AccessLine(http["method"], path, outgoing.status, took, client.request_id, client.address, None, NOWHERE)

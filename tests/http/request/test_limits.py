@@ -38,9 +38,7 @@ def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> No
         is_free = endpoint.path.startswith(("/health", "/metrics", "/.well-known", "/docs", "/account/"))
         assert isinstance(endpoint.limit, Unlimited) is is_free
     limits: dict[tuple[str, str], Limit] = {
-        (one.method, one.path): one.limit
-        for one in served_by(app.services)
-        if isinstance(one.limit, Limit)
+        (one.method, one.path): one.limit for one in served_by(app.services) if isinstance(one.limit, Limit)
     }
     assert {key: limits[key].count for key in TABLE} == TABLE
     assert limits["PUT", "/api/products/{id}"] == limits["PATCH", "/api/products/{id}"]
