@@ -9,7 +9,7 @@ from litestar.exceptions import ImproperlyConfiguredException
 from adapters.http.app import HttpSettings, Lifespan, build_app
 from adapters.http.docs.page import About
 from adapters.http.operations.access_log import AccessLog, log_access
-from adapters.http.plugin import NoPolicy
+from adapters.http.plugin import NoPolicy, ServedTwice
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -149,6 +149,8 @@ def application(services: Services, settings: Settings, lifespan: Lifespan, log:
     """Raises EntitiesError for endpoints that cannot be served."""
     try:
         return build_app(services, _http_settings(settings, log), [lifespan])
+    except ServedTwice as error:
+        raise EntitiesError(error.mistakes) from None
     except (NoPolicy, ImproperlyConfiguredException) as error:
         raise EntitiesError([str(error)]) from None
 
@@ -164,6 +166,8 @@ def ensure_endpoints(services: Services, settings: Settings) -> None:
     if not mistakes:
         try:
             build_app(services, _http_settings(settings, log_access))
+        except ServedTwice as error:
+            mistakes += error.mistakes
         except (NoPolicy, ImproperlyConfiguredException) as error:
             mistakes.append(str(error))
     if mistakes:

@@ -1,5 +1,6 @@
 """Tenantry as a Litestar plugin: its routers in any application, which is otherwise left as it was."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -44,6 +45,14 @@ class NoPolicy(Exception):
     """A handler that states no policy or no limit: the application does not start."""
 
 
+class ServedTwice(Exception):
+    """Methods and paths that more than one handler wants; Litestar would leave all but the last of them out."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(mistakes))
+
+
 @dataclass(eq=False)
 class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     """``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
@@ -62,7 +71,9 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         handlers = [*identity_controllers(), *entity_routers(self.services), *self.routes]
-        app_config.route_handlers.append(self.router("/", handlers))
+        router = self.router("/", handlers)
+        _ensure_served_once(router)
+        app_config.route_handlers.append(router)
         _answer_unmatched(app_config, self._owns, self.pipeline)
         if app_config.openapi_config is not None:
             self.default_operation_id = app_config.openapi_config.operation_id_creator
@@ -168,6 +179,16 @@ async def provide_client(request: Request[Any, Any, Any]) -> Client:
 
 async def provide_tenant_scope(request: Request[Any, Any, Any]) -> Scope:
     return cast(StrictRequest, request).tenant_scope
+
+
+def _ensure_served_once(router: Router) -> None:
+    routes = [route for route in router.routes if isinstance(route, HTTPRoute)]
+    wanted = Counter(
+        (method, route.path) for route in routes for handler in route.route_handlers for method in handler.http_methods
+    )
+    mistakes = [f"{method} {path} is served twice" for (method, path), times in wanted.items() if times > 1]
+    if mistakes:
+        raise ServedTwice([mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")])
 
 
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]

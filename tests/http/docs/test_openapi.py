@@ -9,11 +9,11 @@ from typing import Annotated
 from uuid import UUID
 
 import httpx
-from adapters.http.docs.openapi import camel
 from msgspec import Struct
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from adapters.http.app import HttpSettings
+from adapters.http.app import HttpSettings, build_app
+from adapters.http.docs.documents import camel, finished
 from adapters.http.docs.page import ASSETS, About
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import entity
@@ -36,7 +36,8 @@ async def described(app: TestApp) -> Json:
 
 def document_of(services: Services, settings: HttpSettings | None = None) -> Json:
     """The document of an application on these services, without asking for it by HTTP."""
-    return finished(build_app(services, settings or HttpSettings()).openapi_schema.to_schema())
+    document = finished(build_app(services, settings or HttpSettings()).openapi_schema.to_schema())
+    return dict(json.loads(json.dumps(document)))
 
 
 async def test_it_is_valid_openapi(app: TestApp) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from adapters.http.request.routes import ServedTwice
 
 from adapters.http.app import HttpSettings
+from adapters.http.plugin import ServedTwice
 from entrypoints.entities import EntitiesError, load_endpoints, load_registry
 from tests.http.app import Json, TestApp, client_of, open_test_app
 from tests.http.conftest import seed

@@ -70,7 +70,7 @@ async def ask(app: TestApp, path: str, pieces: list[Message], **headers: str) ->
 
     given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope: Any = {**POST, "path": path, "raw_path": path.encode(), "headers": given}
-    await build_app(app.services, HttpSettings())(scope, receive, cast(Any, send))
+    await build_app(app.services, HttpSettings())(scope, cast(Any, receive), cast(Any, send))
     return sent[0], left
 
 
