@@ -30,11 +30,12 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ErrorA, ErrorB, answer_error
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.rules import PUBLIC, RULES, UNLIMITED, Rules, allowed
+from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Rules, allowed
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
 from adapters.http.services import Services
 from domain.audit import Client
+from domain.limits import endpoint_limit
 from domain.scope import Caller, Scope
 
 OURS = "tenantry"
@@ -119,11 +120,12 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         if "policy" not in opt or "limit" not in opt:
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
         judges_query = opt["area"] == "A" and "parameters" not in opt
+        operation, limit = handler.name or handler.handler_name, opt["limit"]
         rules = opt[RULES] = Rules(
             policy=opt["policy"],
-            limit=opt["limit"],
+            limit=endpoint_limit(operation) if limit == ORDINARY else limit,
             area=opt["area"],
-            operation=handler.name or handler.handler_name,
+            operation=operation,
             by_email=opt.get("by_email", False),
             takes_scope=opt.get("takes_scope", False),
             is_write="GET" not in handler.http_methods,

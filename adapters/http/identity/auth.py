@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, Message, identity_message, tokens
-from adapters.http.request.rules import ANY_TOKEN, PUBLIC, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -18,7 +18,7 @@ from application.identity.login.forms import (
     SwitchResult,
 )
 from application.identity.login.sign_in import SignIn
-from domain.limits import LOGIN, endpoint_limit
+from domain.limits import LOGIN
 
 LOGIN_TEXT = """A user of one tenant gets a Tenant Token; one of several gets a Global Token, which only serves to \
 choose a tenant with switch-tenant, unless `preferredTenantId` says which."""
@@ -27,7 +27,7 @@ choose a tenant with switch-tenant, unless `preferredTenantId` says which."""
 class AuthController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A")
+    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/login",
@@ -58,7 +58,6 @@ class AuthController(Controller):
         description="A refresh token is used once; with `tenantId` the new pair is for that tenant.",
         opt=rules(
             policy=PUBLIC,
-            limit=endpoint_limit("auth.refresh"),
             errors=("TOKEN_INVALID", "TOKEN_EXPIRED", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
@@ -74,7 +73,7 @@ class AuthController(Controller):
         status_code=200,
         summary="Log out everywhere",
         description="Ends every session of the user at once. Takes no body.",
-        opt=rules(policy=ANY_TOKEN, limit=endpoint_limit("auth.logout")),
+        opt=rules(policy=ANY_TOKEN),
     )
     async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[Message]:
         await sign_in.logout(request.caller, request.from_client)
@@ -87,7 +86,6 @@ class AuthController(Controller):
         summary="Go to a tenant, with a Global or a Tenant Token",
         opt=rules(
             policy=ANY_TOKEN,
-            limit=endpoint_limit("auth.switch-tenant"),
             errors=("ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
         ),
     )

@@ -71,6 +71,13 @@ class Unlimited(Struct, frozen=True):
 UNLIMITED = Unlimited()
 
 
+class Ordinary(Struct, frozen=True):
+    """The limit of what the specification's tables do not list: 100 a minute, counted under the handler's name."""
+
+
+ORDINARY = Ordinary()
+
+
 @dataclass(frozen=True)
 class Parameter:
     """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema."""
@@ -95,7 +102,7 @@ class RuleOptions(TypedDict, total=False):
     """
 
     policy: Policy
-    limit: Limit | Unlimited
+    limit: Limit | Ordinary | Unlimited
     area: Area
     by_email: bool
     takes_scope: bool
