@@ -6,7 +6,8 @@ COPY requirements/ requirements/
 RUN python -m venv /opt/tenantry \
     && /opt/tenantry/bin/pip install --require-hashes -r requirements/server.txt \
     && pip install --require-hashes -r requirements/build.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml build_wheel.py README.md LICENSE ./
+COPY tenantry/ tenantry/
 COPY domain/ domain/
 COPY application/ application/
 COPY adapters/ adapters/

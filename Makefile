@@ -61,7 +61,7 @@ clean: ## remove the environment and all caches, but no data
 	@echo "Installing what Tenantry needs: a minute, once."
 	@$(INSTALL) -r requirements/run.txt
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
-	@$(BIN)/python -m compileall -q domain application adapters entrypoints
+	@$(BIN)/python -m compileall -q tenantry domain application adapters entrypoints
 	@echo 'MADE_IN := $(CURDIR)' > .venv/made.mk
 	@touch $@
 

@@ -102,7 +102,7 @@ def service(database_url: str, redis_url: str, more_entities: int = 0) -> Iterat
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:
         if more_entities:
             module = write_entities(more_entities, Path(folder))
-            settings["TENANTRY_ENTITIES"] = f"domain.entities.catalogue,{module}"
+            settings["TENANTRY_ENTITIES"] = f"tenantry.catalogue,{module}"
             _migrate(settings)
         with _running("service", [*SERVICE, "serve"], settings) as server:
             server.await_ready("/health/ready")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adapters.http.app import OwnEndpoints
     from adapters.http.services import Services  # most commands serve nothing, and do without it
 
-OWN_PACKAGE = "domain"
+OWN_PACKAGE = "tenantry"
 
 
 class EntitiesError(Exception):

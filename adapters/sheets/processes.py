@@ -56,7 +56,7 @@ class ProcessSheets:
             yield found
             return
         descriptor = upload.fileno()
-        async with _worker("adapters.sheets.reader", descriptor) as process:
+        async with _worker(f"{__package__}.reader", descriptor) as process:
             assert process.stdin is not None
             process.stdin.write(msgspec.json.encode(job) + b"\n")
             sheet = _ReadSheet(process)
@@ -70,7 +70,7 @@ class ProcessSheets:
         job = WriteJob(names=tuple(one.name for one in columns), kinds=tuple(one.field.kind.name for one in columns))
         with tempfile.TemporaryFile() as made:
             with _folder() as folder:
-                async with _worker("adapters.sheets.writer", made.fileno(), folder) as process:
+                async with _worker(f"{__package__}.writer", made.fileno(), folder) as process:
                     await _write(process, job, rows)
             yield _pieces(made)
 

@@ -119,7 +119,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
         os.register_at_fork(after_in_child=_drop_signal_handlers)
     server = Granian(
-        "entrypoints.server.worker:worker",
+        f"{worker.__module__}:{worker.__name__}",
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,

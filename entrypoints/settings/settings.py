@@ -67,7 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     migrate: Annotated[bool, SWITCH] = True
     admin_email: Annotated[str, EMAIL] = "admin@example.com"
     admin_password: Annotated[Secret | None, PASSWORD] = None
-    entities: Annotated[tuple[str, ...], MODULES] = ("domain.entities.catalogue",)
+    entities: Annotated[tuple[str, ...], MODULES] = ("tenantry.catalogue",)
     docs_root: Annotated[str, DOCS_ROOT] = "docs"
     docs_title: Annotated[str, TEXT] = "Tenantry"
     docs_version: Annotated[str, TEXT] = "v1"

@@ -96,8 +96,8 @@ async def test_endpoints_that_cannot_be_served_stop_the_start(
             ["broken.py: ENDPOINTS cannot be made: AttributeError", "odd.py: ENDPOINTS holds 1, which"],
         ),
     ):
-        served = tenantry("serve", **shared, ENTITIES=f"domain.entities.catalogue,{files}", PORT=str(free_port()))
-        checked = tenantry("check", **shared, ENTITIES=f"domain.entities.catalogue,{files}")
+        served = tenantry("serve", **shared, ENTITIES=f"tenantry.catalogue,{files}", PORT=str(free_port()))
+        checked = tenantry("check", **shared, ENTITIES=f"tenantry.catalogue,{files}")
         assert (served.returncode, checked.returncode) == (2, 1)
         for line in said:
             assert line in served.stderr
@@ -110,7 +110,7 @@ def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> 
     (tmp_path / "migrations").mkdir()
     (tmp_path / "migrations" / "0031_mine.py").write_text('revision = "0031"\ndown_revision = None\n')
     (tmp_path / "migrations" / "0099_lost.py").write_text('revision = "0099"\ndown_revision = "0098"\n')
-    own = {"ENTITIES": "domain.entities.catalogue,books.py"}
+    own = {"ENTITIES": "tenantry.catalogue,books.py"}
     for ended in (tenantry("migrate", **own), tenantry("serve", **own, PORT=str(free_port()))):
         assert ended.returncode == 5, ended.stderr
         assert "The revision 0031 is in " in ended.stderr
@@ -140,7 +140,7 @@ async def test_one_command_writes_and_applies_the_migration_of_a_new_entity(
     tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
-    mine = {**shared, "ENTITIES": "domain.entities.catalogue,books.py"}
+    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
     refused = tenantry("serve", **mine, PORT=str(free_port()))
     assert refused.returncode == 5, refused.stderr
     assert 'tenantry migrate --write "' in refused.stderr

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.entrypoints.processes import ROOT, Serve, Tenantry
 
-MODULES = "domain.entities.catalogue,books.py"
+MODULES = "tenantry.catalogue,books.py"
 BOOK = {"title": "Emma", "isbn": "9780141439587", "pages": 474}
 
 

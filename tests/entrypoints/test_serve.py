@@ -140,7 +140,7 @@ def can_connect(url: str) -> bool:
 def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
     """What is checked before workers start must not load what decides, when it is loaded, where they count."""
     (tmp_path / "none.py").write_text("ENTITIES = ()\nENDPOINTS = (lambda services: [],)\n")
-    served = serve(**shared, WORKERS="2", ENTITIES="domain.entities.catalogue,none.py")
+    served = serve(**shared, WORKERS="2", ENTITIES="tenantry.catalogue,none.py")
     for _ in range(40):
         assert served.call("GET", "/api/nothing").status == 404
 

@@ -53,5 +53,5 @@ class SecureTable(MigrateOperation):
 
 @renderers.dispatch_for(SecureTable)
 def _render(context: AutogenContext, operation: SecureTable) -> str:
-    context.imports.add("from adapters.postgres.migrations.operations import secure_table")
+    context.imports.add("from tenantry.migrations import secure_table")
     return f'secure_table("{operation.table}", by_tenant={operation.by_tenant})'

@@ -25,7 +25,7 @@ def copied(document: str, name: str, folder: Path) -> str:
 
 
 async def retiring_place(folder: Path) -> TestApp:
-    names = ("domain.entities.catalogue", copied("endpoints.md", "retiring.py", folder))
+    names = ("tenantry.catalogue", copied("endpoints.md", "retiring.py", folder))
     load_registry(names)
     app = await open_test_app(own=load_endpoints(names))
     await seed(app)

@@ -1,0 +1,93 @@
+"""The wheel beside a project with packages called ``domain``, ``application``, ``adapters`` and ``entrypoints``."""
+
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.processes import PASSWORD, ROOT, Served, environment, free_port
+
+BOOKS = """
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from domain.shelves import SHELVES
+from tenantry import entity, unique
+
+
+@entity("books", search=["title"], unique=[unique("title")])
+class Book(Struct, rename="camel", kw_only=True):
+    title: Annotated[str, Meta(min_length=1, max_length=200)]
+    shelf: str = SHELVES[0]
+
+
+ENTITIES = (Book,)
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the unpacked wheel, as an installer leaves it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)],
+        check=True,
+        timeout=60,
+    )
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for package in ("domain", "application", "adapters", "entrypoints"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    (tmp_path / "domain" / "shelves.py").write_text('SHELVES = ("fiction", "poetry")\n')
+    (tmp_path / "domain" / "books.py").write_text(BOOKS)
+    return tmp_path
+
+
+def command(installed: Path, *arguments: str, **variables: str) -> tuple[list[str], dict[str, str]]:
+    """Without the ``.pth`` file (``-S``) that makes the clone importable in the tests' own environment."""
+    packages = sysconfig.get_paths()["purelib"]
+    return (
+        [sys.executable, "-S", "-m", "tenantry", *arguments],
+        {**environment(variables), "PYTHONPATH": f"{installed}:{packages}"},
+    )
+
+
+@pytest.fixture
+def served(installed: Path, project: Path, shared: dict[str, str]) -> Iterator[Served]:
+    variables = {**shared, "ENTITIES": "domain.books", "PORT": str(free_port())}
+    arguments, variables_set = command(installed, "migrate", "--write", "books", **variables)
+    written = subprocess.run(
+        arguments, env=variables_set, cwd=project, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert written.returncode == 0, written.stdout + written.stderr
+    arguments, variables_set = command(installed, "serve", **variables)
+    process = subprocess.Popen(
+        arguments, env=variables_set, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    with process:
+        yield Served(process, f"http://127.0.0.1:{variables['PORT']}").await_ready()
+        process.terminate()
+
+
+def test_the_wheel_holds_one_package(installed: Path) -> None:
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"tenantry"}
+
+
+def test_a_project_with_packages_of_the_same_names_is_served(served: Served, project: Path) -> None:
+    token = served.log_in(PASSWORD)
+    created = served.call("POST", "/api/books", {"title": "Emma"}, token)
+    assert (created.status, created.body["data"]["shelf"]) == (201, "fiction")
+    (migration,) = (project / "domain" / "migrations").glob("*.py")
+    assert "from tenantry.migrations import secure_table" in migration.read_text()
