@@ -19,16 +19,6 @@ from adapters.http.docs.served import openapi_config
 from adapters.http.entities.batches import batches_endpoints
 from adapters.http.entities.histories import histories_endpoints
 from adapters.http.entities.transfers import transfers_endpoints
-from adapters.http.identity.accounts import account_endpoints
-from adapters.http.identity.keys import key_endpoints
-from adapters.http.identity.me import me_endpoints
-from adapters.http.identity.memberships import membership_endpoints
-from adapters.http.identity.registration import registration_endpoints
-from adapters.http.identity.roles import role_endpoints
-from adapters.http.identity.sessions import session_endpoints
-from adapters.http.identity.social import social_endpoints
-from adapters.http.identity.tenants import tenant_endpoints
-from adapters.http.identity.users import user_endpoints
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_endpoints
 from adapters.http.operations.metrics import Metrics, metrics_endpoints
@@ -107,19 +97,9 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 def _awaiting_conversion(services: Services, settings: HttpSettings, metrics: Metrics) -> list[Endpoint]:
     served: Any = services
     return [
-        *social_endpoints(served),
-        *registration_endpoints(served),
-        *account_endpoints(served),
-        *session_endpoints(served),
-        *me_endpoints(served),
-        *user_endpoints(served),
-        *role_endpoints(served),
-        *tenant_endpoints(served),
-        *membership_endpoints(served),
         *batches_endpoints(served),
         *histories_endpoints(served),
         *transfers_endpoints(served),
-        *key_endpoints(served),
         *health_endpoints(served),
         *metrics_endpoints(metrics, settings.metrics_token),
         *page_endpoints(settings.about.title),

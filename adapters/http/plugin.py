@@ -26,11 +26,11 @@ from adapters.http.docs.documents import (
     shared_components,
 )
 from adapters.http.entities.router import entity_routers
-from adapters.http.identity.auth import AuthController
+from adapters.http.identity.router import identity_router
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ErrorA, ErrorB, answer_error
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Rules, allowed
+from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Parameters, Rules, allowed
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
 from adapters.http.services import Services
@@ -71,7 +71,7 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         ExactSchemas.__init__(self, self.services.registry)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        handlers = [*identity_controllers(), *entity_routers(self.services), *self.routes]
+        handlers = [identity_router(self.services), *entity_routers(self.services), *self.routes]
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)
@@ -95,7 +95,7 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             request_class=StrictRequest,
             request_max_body_size=IDENTITY_BODY,
             exception_handlers={Exception: answer_error},
-            dependencies=dependencies(self.services),
+            dependencies=dependencies(),
             **options,
         )
 
@@ -119,7 +119,7 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         opt = handler.opt
         if "policy" not in opt or "limit" not in opt:
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
-        judges_query = opt["area"] == "A" and "parameters" not in opt
+        judges_query = opt["area"] == "A" and not _reads_query(opt.get("parameters", ()))
         operation, limit = handler.name or handler.handler_name, opt["limit"]
         rules = opt[RULES] = Rules(
             policy=opt["policy"],
@@ -145,30 +145,16 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         return self.answers_everything or segment_of(path) in AREA_A | plurals
 
 
-def identity_controllers() -> list[ControllerRouterHandler]:
-    return [AuthController]
-
-
-def dependencies(services: Services) -> dict[str, Provide]:
-    """Use cases, and what users' handlers ask for: ``caller``, ``client``, ``tenant_scope``.
+def dependencies() -> dict[str, Provide]:
+    """Arguments that users' handlers may take: ``caller``, ``client``, ``tenant_scope``.
 
     A handler of ours takes one at most: Litestar resolves two of them in a task group, which costs more than both.
     """
     return {
-        "sign_in": _always(services.sign_in),
         "caller": Provide(provide_caller),
         "client": Provide(provide_client),
         "tenant_scope": Provide(provide_tenant_scope),
     }
-
-
-def _always(use_case: Any) -> Provide:
-    """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
-
-    async def provide() -> Any:
-        return use_case
-
-    return Provide(provide)
 
 
 async def provide_caller(request: Request[Any, Any, Any]) -> Caller:
@@ -181,6 +167,11 @@ async def provide_client(request: Request[Any, Any, Any]) -> Client:
 
 async def provide_tenant_scope(request: Request[Any, Any, Any]) -> Scope:
     return cast(StrictRequest, request).tenant_scope
+
+
+def _reads_query(parameters: Parameters) -> bool:
+    """True where a handler reads query parameters itself, and so names the unknown ones; headers do not count."""
+    return callable(parameters) or any(parameter.place == "query" for parameter in parameters)
 
 
 def _ensure_served_once(router: Router) -> None:

@@ -28,7 +28,7 @@ def describe(operation: Json, handler: HTTPRouteHandler, rules: Rules, schemas: 
         own.append(_parameter(scope_parameter(is_write=rules.is_write)))
     given = [_without_defaults(parameter) for parameter in operation.get("parameters", ())]
     operation["parameters"] = [*given, *own]
-    operation["responses"] = _responses(operation["responses"], handler, rules)
+    operation["responses"] = _responses(operation["responses"], handler, rules, has_id=_has_id(given))
     operation["security"] = [{"bearer": []}] if rules.policy.asks else []
     example = rules.example or _entity_example(handler, schemas)
     if example is not None and "requestBody" in operation:
@@ -65,7 +65,12 @@ def _parameter(parameter: Parameter) -> Json:
     return shown | ({"description": parameter.description} if parameter.description else {})
 
 
-def _responses(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
+def _has_id(parameters: list[Json]) -> bool:
+    """True where the path takes a parameter; a handler's own ``paths`` leave out its controller's."""
+    return any(parameter["in"] == "path" for parameter in parameters)
+
+
+def _responses(given: Json, handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> Json:
     """Successes as the handler states them, and the errors that its rules allow.
 
     Litestar adds an error of its own shape to handlers with parameters; it never leaves this service.
@@ -73,7 +78,7 @@ def _responses(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
     stated = {str(status) for status, spec in (handler.responses or {}).items() if status not in _ERRORS}
     successes = {str(handler.status_code), *stated}
     kept = {status: _success(status, response, rules) for status, response in given.items() if status in successes}
-    return {**kept, **_failures(handler, rules)}
+    return {**kept, **_failures(handler, rules, has_id=has_id)}
 
 
 _ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
@@ -94,10 +99,10 @@ def _success(status: str, response: Json, rules: Rules) -> Json:
     return success
 
 
-def _failures(handler: HTTPRouteHandler, rules: Rules) -> Json:
+def _failures(handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> Json:
     """Errors by status, naming the codes that can stand there."""
     by_status: dict[int, list[str]] = {}
-    for code in _codes(handler, rules):
+    for code in _codes(handler, rules, has_id=has_id):
         status = STATUS_AT.get((rules.operation, code)) or STATUS[code]
         name = code_in(rules.area, code)
         if name not in by_status.setdefault(status, []):
@@ -105,7 +110,7 @@ def _failures(handler: HTTPRouteHandler, rules: Rules) -> Json:
     return {str(status): _failure(rules, status, by_status[status]) for status in sorted(by_status)}
 
 
-def _codes(handler: HTTPRouteHandler, rules: Rules) -> list[str]:
+def _codes(handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> list[str]:
     codes = [*rules.errors]
     if rules.policy.asks:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
@@ -113,7 +118,7 @@ def _codes(handler: HTTPRouteHandler, rules: Rules) -> list[str]:
         codes.append("FORBIDDEN")
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
-    if any("{" in path for path in handler.paths):
+    if has_id:
         codes.append("NOT_FOUND")
     if isinstance(rules.limit, Limit):
         codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]

@@ -15,7 +15,7 @@ from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries, cursor_after
 from adapters.http.entities.shapes import shape, typed
 from adapters.http.request.body import ENTITY_BODY
-from adapters.http.request.responses import EntityData, NoBody, entity_data, etag
+from adapters.http.request.responses import LOCATION, EntityData, NoBody, entity_data, etag
 from adapters.http.request.rules import Parameter, Policy, needs, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.crud import Crud
@@ -29,7 +29,6 @@ IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if this is s
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )
-LOCATION = ResponseHeader(name="Location", description="The path of what was made.", documentation_only=True)
 NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 

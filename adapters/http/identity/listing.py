@@ -1,7 +1,8 @@
-"""The query parameters that area A's lists share, as they are described."""
+"""Query parameters that area A's lists share, as the document describes them."""
 
-from adapters.http.request.endpoint import Parameter
+from adapters.http.request.rules import Parameter
 
+IS_ACTIVE = Parameter("isActive", {"type": "boolean"})
 LIST_PARAMETERS = (
     Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
     Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
@@ -12,5 +13,5 @@ LIST_PARAMETERS = (
 USER_PARAMETERS = (
     *LIST_PARAMETERS,
     Parameter("role", {"type": "string"}, "Only holders of the role of this name."),
-    Parameter("isActive", {"type": "boolean"}),
+    IS_ACTIVE,
 )

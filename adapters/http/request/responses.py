@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 from litestar import Response
+from litestar.datastructures import ResponseHeader
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 from msgspec import Struct
@@ -19,6 +20,7 @@ Headers = Mapping[str, str]
 JSON = "application/json"
 NO_STORE = {"cache-control": "no-store"}
 BODILESS = (204, 304)
+LOCATION = ResponseHeader(name="Location", description="The path of what was made.", documentation_only=True)
 
 
 class Data(Generic[T]):
