@@ -16,9 +16,6 @@ from adapters.http.docs.account_pages import page_endpoints
 from adapters.http.docs.encrypted_passwords import encrypted_passwords_endpoints
 from adapters.http.docs.page import About, docs_endpoints
 from adapters.http.docs.served import openapi_config
-from adapters.http.entities.batches import batches_endpoints
-from adapters.http.entities.histories import histories_endpoints
-from adapters.http.entities.transfers import transfers_endpoints
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_endpoints
 from adapters.http.operations.metrics import Metrics, metrics_endpoints
@@ -97,9 +94,6 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 def _awaiting_conversion(services: Services, settings: HttpSettings, metrics: Metrics) -> list[Endpoint]:
     served: Any = services
     return [
-        *batches_endpoints(served),
-        *histories_endpoints(served),
-        *transfers_endpoints(served),
         *health_endpoints(served),
         *metrics_endpoints(metrics, settings.metrics_token),
         *page_endpoints(settings.about.title),

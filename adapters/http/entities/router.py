@@ -2,9 +2,12 @@
 
 from litestar import Router
 
+from adapters.http.entities.batches import EntityBatches, batch_handlers
 from adapters.http.entities.bodies import EntityBodies
+from adapters.http.entities.histories import EntityHistories, history_handlers
 from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.rows import EntityRows, row_handlers
+from adapters.http.entities.transfers import EntityTransfers, transfer_handlers
 from adapters.http.request.rules import rules
 from adapters.http.services import Services
 from domain.entities.declaration import EntityModel
@@ -18,7 +21,12 @@ def _router(services: Services, model: EntityModel) -> Router:
     queries, bodies = EntityQueries(model, services.registry), EntityBodies(model, services.registry)
     return Router(
         f"/api/{model.plural}",
-        route_handlers=[*row_handlers(EntityRows(model, services.crud, queries, bodies))],
+        route_handlers=[
+            *row_handlers(EntityRows(model, services.crud, queries, bodies)),
+            *batch_handlers(EntityBatches(model, services.batches, bodies)),
+            *history_handlers(EntityHistories(model, services.histories, queries)),
+            *transfer_handlers(EntityTransfers(model, services.transfer, queries, bodies)),
+        ],
         tags=[model.plural],
         opt=rules(area="B", takes_scope=True),
     )
