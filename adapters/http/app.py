@@ -20,7 +20,7 @@ from adapters.http.operations.access_log import AccessLine, AccessLog, log_acces
 from adapters.http.operations.health import health_endpoints
 from adapters.http.operations.metrics import Metrics, metrics_endpoints
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
-from adapters.http.plugin import TenantryPlugin
+from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
 from adapters.http.request.endpoint import Endpoint
@@ -28,7 +28,7 @@ from adapters.http.request.pipeline import Pipeline
 from adapters.http.services import Services
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
-OwnEndpoints = Callable[[Services], Sequence[Endpoint]]
+Handlers = Sequence[ControllerRouterHandler]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +49,18 @@ class HttpSettings:
     cors: CORSConfig | None = None
     allowed_hosts: AllowedHostsConfig | None = None
     compression: CompressionConfig | None = None
-    own: tuple[OwnEndpoints, ...] = ()
 
 
 def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Litestar:
-    metrics = Metrics()
-    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
-    awaiting = [bridged(endpoint) for endpoint in _awaiting_conversion(services, settings, metrics)]
-    plugin = TenantryPlugin(services, pipeline, [*awaiting, *settings.routes], answers_everything=True)
+    pipeline, beside = service_parts(services, settings)
+    plugin = HttpPlugin(services, pipeline, settings.routes, beside, answers_everything=True)
+    return empty_application(plugin, settings, lifespan)
+
+
+def empty_application(
+    plugin: HttpPlugin, settings: HttpSettings, lifespan: Sequence[Lifespan] = (), **options: Any
+) -> Litestar:
+    """An application that has nothing but the plugin; ``options`` are Litestar's."""
     return Litestar(
         plugins=[plugin],
         lifespan=list(lifespan),
@@ -65,7 +69,21 @@ def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lif
         allowed_hosts=settings.allowed_hosts,
         compression_config=settings.compression,
         logging_config=None,
+        **options,
     )
+
+
+def service_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+    """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
+    metrics = Metrics()
+    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
+    return pipeline, [bridged(endpoint) for endpoint in _awaiting_conversion(services, settings, metrics)]
+
+
+def plugin_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+    """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
+    pipeline = build_pipeline(services, settings, settings.log)
+    return pipeline, [bridged(endpoint) for endpoint in page_endpoints(settings.about.title)]
 
 
 def build_pipeline(services: Services, settings: HttpSettings, log: AccessLog) -> Pipeline:
@@ -99,5 +117,4 @@ def _awaiting_conversion(services: Services, settings: HttpSettings, metrics: Me
         *page_endpoints(settings.about.title),
         *encrypted_passwords_endpoints(settings.about),
         *docs_endpoints(settings.about),
-        *(endpoint for made in settings.own for endpoint in made(services)),
     ]

@@ -25,6 +25,7 @@ from adapters.http.docs.documents import (
     query_names,
     shared_components,
 )
+from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
 from adapters.http.request.body import IDENTITY_BODY
@@ -55,15 +56,17 @@ class ServedTwice(Exception):
 
 
 @dataclass(eq=False)
-class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
+class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     """``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
 
-    ``answers_everything`` gives our envelope to paths of nobody, too; else only paths under ours get it.
+    ``beside`` are handlers of the service that need no use case, such as its pages. ``answers_everything`` gives our
+    envelope to paths of nobody, too; else only paths under ours get it.
     """
 
     services: Services
     pipeline: Pipeline
     routes: Sequence[ControllerRouterHandler] = ()
+    beside: Sequence[ControllerRouterHandler] = ()
     answers_everything: bool = False
     default_operation_id: OperationId = OpenAPIConfig("", "").operation_id_creator
 
@@ -71,7 +74,8 @@ class TenantryPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         ExactSchemas.__init__(self, self.services.registry)
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
-        handlers = [identity_router(self.services), *entity_routers(self.services), *self.routes]
+        own = own_router(self.services, self.routes)
+        handlers = [identity_router(self.services), *entity_routers(self.services), *self.beside, own]
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)

@@ -45,7 +45,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
     from entrypoints.composition import open_adapters  # noqa: PLC0415
     from entrypoints.migrations import check_migrations  # noqa: PLC0415
-    from entrypoints.use_cases import assemble, ensure_endpoints  # noqa: PLC0415
+    from entrypoints.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
 
     try:
         async with explained():
@@ -53,7 +53,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     except CommandError as refusal:
         yield str(refusal)
     async with open_adapters(settings, registry) as adapters:
-        ensure_endpoints(assemble(adapters, settings), settings)
+        ensure_routes_served(assemble(adapters, settings), settings)
         if not await adapters.admissions.is_shared():
             yield "Redis does not answer: TENANTRY_REDIS_URL says where it is looked for."
             return

@@ -17,10 +17,12 @@ from entrypoints.settings.variables import (
     FLAG,
     FOLDER,
     HOST,
+    HOSTS,
     IDENTIFIER,
     KEY_PREFIX,
     MODULES,
     NETWORKS,
+    ORIGINS,
     PAGE_URL,
     PASSWORD,
     SECRET,
@@ -92,6 +94,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     metrics_token: Annotated[Secret | None, SECRET] = None
     server_timing: Annotated[bool, SWITCH] = False
     trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
+    cors_origins: Annotated[tuple[str, ...], ORIGINS] = ()
+    allowed_hosts: Annotated[tuple[str, ...], HOSTS] = ()
+    compression: Annotated[Literal["off", "gzip"], one_of("off", "gzip")] = "off"
     smtp_url: Annotated[Secret | None, SMTP_URL] = None
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"
     confirm_url: Annotated[str, PAGE_URL] = ""

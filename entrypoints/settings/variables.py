@@ -185,6 +185,23 @@ def _networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(name, strict=False) for name in _names(text))
 
 
+def _origins(text: str) -> tuple[str, ...]:
+    """``*``, or schemes with hosts as browsers send them: ``https://app.example:8443``."""
+    names = _names(text)
+    for name in names:
+        parts = urlsplit(name)
+        is_origin = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        ensure(name == "*" or (is_origin and name == f"{parts.scheme}://{parts.netloc}" and parts.username is None))
+    return names
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    """Host names; ``*.example.com`` stands for all names under it."""
+    names = _names(text)
+    ensure(all(_HOST.fullmatch(name.removeprefix("*.")) is not None for name in names))
+    return names
+
+
 FLAG = Variable("true or false", _flag)
 SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
@@ -205,3 +222,5 @@ DOCS_ROOT = Variable(f"one path segment of a-z, 0-9 and -, other than {', '.join
 KEY_PREFIX = Variable("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", _key_prefix)
 MODULES = Variable("importable modules or paths of .py files, separated by commas", _names)
 NETWORKS = Variable("IP addresses and networks, separated by commas", _networks)
+ORIGINS = Variable("origins such as https://app.example, separated by commas, or *", _origins)
+HOSTS = Variable("host names, separated by commas; *.example.com for all names under one", _hosts)

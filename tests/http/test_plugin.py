@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.operations.access_log import log_nothing
-from adapters.http.plugin import NoPolicy, TenantryPlugin
+from adapters.http.plugin import NoPolicy, HttpPlugin
 from adapters.http.request.rules import ANY_TOKEN, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
@@ -54,7 +54,7 @@ def hosting(app: TestApp, *routes: Any) -> Litestar:
     pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
     return Litestar(
         [theirs, missing],
-        plugins=[TenantryPlugin(app.services, pipeline, routes)],
+        plugins=[HttpPlugin(app.services, pipeline, routes)],
         cors_config=CORSConfig(allow_origins=["https://a.example"]),
         logging_config=None,
     )
