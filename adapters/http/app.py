@@ -11,19 +11,17 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
-from adapters.http.bridge import bridged
-from adapters.http.docs.account_pages import page_endpoints
-from adapters.http.docs.encrypted_passwords import encrypted_passwords_endpoints
-from adapters.http.docs.page import About, docs_endpoints
+from adapters.http.docs.account_pages import account_handlers
+from adapters.http.docs.encrypted_passwords import encrypted_passwords_handler
+from adapters.http.docs.page import About, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
-from adapters.http.operations.health import health_endpoints
-from adapters.http.operations.metrics import Metrics, metrics_endpoints
+from adapters.http.operations.health import health_router
+from adapters.http.operations.metrics import Metrics, metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
-from adapters.http.request.endpoint import Endpoint
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.services import Services
 
@@ -77,13 +75,13 @@ def service_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline,
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
     pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
-    return pipeline, [bridged(endpoint) for endpoint in _awaiting_conversion(services, settings, metrics)]
+    return pipeline, _service_handlers(services, settings, metrics)
 
 
 def plugin_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
     pipeline = build_pipeline(services, settings, settings.log)
-    return pipeline, [bridged(endpoint) for endpoint in page_endpoints(settings.about.title)]
+    return pipeline, account_handlers(settings.about.title)
 
 
 def build_pipeline(services: Services, settings: HttpSettings, log: AccessLog) -> Pipeline:
@@ -109,12 +107,11 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
     return hear
 
 
-def _awaiting_conversion(services: Services, settings: HttpSettings, metrics: Metrics) -> list[Endpoint]:
-    served: Any = services
+def _service_handlers(services: Services, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
     return [
-        *health_endpoints(served),
-        *metrics_endpoints(metrics, settings.metrics_token),
-        *page_endpoints(settings.about.title),
-        *encrypted_passwords_endpoints(settings.about),
-        *docs_endpoints(settings.about),
+        health_router(services),
+        metrics_handler(metrics, settings.metrics_token),
+        *account_handlers(settings.about.title),
+        encrypted_passwords_handler(settings.about),
+        *docs_handlers(settings.about),
     ]

@@ -56,7 +56,7 @@ class DocumentResponse(Response[bytes]):
     """The document with its entity tag, or 304 where the client has it."""
 
     def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
-        file = file_of(self.content, b"application/json")
+        file = file_of(self.content, "application/json")
         return file.response(request.headers.get("if-none-match")).to_asgi_response(app, request, **options)
 
 

@@ -3,18 +3,21 @@
 import asyncio
 import os
 from bisect import bisect_left
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from ipaddress import ip_address
 from typing import Any, Protocol
 
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
 from adapters.http.operations.access_log import AccessLine
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
-from adapters.http.request.old_responses import NO_STORE
+from adapters.http.request.responses import NO_STORE, Bytes
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound, Unauthorized
 
-TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 GATHERED = 1.0
 """Seconds after which other processes see what this one counted."""
@@ -103,16 +106,17 @@ class Scraping:
     metrics: Counted
     token: str | None = field(repr=False)
 
-    async def text(self, call: Call) -> Answer:
-        self._ensure_may_ask(call)
-        return Answer(200, self.metrics.text(), (TEXT, NO_STORE))
+    def text(self, request: StrictRequest) -> Response[Any]:
+        self._ensure_may_ask(request)
+        return Bytes(self.metrics.text(), TEXT, headers=NO_STORE)
 
-    def _ensure_may_ask(self, call: Call) -> None:
+    def _ensure_may_ask(self, request: StrictRequest) -> None:
         if self.token is None:
-            if not FORWARDED.isdisjoint(call.headers) or not _is_this_machine(call.client.address):
+            is_forwarded = any(request.header(name) is not None for name in FORWARDED)
+            if is_forwarded or not _is_this_machine(request.from_client.address):
                 raise NotFound
             return
-        given = (call.header(b"authorization") or "").removeprefix("Bearer ")
+        given = (request.header(b"authorization") or "").removeprefix("Bearer ")
         if not compare_digest(given.encode(), self.token.encode()):
             raise Unauthorized
 
@@ -128,18 +132,11 @@ def _is_this_machine(address: str) -> bool:
         return False
 
 
-def metrics_endpoints(metrics: Counted, token: str | None) -> Sequence[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/metrics",
-            run=Scraping(metrics, token).text,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="metrics",
-            tag="health",
-            summary="Answers and their times, for Prometheus",
-            shown=(Shown(200, "other"),),
-        )
-    ]
+def metrics_handler(metrics: Counted, token: str | None) -> HTTPRouteHandler:
+    scraping = Scraping(metrics, token)
+
+    @get("/metrics", name="metrics", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def scrape(request: StrictRequest) -> Response[Any]:
+        return scraping.text(request)
+
+    return scrape
