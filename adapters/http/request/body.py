@@ -1,7 +1,7 @@
 """A request's body on its way in: waited for at a bearable pace, and read to its end before an early answer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
@@ -22,10 +22,6 @@ DRAINED = 64 * KILOBYTE  # an unread body of up to this size is read before an e
 DRAIN_PATIENCE = 0.5
 UNKNOWN_SIZE = DRAINED + 1
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
-
-EMPTY = b""
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 
 class ClientGone(Exception):
@@ -99,28 +95,6 @@ class BodyReader:
         return UNKNOWN_SIZE if self._is_shared and scope["method"] not in BODILESS else 0
 
 
-class Arriving:
-    """A body on its way, whose pieces are waited for as long as it comes at a bearable pace."""
-
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._now = asyncio.get_running_loop().time
-        self._late_at = self._now() + PATIENCE
-
-    async def next(self) -> tuple[bytes, bool]:
-        """The next piece, and whether more follow; raises ClientGone."""
-        try:
-            async with asyncio.timeout_at(min(self._late_at, self._now() + STALLED)):
-                message = await self._receive()
-        except TimeoutError:
-            raise TooSlow from None
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        piece: bytes = message.get("body", b"")
-        self._late_at += len(piece) / SLOWEST
-        return piece, message.get("more_body", False)
-
-
 def ensure_json(content_type: bytes | None) -> None:
     """``application/json``, in UTF-8 where a charset is named; what only ends in ``+json`` is something else."""
     if content_type == b"application/json":
@@ -132,28 +106,6 @@ def ensure_json(content_type: bytes | None) -> None:
         name, _, value = parameter.partition("=")
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
             raise UnsupportedMediaType("Send the body in UTF-8.")
-
-
-def declared_length(content_length: bytes | None) -> int:
-    """0 when nothing usable is said: what really comes is counted anyway."""
-    if not content_length or not content_length.isdigit():
-        return 0
-    return int(content_length[:16])
-
-
-async def read_body(receive: Receive, largest: int) -> bytes:
-    """Raises PayloadTooLarge as soon as it is seen, and keeps nothing of it."""
-    arriving = Arriving(receive)
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        piece, is_more = await arriving.next()
-        size += len(piece)
-        if size > largest:
-            raise too_large(largest)
-        pieces.append(piece)
-        if not is_more:
-            return b"".join(pieces)
 
 
 def too_large(largest: int) -> PayloadTooLarge:
