@@ -4,6 +4,7 @@ from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import ValidationError
 
+# no registered application has a longer name
 LONGEST = 100
 
 APP_ID = Parameter(

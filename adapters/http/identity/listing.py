@@ -2,6 +2,7 @@
 
 from adapters.http.request.rules import Parameter
 
+# told to the document only: application/identity/administration/listing.py reads them, and names every wrong one
 IS_ACTIVE = Parameter("isActive", {"type": "boolean"})
 LIST_PARAMETERS = (
     Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),

@@ -16,6 +16,7 @@ REPLACED = {200: ResponseSpec(Data[MembershipItem], generate_examples=False)}
 
 
 class MembershipsController(Controller):
+    # :str and not :uuid: a malformed id passes token, limit and permission before it is a 404
     path = "/api/tenants/{tenant_id:str}/users"
     tags = ("tenants",)
     opt = rules(area="A", limit=ORDINARY)
@@ -57,6 +58,7 @@ class MembershipsController(Controller):
     @delete(
         "/{user_id:str}",
         name="tenants.remove-member",
+        # and not 204, which has no body: a message is answered
         status_code=200,
         summary="End a membership",
         opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),

@@ -48,7 +48,7 @@ class RolesController(Controller):
         return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
 
     @put(
-        "/{role_id:str}",
+        "/{role_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
         name="roles.update",
         summary="Change a role",
         description="Tokens of its holders must be refreshed afterwards.",
@@ -66,6 +66,7 @@ class RolesController(Controller):
     @delete(
         "/{role_id:str}",
         name="roles.delete",
+        # and not 204, which has no body: a message is answered
         status_code=200,
         summary="Delete a role that nobody holds",
         opt=rules(policy=needs("delete:roles"), errors=("CONFLICT",)),

@@ -36,6 +36,7 @@ CONTROLLERS = (
 
 def identity_router(services: Services) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
+    # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {
         "accounts": services.accounts,
         "keyring": services.keyring,

@@ -27,8 +27,9 @@ class SessionsController(Controller):
         return identity_data(await my_sessions.all(request.caller))
 
     @delete(
-        "/{session_id:str}",
+        "/{session_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
         name="auth.end-session",
+        # and not 204, which has no body: a message is answered
         status_code=200,
         summary="End one of one's own sessions",
         description="Its access token is dead at once.",

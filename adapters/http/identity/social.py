@@ -33,6 +33,7 @@ class SocialController(Controller):
         summary="Log in with an account at a social provider",
         description=TEXT,
         opt=rules(
+            # counted for the address alone: the provider knows the e-mail, the body does not
             policy=PUBLIC,
             parameters=(APP_ID,),
             errors=ERRORS,

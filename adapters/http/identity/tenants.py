@@ -46,7 +46,7 @@ class TenantsController(Controller):
         return identity_data(await tenants.current(request.caller))
 
     @get(
-        "/{tenant_id:str}",
+        "/{tenant_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
         name="tenants.get",
         summary="Read a tenant",
         opt=rules(policy=super_admin("read:tenants")),
@@ -86,6 +86,7 @@ class TenantsController(Controller):
     @delete(
         "/{tenant_id:str}",
         name="tenants.delete",
+        # and not 204, which has no body: a message is answered
         status_code=200,
         summary="Delete a tenant",
         opt=rules(policy=super_admin("delete:tenants"), errors=("CONFLICT",)),

@@ -24,6 +24,7 @@ class UsersController(Controller):
         opt=rules(policy=needs("read:users"), parameters=USER_PARAMETERS, errors=("VALIDATION_ERROR",)),
     )
     async def page(self, request: StrictRequest, users: NamedDependency[UserAdministration]) -> Response[UserPage]:
+        # users, roles and permissions are listed without an envelope, tenants and members within one
         return bare(await users.page(request.caller, request.parameters()))
 
     @post(
@@ -41,7 +42,7 @@ class UsersController(Controller):
         return identity_data(user, headers={"location": f"/api/users/{user.id}"})
 
     @get(
-        "/{user_id:str}",
+        "/{user_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
         name="users.get",
         summary="Read a user",
         opt=rules(policy=needs("read:users")),
@@ -70,6 +71,7 @@ class UsersController(Controller):
     @delete(
         "/{user_id:str}",
         name="users.delete",
+        # and not 204, which has no body: a message is answered
         status_code=200,
         summary="Delete a user",
         description="Ends the membership in the caller's tenant, and the account when it was the last.",
