@@ -36,10 +36,13 @@ async def background(services: Services) -> AsyncIterator[None]:
 
 
 async def _first_keys(keys: KeyRotation) -> None:
-    """Without them every token would look forged: while the database is away, the process waits for it."""
+    """Reads the keys, and makes them at the very first start; while the database is away, the process waits for it.
+
+    Without them every token would look forged.
+    """
     while True:
         try:
-            return await keys.reload()
+            return await keys.ensure()
         except ServiceUnavailable:
             log.warning("The database does not answer: waiting for it.")
             await asyncio.sleep(TRIED_AGAIN_AFTER)
