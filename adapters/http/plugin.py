@@ -11,20 +11,13 @@ from litestar.di import Provide
 from litestar.exceptions import ClientException, HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import HTTPRouteHandler
-from litestar.openapi import OpenAPIConfig
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.plugins import InitPlugin, ReceiveRoutePlugin
 from litestar.routes import BaseRoute, HTTPRoute
 from litestar.types import ControllerRouterHandler
 
-from adapters.http.docs.documents import (
-    ExactSchemas,
-    OperationId,
-    operation_class,
-    operation_id,
-    query_names,
-    shared_components,
-)
+from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
+from adapters.http.docs.schemas import ExactSchemas
 from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
@@ -68,7 +61,6 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     routes: Sequence[ControllerRouterHandler] = ()
     beside: Sequence[ControllerRouterHandler] = ()
     answers_everything: bool = False
-    default_operation_id: OperationId = OpenAPIConfig("", "").operation_id_creator
 
     def __post_init__(self) -> None:
         ExactSchemas.__init__(self, self.services.registry)
@@ -81,7 +73,6 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         app_config.route_handlers.append(router)
         _answer_unmatched(app_config, self._owns, self.pipeline)
         if app_config.openapi_config is not None:
-            self.default_operation_id = app_config.openapi_config.operation_id_creator
             given = app_config.openapi_config.components
             added = shared_components()
             app_config.openapi_config.components = [*(given if isinstance(given, list) else [given]), added]
@@ -141,7 +132,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)
-        handler.operation_id = cast(Any, operation_id(cast(Any, handler.operation_id), self.default_operation_id))
+        if not callable(handler.operation_id) and (name := handler.operation_id or handler.name):
+            handler.operation_id = operation_id(name)
         handler.operation_class = operation_class(handler, rules, self)
 
     def _owns(self, path: str) -> bool:

@@ -1,15 +1,18 @@
-"""One operation of the document, completed by what follows from its handler's rules."""
+"""Operations of the document, completed by what follows from their handlers' rules."""
 
-from collections.abc import Mapping
+import re
 from typing import Any
 
+from litestar.enums import HttpMethod, ParamType
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.spec import Components, OpenAPIHeader, Operation, Schema, SecurityScheme
+from litestar.openapi.spec.enums import OpenAPIType
+from litestar.params import ParameterKwarg
+from litestar.types import OperationIDCreator
 
-from adapters.http.docs.schemas import Schemas, ref
+from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
 from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
-from adapters.http.request.strict_request import RawBody
-from adapters.http.request.tenant_scope import scope_parameter
 from domain.limits import Limit
 
 Json = dict[str, Any]
@@ -19,45 +22,99 @@ LIMIT_HEADERS = {
     "X-RateLimit-Remaining": "How many of them are left.",
     "X-RateLimit-Reset": "The epoch second at which there is room again.",
 }
+BEARER = SecurityScheme(
+    type="http",
+    scheme="bearer",
+    bearer_format="JWT",
+    description="The token that login, refresh and switch-tenant answer with.",
+)
+_RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_ERROR_HEADERS: dict[int, Json] = {
+    401: {"WWW-Authenticate": {"description": "RFC 6750.", "schema": {"type": "string"}}},
+    429: _RETRY,
+    503: _RETRY,
+}
+_ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
 
 
-def describe(operation: Json, handler: HTTPRouteHandler, rules: Rules, schemas: Schemas) -> Json:
-    operation["description"] = _text(operation.get("description"), rules)
-    own = [_parameter(parameter) for parameter in rules.described_parameters()]
-    if rules.takes_scope:
-        own.append(_parameter(scope_parameter(is_write=rules.is_write)))
-    given = [_without_defaults(parameter) for parameter in operation.get("parameters", ())]
-    operation["parameters"] = [*given, *own]
-    operation["responses"] = _responses(operation["responses"], handler, rules, has_id=_has_id(given))
-    operation["security"] = [{"bearer": []}] if rules.policy.asks else []
-    example = rules.example or _entity_example(handler, schemas)
-    if example is not None and "requestBody" in operation:
-        operation["requestBody"]["content"]["application/json"]["example"] = example
-    if rules.policy.permission:
-        operation["x-permission"] = rules.policy.permission
-    if isinstance(rules.limit, Limit):
-        seconds = int(rules.limit.window.total_seconds())
-        operation["x-rate-limit"] = {"requests": rules.limit.count, "seconds": seconds}
-    return _without_defaults(operation)
+def shared_components() -> Components:
+    """The security scheme, and the headers of every response that counts a limit."""
+    number = Schema(type=OpenAPIType.INTEGER)
+    headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.items()}
+    return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
 
 
-def _without_defaults(described: Json) -> Json:
+def query_names(handler: HTTPRouteHandler) -> frozenset[str]:
+    """Names of the query parameters that a handler and its dependencies declare."""
+    takers: list[Any] = [handler, *handler.resolve_dependencies().values()]
+    fields = [field for taker in takers for field in taker.parsed_fn_signature.parameters.values()]
+    declared = [(field.name, field.kwarg_definition) for field in fields]
+    return frozenset(
+        kwarg.query or kwarg.name or name
+        for name, kwarg in declared
+        if isinstance(kwarg, ParameterKwarg) and kwarg.param_type == ParamType.QUERY
+    )
+
+
+def camel(name: str) -> str:
+    """``auth.switch-tenant`` → ``authSwitchTenant``."""
+    first, *rest = re.split(r"[._-]", name)
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def operation_id(name: str) -> OperationIDCreator:
+    """``auth.switch-tenant`` → ``authSwitchTenant``, and another for HEAD, as ids are unique."""
+    return lambda _, method, __: camel(name) + ("Head" if method == HttpMethod.HEAD else "")
+
+
+def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> type[Operation]:
+    """The operation of a handler, told with its parameters, errors, permission and limit."""
+
+    class RulesOperation(handler.operation_class):  # type: ignore[name-defined,misc]
+        def to_schema(self) -> Json:
+            operation: Json = super().to_schema()
+            parameters = [without_flags(parameter) for parameter in operation.get("parameters", ())]
+            has_id = any(parameter["in"] == "path" for parameter in parameters)
+            operation |= {
+                "description": _text(operation.get("description"), rules),
+                "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
+                "responses": _successes(operation["responses"], handler, rules)
+                | _failures(_codes(handler, rules, has_id), rules),
+                "security": [{"bearer": []}] if rules.policy.asks else [],
+            }
+            data = handler.parsed_fn_signature.parameters.get("data")
+            example = rules.example or exact.schemas.example(getattr(data and data.annotation, "form", None))
+            if example is not None and "requestBody" in operation:
+                operation["requestBody"]["content"]["application/json"]["example"] = example
+            return without_flags(operation | _extensions(rules))
+
+    return RulesOperation
+
+
+def without_flags(described: Json) -> Json:
     """Litestar writes ``deprecated: false`` into everything."""
     return {name: value for name, value in described.items() if value is not False}
 
 
+def _extensions(rules: Rules) -> Json:
+    extensions: Json = {"x-permission": rules.policy.permission} if rules.policy.permission else {}
+    if isinstance(rules.limit, Limit):
+        seconds = int(rules.limit.window.total_seconds())
+        extensions["x-rate-limit"] = {"requests": rules.limit.count, "seconds": seconds}
+    return extensions
+
+
 def _text(given: str | None, rules: Rules) -> str:
     """Description of the handler, and what its rules say in words."""
-    sentences = [given] if given else []
-    if rules.policy.asks == "any":
-        sentences.append("Takes a Global Token as well as a Tenant Token.")
-    if rules.policy.super_admin:
-        sentences.append("For super-admins only.")
-    if rules.policy.permission:
-        sentences.append(f"Needs `{rules.policy.permission}`.")
+    sentences = {
+        given: given,
+        "Takes a Global Token as well as a Tenant Token.": rules.policy.asks == "any",
+        "For super-admins only.": rules.policy.super_admin,
+        f"Needs `{rules.policy.permission}`.": rules.policy.permission,
+    }
     if isinstance(rules.limit, Limit):
-        sentences.append(f"At most {rules.limit.count} requests a minute.")
-    return " ".join(sentences)
+        sentences[f"At most {rules.limit.count} requests a minute."] = True
+    return " ".join(sentence for sentence, is_said in sentences.items() if sentence and is_said)
 
 
 def _parameter(parameter: Parameter) -> Json:
@@ -65,52 +122,42 @@ def _parameter(parameter: Parameter) -> Json:
     return shown | ({"description": parameter.description} if parameter.description else {})
 
 
-def _has_id(parameters: list[Json]) -> bool:
-    """True where the path takes a parameter; a handler's own ``paths`` leave out its controller's."""
-    return any(parameter["in"] == "path" for parameter in parameters)
-
-
-def _responses(given: Json, handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> Json:
-    """Successes as the handler states them, and the errors that its rules allow.
+def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
+    """Successes as the handler states them.
 
     Litestar adds an error of its own shape to handlers with parameters; it never leaves this service.
     """
-    stated = {str(status) for status, spec in (handler.responses or {}).items() if status not in _ERRORS}
-    successes = {str(handler.status_code), *stated}
-    kept = {status: _success(status, response, rules) for status, response in given.items() if status in successes}
-    return {**kept, **_failures(handler, rules, has_id=has_id)}
+    stated = {str(status) for status in (handler.status_code, *(handler.responses or {})) if status not in _ERRORS}
+    counted = {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
+    successes: Json = {}
+    for status in (status for status in given if status in stated):
+        headers = {
+            name: {"schema": {"type": "string"}} | without_flags(header)
+            for name, header in given[status].get("headers", {}).items()
+        } | (counted if isinstance(rules.limit, Limit) else {})
+        success: Json = {"description": "Not modified." if status == "304" else "Done."}
+        success |= {"headers": headers} if headers else {}
+        if status != "204" and "content" in given[status]:
+            success["content"] = given[status]["content"]
+        successes[status] = success
+    return successes
 
 
-_ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
-
-
-def _success(status: str, response: Json, rules: Rules) -> Json:
-    headers: Json = {
-        name: {"schema": {"type": "string"}} | _without_defaults(header)
-        for name, header in response.get("headers", {}).items()
-    }
-    if isinstance(rules.limit, Limit):
-        headers |= {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
-    success: Json = {"description": "Not modified." if status == "304" else "Done."}
-    if headers:
-        success["headers"] = headers
-    if status != "204" and "content" in response:
-        success["content"] = response["content"]
-    return success
-
-
-def _failures(handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> Json:
+def _failures(codes: list[str], rules: Rules) -> Json:
     """Errors by status, naming the codes that can stand there."""
-    by_status: dict[int, list[str]] = {}
-    for code in _codes(handler, rules, has_id=has_id):
+    by_status: dict[int, dict[str, None]] = {}
+    for code in codes:
         status = STATUS_AT.get((rules.operation, code)) or STATUS[code]
-        name = code_in(rules.area, code)
-        if name not in by_status.setdefault(status, []):
-            by_status[status].append(name)
-    return {str(status): _failure(rules, status, by_status[status]) for status in sorted(by_status)}
+        by_status.setdefault(status, {})[code_in(rules.area, code)] = None
+    content = {"application/json": {"schema": ref(f"Error{rules.area}")}}
+    failures: Json = {}
+    for status, names in sorted(by_status.items()):
+        headers = {"headers": _ERROR_HEADERS[status]} if status in _ERROR_HEADERS else {}
+        failures[str(status)] = {"description": ", ".join(names), "content": content, **headers}
+    return failures
 
 
-def _codes(handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> list[str]:
+def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
     codes = [*rules.errors]
     if rules.policy.asks:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
@@ -123,22 +170,3 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, *, has_id: bool) -> list[str
     if isinstance(rules.limit, Limit):
         codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]
     return [*codes, "INTERNAL_ERROR"]
-
-
-def _failure(rules: Rules, status: int, codes: list[str]) -> Json:
-    failure: Json = {
-        "description": ", ".join(codes),
-        "content": {"application/json": {"schema": ref(f"Error{rules.area}")}},
-    }
-    if status in (429, 503):
-        failure["headers"] = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
-    elif status == 401:
-        failure["headers"] = {"WWW-Authenticate": {"description": "RFC 6750.", "schema": {"type": "string"}}}
-    return failure
-
-
-def _entity_example(handler: HTTPRouteHandler, schemas: Schemas) -> Mapping[str, object] | None:
-    """A body that would be taken; None where one cannot be made up."""
-    data = handler.parsed_fn_signature.parameters.get("data")
-    kind = data.annotation if data else None
-    return schemas.example(kind.form) if isinstance(kind, type) and issubclass(kind, RawBody) else None

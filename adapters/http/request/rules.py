@@ -88,6 +88,19 @@ class Parameter:
     place: Literal["query", "header"] = "query"
 
 
+_READS_IN = Parameter(
+    "X-Tenant-Scope",
+    {"type": "string"},
+    "For super-admins: `all` reads over all tenants, whose rows then show `tenantId`; a tenant's id reads in that one.",
+    "header",
+)
+_WRITES_IN = Parameter(
+    "X-Tenant-Scope",
+    {"type": "string", "format": "uuid"},
+    "For super-admins: the id of the tenant to write in.",
+    "header",
+)
+
 Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
 """A function is called when the document is asked for: an entity's list takes hundreds."""
 
@@ -142,7 +155,9 @@ class Rules:
     allow: str = ""
 
     def described_parameters(self) -> tuple[Parameter, ...]:
-        return self.parameters() if callable(self.parameters) else self.parameters
+        own = self.parameters() if callable(self.parameters) else self.parameters
+        scope = (_WRITES_IN if self.is_write else _READS_IN,) if self.takes_scope else ()
+        return (*own, *scope)
 
 
 def allowed(methods: Iterable[str]) -> tuple[str, ...]:

@@ -2,29 +2,12 @@
 
 from uuid import UUID
 
-from adapters.http.request.rules import Parameter
 from application.entities.cross_tenant_access import CrossTenantAccess
 from domain.audit import Client
 from domain.errors import BadRequest
 from domain.scope import Caller, EveryTenant, OneTenant, Scope
 
 NAME = b"x-tenant-scope"
-READING = Parameter(
-    "X-Tenant-Scope",
-    {"type": "string"},
-    "For super-admins: `all` reads over all tenants, whose rows then show `tenantId`; a tenant's id reads in that one.",
-    "header",
-)
-WRITING = Parameter(
-    "X-Tenant-Scope",
-    {"type": "string", "format": "uuid"},
-    "For super-admins: the id of the tenant to write in.",
-    "header",
-)
-
-
-def scope_parameter(*, is_write: bool) -> Parameter:
-    return WRITING if is_write else READING
 
 
 async def open_scope(
