@@ -1,4 +1,4 @@
-"""The service's own pages that the links in mails lead to, for whoever has no pages of their own yet."""
+"""Pages of the service that the links in mails lead to, for products without pages of their own."""
 
 import html
 from functools import lru_cache
@@ -11,6 +11,7 @@ from domain.identity.users import PASSWORD_LENGTH
 
 SERVED = ("account.js", "account.css")
 
+# the pages hold a secret in their address: nothing inline, and in no other page's frame
 POLICY = (
     "default-src 'none'; "
     "script-src 'self'; "
@@ -21,7 +22,6 @@ POLICY = (
     "form-action 'none'; "
     "frame-ancestors 'none'"
 )
-"""Nothing inline, nobody else's, in nobody's frame."""
 
 HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer"}
 

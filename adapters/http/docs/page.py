@@ -43,7 +43,7 @@ NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What the documentation says of the service; ``root`` is one step of a path."""
+    """Title, contact and licence in the documentation; ``root`` is one step of a path."""
 
     root: str = "docs"
     title: str = "Tenantry"
@@ -76,7 +76,7 @@ def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE
 
 @lru_cache
 def asset(name: str) -> File:
-    """Raises NotFound for all but the names we serve; read once, when it is first asked for."""
+    """File of the documentation, read when it is first asked for; raises NotFound for names that are not served."""
     if name not in SERVED:
         raise NotFound
     path = ASSETS / name

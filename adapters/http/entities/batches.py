@@ -131,7 +131,7 @@ def _delete(entity: EntityBatches) -> HTTPRouteHandler:
 
 
 def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
-    """For clients that cannot send a body with DELETE; both share one limit."""
+    """The same as ``_delete`` and under its limit, for clients that cannot send a body with DELETE."""
     model = entity.model
 
     async def delete_batch_by_post(request: StrictRequest, data: Any) -> Response[Any]:

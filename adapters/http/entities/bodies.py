@@ -1,4 +1,4 @@
-"""Bodies of one entity's writes as they are read, and of the outcome what its caller may see."""
+"""Bodies of one entity's writes: read for their caller, and answered without the fields that are hidden from them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -62,7 +62,7 @@ class EntityBodies:
         return read_ids(body)
 
     def shown(self, caller: Caller, body: Raw) -> bytes:
-        """Of a row that was written, what its writer may read."""
+        """JSON of a row that was written, without the fields that its writer may not read."""
         hidden = self._hidden_from(caller)
         if not hidden:
             return bytes(body)
@@ -74,12 +74,12 @@ class EntityBodies:
 
     @contextmanager
     def concealing(self, caller: Caller) -> Iterator[None]:
-        """No error names a field that does not exist for the caller."""
+        """Takes fields that do not exist for the caller out of errors."""
         try:
             yield
         except Error as error:
             hidden = self._hidden_from(caller)
-            fields = [one for one in error.fields if one.field.rpartition(".")[2] not in hidden]
+            fields = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2] not in hidden]
             if len(fields) == len(error.fields):
                 raise
             raise type(error)(fields=fields) from None
@@ -90,7 +90,7 @@ class EntityBodies:
 
     @cached_property
     def _has_guards(self) -> bool:
-        return any(one.guard.read or one.guard.write for one in self.model.declared)
+        return any(field.guard.read or field.guard.write for field in self.model.declared)
 
     def _hidden_from(self, caller: Caller) -> frozenset[str]:
         if not self._has_guards:
@@ -105,7 +105,7 @@ def ensure_no_parameters(request: StrictRequest) -> None:
 
 
 def read_flags(request: StrictRequest, known: Sequence[str]) -> frozenset[str]:
-    """Those of the parameters ``known``, by their names as they are spelt here, that are true."""
+    """Parameters out of ``known`` that are true, under their names as they are spelt here."""
     spelt = {name.lower(): name for name in known}
     seen: dict[str, bool] = {}
     errors: list[FieldError] = []

@@ -93,7 +93,7 @@ class Counted(Protocol):
 
 
 class NothingCounted:
-    """For whoever only asks what is served, in a process whose children decide for themselves where they count."""
+    """Metrics that are not counted, for a process that only asks what is served."""
 
     def text(self) -> bytes:
         return b""
@@ -101,7 +101,7 @@ class NothingCounted:
 
 @dataclass(frozen=True)
 class Scraping:
-    """With ``token`` whoever bears it is answered, without it this machine alone; to others there is nothing here."""
+    """Answers bearers of ``token``, without one this machine alone; NotFound for others."""
 
     metrics: Counted
     token: str | None = field(repr=False)
@@ -121,8 +121,8 @@ class Scraping:
             raise Unauthorized
 
 
+# through a proxy anybody seems to be this machine
 FORWARDED = frozenset({b"x-forwarded-for", b"forwarded"})
-"""Through a proxy anybody seems to be this machine."""
 
 
 def _is_this_machine(address: str) -> bool:
