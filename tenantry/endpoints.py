@@ -1,5 +1,6 @@
 """Names for routes of a project, which ``tenantry`` hands on when they are asked for: import them from there."""
 
+from adapters.http.entities.own_routes import TenantDatabase
 from adapters.http.entities.own_rows import DataResponse, Rows, RowsPage, StoredRow
 from adapters.http.request.responses import EntityData
 from adapters.http.request.rules import (
@@ -14,7 +15,6 @@ from adapters.http.request.rules import (
     rules,
     super_admin,
 )
-from application.ports.whole_database import WholeDatabase as Database
 from domain.audit import Client
 from domain.limits import Limit
 
@@ -26,13 +26,13 @@ __all__ = [
     "UNLIMITED",
     "Client",
     "DataResponse",
-    "Database",
     "EntityData",
     "Limit",
     "Policy",
     "Rows",
     "RowsPage",
     "StoredRow",
+    "TenantDatabase",
     "needs",
     "requires",
     "rules",

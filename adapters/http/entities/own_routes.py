@@ -1,6 +1,8 @@
 """Handlers of a user's own: one router with dependencies for the database and the rows of each entity."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, cast
 
 from litestar import Request, Router
@@ -12,9 +14,25 @@ from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.own_rows import EntityAccess, Rows
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.services import Services
-from application.ports.whole_database import WholeDatabase
+from application.ports.whole_database import Transaction, WholeDatabase
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
+
+
+@dataclass(frozen=True)
+class TenantDatabase:
+    """The database as the request's caller reaches it: ``async with database.transaction() as tx: …``."""
+
+    whole: WholeDatabase
+    request: StrictRequest
+
+    def read_only(self) -> AbstractAsyncContextManager[Transaction]:
+        """One snapshot of the rows of the caller's tenant, or of those that ``X-Tenant-Scope`` names."""
+        return self.whole.read_only(self.request.tenant_scope)
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Commits when it is left, and undoes everything when an error leaves it."""
+        return self.whole.transaction(self.request.written_tenant)
 
 
 def own_router(services: Services, routes: Sequence[ControllerRouterHandler]) -> Router:
@@ -43,7 +61,7 @@ def _rows(entity: EntityAccess) -> Provide:
 
 
 def _database(database: WholeDatabase) -> Provide:
-    async def provide() -> WholeDatabase:
-        return database
+    async def provide(request: Request[Any, Any, Any]) -> TenantDatabase:
+        return TenantDatabase(database, cast(StrictRequest, request))
 
     return Provide(provide)
