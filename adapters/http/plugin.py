@@ -132,8 +132,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)
-        if not callable(handler.operation_id) and (name := handler.operation_id or handler.name):
-            handler.operation_id = operation_id(name)
+        if not callable(handler.operation_id):
+            handler.operation_id = operation_id(handler.operation_id or handler.name)
         handler.operation_class = operation_class(handler, rules, self)
 
     def _owns(self, path: str) -> bool:

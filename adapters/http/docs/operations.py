@@ -5,6 +5,7 @@ from typing import Any
 
 from litestar.enums import HttpMethod, ParamType
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, OpenAPIHeader, Operation, Schema, SecurityScheme
 from litestar.openapi.spec.enums import OpenAPIType
 from litestar.params import ParameterKwarg
@@ -62,9 +63,17 @@ def camel(name: str) -> str:
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
-def operation_id(name: str) -> OperationIDCreator:
-    """``auth.switch-tenant`` → ``authSwitchTenant``, and another for HEAD, as ids are unique."""
-    return lambda _, method, __: camel(name) + ("Head" if method == HttpMethod.HEAD else "")
+def operation_id(name: str | None) -> OperationIDCreator:
+    """``auth.switch-tenant`` → ``authSwitchTenant``, and another for HEAD, as ids are unique; None takes Litestar's."""
+
+    def made(handler: HTTPRouteHandler, method: Any, path: Any) -> str:
+        given = camel(name) if name else _UNNAMED(handler, method, path)
+        return given + ("Head" if method == HttpMethod.HEAD else "")
+
+    return made
+
+
+_UNNAMED = OpenAPIConfig("", "").operation_id_creator
 
 
 def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> type[Operation]:
