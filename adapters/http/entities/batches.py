@@ -12,16 +12,13 @@ from msgspec.structs import fields
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
-from adapters.http.entities.rows import may_write, rule_errors, words
-from adapters.http.entities.shapes import shape, typed
+from adapters.http.entities.shapes import may_write, operation, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data
-from adapters.http.request.rules import rules
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from application.entities.batches import Batches
 from application.ports.entities.records import Change
 from domain.entities.declaration import EntityModel
-from domain.limits import entity_limit
 
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
 
@@ -55,6 +52,7 @@ def batch_handlers(entity: EntityBatches) -> list[HTTPRouteHandler]:
 
 def _create(entity: EntityBatches) -> HTTPRouteHandler:
     model, bodies = entity.model, entity.bodies
+    policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.new_items(request, data)
@@ -66,23 +64,17 @@ def _create(entity: EntityBatches) -> HTTPRouteHandler:
 
     return post(
         "/batch",
-        name=f"{model.plural}.create-batch",
+        **operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
         status_code=200,
-        summary=f"Create many {words(model.plural)}, or none",
         description="Every item that fails is named, such as `items[3].price`; the answer keeps the order.",
         response_headers=[REPLAYED],
         request_max_body_size=BATCH_BODY,
-        opt=rules(
-            policy=may_write(model, "create"),
-            limit=entity_limit(model.plural, "create-batch"),
-            parameters=(KEY,),
-            errors=("CONFLICT", "UNPROCESSABLE_ENTITY"),
-        ),
     )(typed(create_batch, EntityData[shape(f"{model.name}BatchCreated")], _created_form(model)))  # type: ignore[misc]
 
 
 def _update(entity: EntityBatches) -> HTTPRouteHandler:
     model, bodies = entity.model, entity.bodies
+    policy, errors = may_write(model, "update"), ("NOT_FOUND", "CONFLICT", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.changed_items(request, data)
@@ -94,18 +86,13 @@ def _update(entity: EntityBatches) -> HTTPRouteHandler:
 
     return put(
         "/batch",
-        name=f"{model.plural}.update-batch",
-        summary=f"Change many {words(model.plural)}, or none",
+        **operation(model, "update-batch", "Change many {}, or none", policy, *errors),
         description="Each item carries its `id` and the fields that change; one that is missing is `items[2].id`.",
         request_max_body_size=BATCH_BODY,
-        opt=rules(
-            policy=may_write(model, "update"),
-            limit=entity_limit(model.plural, "update-batch"),
-            errors=("NOT_FOUND", "CONFLICT", *rule_errors(model)),
-        ),
     )(typed(update_batch, EntityData[shape(f"{model.name}BatchUpdated")], _updated_form(model)))  # type: ignore[misc]
 
 
+DELETE = "Delete many {}, or none"
 DELETED_TEXT = "One that is missing is named as `ids[2]`; the same id twice counts once."
 
 
@@ -117,40 +104,28 @@ def _delete(entity: EntityBatches) -> HTTPRouteHandler:
 
     return delete(
         "/batch",
-        name=f"{model.plural}.delete-batch",
+        **operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
         status_code=200,
-        summary=f"Delete many {words(model.plural)}, or none",
         description=DELETED_TEXT,
         request_max_body_size=BATCH_BODY,
-        opt=rules(
-            policy=may_write(model, "delete"),
-            limit=entity_limit(model.plural, "delete-batch"),
-            errors=("NOT_FOUND", "CONFLICT"),
-        ),
     )(typed(delete_batch, EntityData[BatchDeleted], IDS))
 
 
 def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
     """The same as ``_delete`` and under its limit, for clients that cannot send a body with DELETE."""
     model = entity.model
+    policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def delete_batch_by_post(request: StrictRequest, data: Any) -> Response[Any]:
         return await _deleted(entity, request, data)
 
     return post(
         "/batch/delete",
-        name=f"{model.plural}.delete-batch-by-post",
+        **operation(model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)),
         status_code=200,
-        summary=f"Delete many {words(model.plural)}, or none",
         description=DELETED_TEXT,
         response_headers=[REPLAYED],
         request_max_body_size=BATCH_BODY,
-        opt=rules(
-            policy=may_write(model, "delete"),
-            limit=entity_limit(model.plural, "delete-batch"),
-            parameters=(KEY,),
-            errors=("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY"),
-        ),
     )(typed(delete_batch_by_post, EntityData[BatchDeleted], IDS))
 
 

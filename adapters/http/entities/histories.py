@@ -10,14 +10,12 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct
 
 from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.rows import words
+from adapters.http.entities.shapes import may_read, operation
 from adapters.http.request.responses import EntityData, entity_data, wire_time
-from adapters.http.request.rules import needs, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.histories import Histories
 from application.ports.entities.history import Action, FieldChange
 from domain.entities.declaration import EntityModel
-from domain.limits import entity_limit
 
 
 class HistoryEntry(Struct, frozen=True):
@@ -52,7 +50,8 @@ def history_handlers(entity: EntityHistories) -> list[HTTPRouteHandler]:
 
 
 def _page(entity: EntityHistories) -> HTTPRouteHandler:
-    model = entity.model
+    model, parameters = entity.model, entity.queries.history_parameters
+    summary = "What happened to one of the {}"
 
     async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
         query = entity.queries.history(request.caller, request.parameters())
@@ -70,14 +69,6 @@ def _page(entity: EntityHistories) -> HTTPRouteHandler:
 
     return get(
         "/{id:str}/history",
-        name=f"{model.plural}.history",
-        summary=f"What happened to one of the {words(model.plural)}",
+        **operation(model, "history", summary, may_read(model), "VALIDATION_ERROR", parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
         description="Who changed which fields from what to what, and when; the newest first.",
-        opt=rules(
-            policy=needs(model.permission("read")),
-            limit=entity_limit(model.plural, "history"),
-            # a function, as the document alone asks for them
-            parameters=lambda: entity.queries.history_parameters(),  # noqa: PLW0108  # see rules()
-            errors=("VALIDATION_ERROR",),
-        ),
     )(history)

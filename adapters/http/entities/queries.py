@@ -1,6 +1,6 @@
 """Queries of one entity: parsed for their caller, and described as parameters of the document."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -21,6 +21,7 @@ from domain.scope import Caller
 
 NOTHING: Hidden = frozenset()
 # the same few queries are asked for all day
+QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
 LONGEST_REMEMBERED = 500
 
@@ -31,9 +32,7 @@ class EntityQueries:
     registry: Registry
 
     def query(self, caller: Caller, parameters: Parameters) -> Query:
-        query = _query(self.model, self.registry, self._hidden_from(caller), parameters)
-        self._ensure_may_see(caller, query, query.view)
-        return query
+        return self._read(_query, caller, parameters)
 
     def view(self, caller: Caller, parameters: Parameters) -> View:
         view = read_view(self.model, self.registry, self._hidden_from(caller), parameters)
@@ -41,12 +40,13 @@ class EntityQueries:
         return view
 
     def export(self, caller: Caller, parameters: Parameters) -> Query:
-        query = read_export(self.model, self.registry, self._hidden_from(caller), parameters)
-        self._ensure_may_see(caller, query, query.view)
-        return query
+        return self._read(read_export, caller, parameters)
 
     def history(self, caller: Caller, parameters: Parameters) -> Query:
-        query = read_history(self.model, self.registry, self._hidden_from(caller), parameters)
+        return self._read(read_history, caller, parameters)
+
+    def _read(self, reader: QueryReader, caller: Caller, parameters: Parameters) -> Query:
+        query = reader(self.model, self.registry, self._hidden_from(caller), parameters)
         self._ensure_may_see(caller, query, query.view)
         return query
 

@@ -1,6 +1,5 @@
 """Handlers of one row and of pages of them, whichever the entity is."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,22 +12,22 @@ from litestar.openapi.datastructures import ResponseSpec
 from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries, cursor_after
-from adapters.http.entities.shapes import shape, typed
+from adapters.http.entities.shapes import may_read, may_write, operation, rule_errors, shape, typed
 from adapters.http.request.body import ENTITY_BODY
 from adapters.http.request.responses import LOCATION, EntityData, NoBody, entity_data, etag
-from adapters.http.request.rules import Parameter, Policy, needs, rules, super_admin
+from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.crud import Crud
 from application.ports.entities.records import Change, RowPage
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
-from domain.limits import entity_limit
 
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if this is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if this is still its version.", "header")
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )
+QUERY_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
 NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 
@@ -51,7 +50,7 @@ def row_handlers(rows: EntityRows) -> list[HTTPRouteHandler]:
 
 
 def _page(rows: EntityRows) -> HTTPRouteHandler:
-    model = rows.model
+    model, parameters = rows.model, rows.queries.page_parameters
 
     async def page(request: StrictRequest) -> Response[Any]:
         query = rows.queries.query(request.caller, request.parameters())
@@ -60,14 +59,7 @@ def _page(rows: EntityRows) -> HTTPRouteHandler:
 
     return get(
         "/",
-        name=f"{model.plural}.page",
-        summary=f"List {words(model.plural)}",
-        opt=rules(
-            policy=needs(model.permission("read")),
-            limit=entity_limit(model.plural, "page"),
-            parameters=lambda: rows.queries.page_parameters(),  # noqa: PLW0108  # see rules()
-            errors=("VALIDATION_ERROR", "BAD_REQUEST"),
-        ),
+        **operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
     )(typed(page, EntityData[shape(f"{model.name}Page")]))  # type: ignore[misc]
 
 
@@ -85,21 +77,21 @@ def _read(rows: EntityRows) -> HTTPRouteHandler:
 
     return get(
         "/{id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        name=f"{model.plural}.read",
-        summary=f"Read one of the {words(model.plural)}",
+        **operation(
+            model,
+            "read",
+            "Read one of the {}",
+            may_read(model),
+            "VALIDATION_ERROR",
+            parameters=lambda: (*rows.queries.view_parameters(), IF_NONE_MATCH),
+        ),
         response_headers=[ETAG],
         responses=NOT_MODIFIED,
-        opt=rules(
-            policy=needs(model.permission("read")),
-            limit=entity_limit(model.plural, "read"),
-            parameters=lambda: (*rows.queries.view_parameters(), IF_NONE_MATCH),
-            errors=("VALIDATION_ERROR",),
-        ),
     )(typed(read, EntityData[shape(model.name)]))  # type: ignore[misc]
 
 
 def _create(rows: EntityRows) -> HTTPRouteHandler:
-    model = rows.model
+    model, policy = rows.model, may_write(rows.model, "create")
 
     async def create(request: StrictRequest, data: Any) -> Response[Any]:
         caller, values = request.caller, rows.bodies.new(request, data)
@@ -113,22 +105,18 @@ def _create(rows: EntityRows) -> HTTPRouteHandler:
 
     return post(
         "/",
-        name=f"{model.plural}.create",
-        summary=f"Create one of the {words(model.plural)}",
+        **operation(
+            model, "create", "Create one of the {}", policy, "CONFLICT", "UNPROCESSABLE_ENTITY", parameters=(KEY,)
+        ),
         response_headers=[LOCATION, ETAG, REPLAYED],
         request_max_body_size=ENTITY_BODY,
-        opt=rules(
-            policy=may_write(model, "create"),
-            limit=entity_limit(model.plural, "create"),
-            parameters=(KEY,),
-            errors=("CONFLICT", "UNPROCESSABLE_ENTITY"),
-        ),
     )(typed(create, EntityData[shape(model.name)], raw_body(model.create_form)))  # type: ignore[misc]
 
 
 def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
     """PATCH is PUT by another name, and shares its limit."""
     model, method = rows.model, put if name == "update" else patch
+    errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
         caller, values = request.caller, rows.bodies.changes(request, data, id)
@@ -139,24 +127,31 @@ def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
 
     return method(
         "/{id:str}",
-        name=f"{model.plural}.{name}",
-        summary=f"Change one of the {words(model.plural)}",
+        **operation(
+            model,
+            name,
+            "Change one of the {}",
+            may_write(model, "update"),
+            *errors,
+            limit="update",
+            parameters=(IF_MATCH,),
+        ),
         description="Fields sent change, fields left out stay; null clears one that may be null.",
         response_headers=[ETAG],
         request_max_body_size=ENTITY_BODY,
-        opt=rules(
-            policy=may_write(model, "update"),
-            limit=entity_limit(model.plural, "update"),
-            parameters=(IF_MATCH,),
-            errors=("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model)),
-        ),
     )(typed(update, EntityData[shape(model.name)], raw_body(model.update_form)))  # type: ignore[misc]
 
 
 def _delete(rows: EntityRows) -> HTTPRouteHandler:
     model = rows.model
-    flags = ("permanent",) if model.can_be_purged else ()
-    policy = may_write(model, "delete")
+    flags: tuple[str, ...] = ()
+    policy, parameters = may_write(model, "delete"), [IF_MATCH]
+    errors = ("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR")
+    if model.can_be_purged:
+        purge = model.permission("purge")
+        text = f"Deletes for good, deleted ones too. Needs `{purge}` instead."
+        permanent = Parameter("permanent", {"type": "boolean", "default": False}, text)
+        flags, policy, parameters = ("permanent",), replace(policy, or_permission=purge), [permanent, IF_MATCH]
 
     async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002
         is_permanent = bool(read_flags(request, flags))
@@ -167,25 +162,14 @@ def _delete(rows: EntityRows) -> HTTPRouteHandler:
 
     return delete(
         "/{id:str}",
-        name=f"{model.plural}.delete",
-        summary=f"Delete one of the {words(model.plural)}",
+        **operation(model, "delete", "Delete one of the {}", policy, *errors, parameters=tuple(parameters)),
         description="It is marked deleted." if model.soft_delete else "It is gone for good.",
-        opt=rules(
-            policy=replace(policy, or_permission=model.permission("purge")) if flags else policy,
-            limit=entity_limit(model.plural, "delete"),
-            parameters=(*(_permanent(model) if flags else ()), IF_MATCH),
-            errors=("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR"),
-        ),
     )(remove)
 
 
-def _permanent(model: EntityModel) -> Iterable[Parameter]:
-    text = f"Deletes for good, deleted ones too. Needs `{model.permission('purge')}` instead."
-    return (Parameter("permanent", {"type": "boolean", "default": False}, text),)
-
-
 def _restore(rows: EntityRows) -> HTTPRouteHandler:
-    model = rows.model
+    model, policy = rows.model, may_write(rows.model, "delete")
+    errors = ("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY")
 
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
         ensure_no_parameters(request)
@@ -198,17 +182,10 @@ def _restore(rows: EntityRows) -> HTTPRouteHandler:
 
     return post(
         "/{id:str}/restore",
-        name=f"{model.plural}.restore",
+        **operation(model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(KEY,)),
         status_code=200,
-        summary=f"Bring one of the deleted {words(model.plural)} back",
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],
-        opt=rules(
-            policy=may_write(model, "delete"),
-            limit=entity_limit(model.plural, "restore"),
-            parameters=(KEY,),
-            errors=("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY"),
-        ),
     )(typed(restore, EntityData[shape(model.name)]))  # type: ignore[misc]
 
 
@@ -229,17 +206,3 @@ def page_body(query: Query, page: RowPage) -> bytes:
     if page.total_is_estimate:
         around["totalCountIsEstimate"] = True
     return b'{"items":' + bytes(page.items) + b"," + msgspec.json.encode(around)[1:]
-
-
-def may_write(model: EntityModel, action: str) -> Policy:
-    """Rows that all tenants share are written by super-admins only."""
-    permission = model.permission(action)
-    return needs(permission) if model.tenant_owned else super_admin(permission)
-
-
-def rule_errors(model: EntityModel) -> tuple[str, ...]:
-    return ("UNPROCESSABLE_ENTITY",) if model.has_rule else ()
-
-
-def words(plural: str) -> str:
-    return plural.replace("-", " ")

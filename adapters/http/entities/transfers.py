@@ -13,12 +13,11 @@ from adapters.http.docs.files import TYPES, FileOperation, FormOperation
 from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.rows import may_write, words
-from adapters.http.entities.shapes import shape, typed
+from adapters.http.entities.shapes import may_read, may_write, operation, shape, typed
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
 from adapters.http.request.export import Export
 from adapters.http.request.responses import EntityData, entity_data
-from adapters.http.request.rules import Parameter, needs, rules
+from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.transfers import FileTransfer
 from domain.entities.declaration import EntityModel
@@ -26,13 +25,14 @@ from domain.entities.query.query import Query
 from domain.entities.query.values import NotAValue, read_boolean
 from domain.entities.sheets import MOST_ERRORS, Report, read_options
 from domain.errors import BadRequest, ValidationError
-from domain.limits import entity_limit
 
 _BOM = b"\xef\xbb\xbf"
 FORMAT = Parameter("format", {"type": "string", "enum": [*TYPES], "default": "csv"}, "Wins over the header Accept.")
 BOM = Parameter(
     "bom", {"type": "boolean", "default": False}, "Begins CSV with the mark by which some programs know UTF-8."
 )
+EXPORT_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
+IMPORT_ERRORS = (*EXPORT_ERRORS, "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
 EXPORT_TEXT = """A file of all rows that a list would have, as of one moment. Included rows are further columns such \
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
 IMPORT_TEXT = """CSV or xlsx, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows whose \
@@ -89,16 +89,16 @@ def _export(entity: EntityTransfers) -> HTTPRouteHandler:
 
     return get(
         "/export",
-        name=f"{model.plural}.export",
-        summary=f"Export {words(model.plural)}",
+        **operation(
+            model,
+            "export",
+            "Export {}",
+            may_read(model),
+            *EXPORT_ERRORS,
+            parameters=lambda: (FORMAT, BOM, *queries.export_parameters()),
+        ),
         description=EXPORT_TEXT,
         operation_class=FileOperation,
-        opt=rules(
-            policy=needs(model.permission("read")),
-            limit=entity_limit(model.plural, "export"),
-            parameters=lambda: (FORMAT, BOM, *queries.export_parameters()),
-            errors=("VALIDATION_ERROR", "BAD_REQUEST"),
-        ),
     )(typed(export, shape(f"{model.name}Export")))
 
 
@@ -128,25 +128,12 @@ def _import(entity: EntityTransfers) -> HTTPRouteHandler:
 
     return post(
         "/import",
-        name=f"{model.plural}.import",
+        **operation(model, "import", "Import {}", may_write(model, "create"), *IMPORT_ERRORS, parameters=(KEY,)),
         status_code=200,
-        summary=f"Import {words(model.plural)}",
         description=IMPORT_TEXT.format(update=model.permission("update")),
         response_headers=[REPLAYED],
         request_max_body_size=LARGEST_FORM,
         operation_class=FormOperation,
-        opt=rules(
-            policy=may_write(model, "create"),
-            limit=entity_limit(model.plural, "import"),
-            parameters=(KEY,),
-            errors=(
-                "VALIDATION_ERROR",
-                "BAD_REQUEST",
-                "PAYLOAD_TOO_LARGE",
-                "UNSUPPORTED_MEDIA_TYPE",
-                "UNPROCESSABLE_ENTITY",
-            ),
-        ),
     )(typed(import_, EntityData[Imported]))
 
 
