@@ -15,6 +15,7 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.page import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
+from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -40,13 +41,7 @@ from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
-from application.ports.admissions import Admissions
-from application.ports.clock import Clock
-from application.ports.identity.sessions import Tokens
-from application.ports.identity.signing_keys import Keyring
-from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
-from domain.entities.declaration import Registry
 from domain.identity.users import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
@@ -70,35 +65,13 @@ EXPORTS = "/export$"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Services:
-    """All use cases, and the ports that the doors ask themselves."""
+class Services(UseCases):
+    """Use cases of the handlers, and those that no request asks for."""
 
-    sign_in: SignIn
-    social_sign_in: SocialSignIn
-    registration: Registration
-    accounts: Accounts
-    my_sessions: MySessions
-    profiles: Profiles
-    users: UserAdministration
-    roles: RoleAdministration
-    tenants: TenantAdministration
-    memberships: MembershipAdministration
-    crud: Crud
-    batches: Batches
-    histories: Histories
-    cross_tenant_access: CrossTenantAccess
-    transfer: FileTransfer
-    throttle: Throttle
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
-    registry: Registry
-    database: WholeDatabase
-    admissions: Admissions
-    tokens: Tokens
-    keyring: Keyring
-    clock: Clock
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:

@@ -23,7 +23,7 @@ from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 Handlers = Sequence[ControllerRouterHandler]
@@ -49,7 +49,7 @@ class HttpSettings:
     compression: CompressionConfig | None = None
 
 
-def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Litestar:
+def build_app(services: UseCases, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Litestar:
     pipeline, beside = service_parts(services, settings)
     plugin = HttpPlugin(services, pipeline, settings.routes, beside, answers_everything=True)
     return empty_application(plugin, settings, lifespan)
@@ -71,20 +71,20 @@ def empty_application(
     )
 
 
-def service_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
     pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
     return pipeline, _service_handlers(services, settings, metrics)
 
 
-def plugin_parts(services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
     pipeline = build_pipeline(services, settings, settings.log)
     return pipeline, account_handlers(settings.about.title)
 
 
-def build_pipeline(services: Services, settings: HttpSettings, log: AccessLog) -> Pipeline:
+def build_pipeline(services: UseCases, settings: HttpSettings, log: AccessLog) -> Pipeline:
     """The plain pipeline, or one that times every stage where the setting asks for it."""
     is_timed = settings.server_timing
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
@@ -107,7 +107,7 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
     return hear
 
 
-def _service_handlers(services: Services, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
+def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
     return [
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),

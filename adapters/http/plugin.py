@@ -27,7 +27,7 @@ from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Parameters, Rules, allowed
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 from domain.audit import Client
 from domain.limits import endpoint_limit
 from domain.scope import Caller, Scope
@@ -56,7 +56,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     envelope to paths of nobody, too; else only paths under ours get it.
     """
 
-    services: Services
+    services: UseCases
     pipeline: Pipeline
     routes: Sequence[ControllerRouterHandler] = ()
     beside: Sequence[ControllerRouterHandler] = ()

@@ -9,7 +9,7 @@ from litestar.routes import HTTPRoute
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.request.rules import RULES, Area, Policy, Rules, Unlimited
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 from domain.limits import Limit
 
 
@@ -50,7 +50,7 @@ class Served(NamedTuple):
         return "data" in self.handler.parsed_fn_signature.parameters
 
 
-def served_by(services: Services, settings: HttpSettings | None = None) -> list[Served]:
+def served_by(services: UseCases, settings: HttpSettings | None = None) -> list[Served]:
     return list(_table(build_app(services, settings or HttpSettings())))
 
 

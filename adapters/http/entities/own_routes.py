@@ -13,7 +13,7 @@ from litestar.types import ControllerRouterHandler
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.own_rows import EntityAccess, Rows
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 from application.ports.whole_database import Transaction, WholeDatabase
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
@@ -35,7 +35,7 @@ class TenantDatabase:
         return self.whole.transaction(self.request.written_tenant)
 
 
-def own_router(services: Services, routes: Sequence[ControllerRouterHandler]) -> Router:
+def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:
     """``order-lines`` is the argument ``order_lines: NamedDependency[Rows[OrderLine]]`` of a handler."""
     rows = [
         EntityAccess(model, services.crud, services.batches, EntityBodies(model, services.registry))

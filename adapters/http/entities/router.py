@@ -9,15 +9,15 @@ from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.rows import EntityRows, row_handlers
 from adapters.http.entities.transfers import EntityTransfers, transfer_handlers
 from adapters.http.request.rules import rules
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 from domain.entities.declaration import EntityModel
 
 
-def entity_routers(services: Services) -> list[Router]:
+def entity_routers(services: UseCases) -> list[Router]:
     return [_router(services, model) for model in services.registry]
 
 
-def _router(services: Services, model: EntityModel) -> Router:
+def _router(services: UseCases, model: EntityModel) -> Router:
     queries, bodies = EntityQueries(model, services.registry), EntityBodies(model, services.registry)
     return Router(
         f"/api/{model.plural}",

@@ -16,7 +16,7 @@ from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 
 CONTROLLERS = (
     AuthController,
@@ -34,7 +34,7 @@ CONTROLLERS = (
 )
 
 
-def identity_router(services: Services) -> Router:
+def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {

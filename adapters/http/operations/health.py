@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from adapters.http.request.responses import NO_STORE, bare
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
-from adapters.http.services import Services
+from adapters.http.use_cases import UseCases
 
 
 class Live(Struct):
@@ -21,7 +21,7 @@ class Ready(Struct):
     redis: bool
 
 
-def health_router(services: Services) -> Router:
+def health_router(services: UseCases) -> Router:
     @get("/live", name="health.live", summary="Whether the process answers")
     async def live() -> Response[Live]:
         return bare(Live("live"), headers=NO_STORE)
