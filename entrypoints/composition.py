@@ -15,6 +15,7 @@ from adapters.joserfc import (
 )
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.redis.admissions import RedisAdmissions
@@ -84,6 +85,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
         await database.open()
+        compile_usual_statements(registry)
         try:
             async with admissions.kept():
                 yield

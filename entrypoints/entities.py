@@ -1,4 +1,4 @@
-"""Entities of the names in ENTITIES: their registry, the endpoints beside it, and the folders of their migrations."""
+"""From the names in ENTITIES to what is served: the registry, routes beside it, and where migrations are kept."""
 
 import importlib
 import sys
@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from domain.entities.declaration import Registry
 from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
-    from adapters.http.app import OwnEndpoints, Services  # most commands serve nothing, and do without it
+    from litestar.types import ControllerRouterHandler  # most commands serve nothing, and do without it
 
 OWN_PACKAGE = "tenantry"
 
@@ -37,47 +37,52 @@ def load_registry(names: Sequence[str]) -> Registry:
     for name in dict.fromkeys(names):
         try:
             declared += _declared_in(_module(name), name)
-            _endpoints_in(_module(name), name)
+            _routes_in(_module(name), name)
         except EntitiesError as error:
             mistakes += error.mistakes
     if mistakes:
         raise EntitiesError(mistakes)
+    return registry_of(declared)
+
+
+def registry_of(declared: Sequence[type[Struct]]) -> Registry:
+    """Raises EntitiesError."""
     try:
         return build_registry(declared)
     except DeclarationError as error:
         raise EntitiesError(error.mistakes) from None
 
 
-def load_endpoints(names: Sequence[str]) -> "tuple[OwnEndpoints, ...]":
-    """Functions in the modules' ENDPOINTS that make more endpoints. Raises EntitiesError."""
-    return tuple(made for name in dict.fromkeys(names) for made in _endpoints_in(_module(name), name))
+def load_routes(names: Sequence[str]) -> "tuple[ControllerRouterHandler, ...]":
+    """Handlers, controllers and routers that the modules list in ROUTES. Raises EntitiesError."""
+    return tuple(route for name in dict.fromkeys(names) for route in _routes_in(_module(name), name))
 
 
-def broken_endpoints(names: Sequence[str], services: "Services") -> Iterator[str]:
-    """Mistakes in the endpoints that the functions in ENDPOINTS make."""
-    for name in dict.fromkeys(names):
-        for make in _endpoints_in(_module(name), name):
-            try:
-                made: list[object] = list(make(services))
-            except Exception as error:  # noqa: BLE001  # a user's function may raise anything, and is told where
-                yield f"{name}: ENDPOINTS cannot be made: {_where(error)}"
-            else:
-                yield from _strangers(name, made)
+def _routes_in(module: ModuleType, name: str) -> "Iterator[ControllerRouterHandler]":
+    if hasattr(module, "ENDPOINTS"):
+        raise EntitiesError([f"{name}: ENDPOINTS is not read any more: list Litestar handlers in ROUTES."])
+    given = getattr(module, "ROUTES", ())
+    if not isinstance(given, tuple | list):
+        raise EntitiesError([f"{name}: ROUTES is no tuple of Litestar handlers, controllers and routers."])
+    return iter(ensure_routes(given, name))
 
 
-def _strangers(name: str, made: Sequence[object]) -> Iterator[str]:
-    from adapters.http.request.endpoint import Endpoint  # noqa: PLC0415  # most commands serve nothing, and do without it
+def ensure_routes(given: Sequence[Any], name: str) -> "Sequence[ControllerRouterHandler]":
+    """``given``, whose ``name`` is told where something in it cannot be served. Raises EntitiesError."""
+    if given:
+        from litestar import Controller, Router  # noqa: PLC0415  # files without routes do without it
+        from litestar.handlers import BaseRouteHandler  # noqa: PLC0415
 
-    for endpoint in made:
-        if not isinstance(endpoint, Endpoint):
-            yield f"{name}: ENDPOINTS holds {endpoint!r}, which is no Endpoint."
-
-
-def _endpoints_in(module: ModuleType, name: str) -> Iterator["OwnEndpoints"]:
-    given = getattr(module, "ENDPOINTS", ())
-    if not isinstance(given, tuple | list) or not all(callable(make) for make in given):
-        raise EntitiesError([f"{name}: ENDPOINTS is a tuple of functions that answer with endpoints."])
-    return iter(given)
+        strangers = [
+            route
+            for route in given
+            if not isinstance(route, BaseRouteHandler | Router)
+            and not (isinstance(route, type) and issubclass(route, Controller))
+        ]
+        if strangers:
+            told = "which is no Litestar handler (@get, @post, …), controller or router"
+            raise EntitiesError([f"{name}: ROUTES holds {route!r}, {told}." for route in strangers])
+    return given
 
 
 def migration_folders(names: Sequence[str]) -> list[Path]:
@@ -107,7 +112,7 @@ def _module(name: str) -> ModuleType:
     except EntitiesError:
         raise
     except Exception as error:  # noqa: BLE001  # a user's file may raise anything, and is told where
-        raise EntitiesError([f"{name} cannot be imported: {_where(error)}"]) from None
+        raise EntitiesError([f"{name} cannot be imported: {where_raised(error)}"]) from None
 
 
 def _imported(name: str) -> ModuleType:
@@ -130,7 +135,7 @@ def _from_file(path: Path) -> ModuleType:
     return import_file(path)
 
 
-def _where(error: Exception) -> str:
+def where_raised(error: Exception) -> str:
     """The error and the line that raised it, without a traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}"

@@ -4,7 +4,7 @@ from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_migrated
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble, ensure_endpoints
+from entrypoints.use_cases import assemble, ensure_routes_served
 
 
 async def prepare(settings: Settings) -> str | None:
@@ -13,7 +13,7 @@ async def prepare(settings: Settings) -> str | None:
     await ensure_migrated(settings, registry)
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)
-        ensure_endpoints(services, settings)  # here, where a mistake is told once, and not by every worker
+        ensure_routes_served(services, settings)  # here, where a mistake is told once, and not by every worker
         await services.signing_keys.ensure()
         given = settings.admin_password.reveal() if settings.admin_password else None
         return await services.first_start.prepare(settings.admin_email, given)

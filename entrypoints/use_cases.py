@@ -1,14 +1,21 @@
 """Use cases on adapters, and the application on those."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from adapters.http.app import Application, HttpSettings, build_app, endpoints
+from litestar.config.allowed_hosts import AllowedHostsConfig
+from litestar.config.compression import CompressionConfig
+from litestar.config.cors import CORSConfig
+from litestar.exceptions import ImproperlyConfiguredException
+from litestar.types import ControllerRouterHandler
+
+from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.page import About
 from adapters.http.operations.access_log import AccessLog, log_access
-from adapters.http.operations.metrics import NothingCounted
-from adapters.http.request.framework import Lifespan
-from adapters.http.request.routes import Routes, ServedTwice
+from adapters.http.plugin import NoPolicy, ServedTwice
+from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -34,51 +41,37 @@ from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
-from application.ports.admissions import Admissions
-from application.ports.identity.sessions import Tokens
-from application.ports.identity.signing_keys import Keyring
-from application.ports.runtime import Clock
-from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
-from domain.entities.declaration import Registry
 from domain.identity.users import Lockout
 from entrypoints.composition import Adapters, lifetimes
-from entrypoints.entities import EntitiesError, broken_endpoints, load_endpoints
+from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
 
+EXPOSED = (
+    "ETag",
+    "Location",
+    "Retry-After",
+    "Idempotent-Replayed",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Request-Id",
+)
+"""Headers of responses that scripts of other origins may read."""
+
+EXPORTS = "/export$"
+
 
 @dataclass(frozen=True, kw_only=True)
-class Services:
-    """Use cases, and the ports that HTTP and the commands ask themselves."""
+class Services(UseCases):
+    """Use cases of the handlers, and those that no request asks for."""
 
-    sign_in: SignIn
-    social_sign_in: SocialSignIn
-    registration: Registration
-    accounts: Accounts
-    my_sessions: MySessions
-    profiles: Profiles
-    users: UserAdministration
-    roles: RoleAdministration
-    tenants: TenantAdministration
-    memberships: MembershipAdministration
-    crud: Crud
-    batches: Batches
-    histories: Histories
-    cross_tenant_access: CrossTenantAccess
-    transfer: FileTransfer
-    throttle: Throttle
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
-    registry: Registry
-    database: WholeDatabase
-    admissions: Admissions
-    tokens: Tokens
-    keyring: Keyring
-    clock: Clock
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
@@ -144,32 +137,34 @@ def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
     return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
 
 
-def application(services: Services, settings: Settings, lifespan: Lifespan, log: AccessLog) -> Application:
-    """Raises EntitiesError for endpoints that cannot be served."""
-    try:
-        return build_app(services, _http_settings(settings, log), [lifespan])
-    except ServedTwice as error:
-        raise EntitiesError(error.mistakes) from None
-
-
-def ensure_endpoints(services: Services, settings: Settings) -> None:
+def ensure_routes_served(services: Services, settings: Settings) -> None:
     """Before any worker is started, which could only die of it. Raises EntitiesError.
 
-    Without endpoints of one's own nothing can clash, and the start is spared the asking.
+    Without routes of one's own nothing can clash, and the start is spared the asking.
     """
-    if not load_endpoints(settings.entities):
-        return
-    mistakes = list(broken_endpoints(settings.entities, services))
-    if not mistakes:
-        try:
-            Routes(endpoints(services, _http_settings(settings, log_access), NothingCounted()))
-        except ServedTwice as error:
-            mistakes += error.mistakes
-    if mistakes:
-        raise EntitiesError(mistakes)
+    if routes := load_routes(settings.entities):
+        with told_as_mistakes():
+            build_app(services, http_settings(settings, routes))
 
 
-def _http_settings(settings: Settings, log: AccessLog) -> HttpSettings:
+@contextmanager
+def told_as_mistakes() -> Iterator[None]:
+    """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
+    try:
+        yield
+    except ServedTwice as error:
+        raise EntitiesError(error.mistakes) from None
+    except (NoPolicy, ImproperlyConfiguredException) as error:
+        raise EntitiesError([f"ROUTES: {error}"]) from None
+    except EntitiesError:
+        raise
+    except Exception as error:  # annotations of a user's handler may raise anything
+        raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
+
+
+def http_settings(
+    settings: Settings, routes: Sequence[ControllerRouterHandler] = (), log: AccessLog = log_access
+) -> HttpSettings:
     return HttpSettings(
         about=About(
             root=settings.docs_root,
@@ -186,8 +181,27 @@ def _http_settings(settings: Settings, log: AccessLog) -> HttpSettings:
         server_timing=settings.server_timing,
         log=log,
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
-        own=load_endpoints(settings.entities),
+        routes=tuple(routes),
+        cors=_cors(settings),
+        allowed_hosts=_allowed_hosts(settings),
+        compression=_compression(settings),
     )
+
+
+def _cors(settings: Settings) -> CORSConfig | None:
+    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
+    if not settings.cors_origins:
+        return None
+    return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
+
+
+def _allowed_hosts(settings: Settings) -> AllowedHostsConfig | None:
+    return AllowedHostsConfig(list(settings.allowed_hosts)) if settings.allowed_hosts else None
+
+
+def _compression(settings: Settings) -> CompressionConfig | None:
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
+    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:

@@ -1,8 +1,11 @@
 """The public face of Tenantry: everything that a project imports.
 
-Declarations (``entity``, ``ref``, ``unique``, …), rules (``OtherRows``, ``where``) and the errors that rules and
-endpoints raise. Whatever is not in ``__all__`` may move without notice.
+Declarations (``entity``, ``ref``, ``unique``, …), rules on rows (``OtherRows``, ``where``), errors, what routes of a
+project need (``Rows``, ``rules``, ``needs``, …), and ``TenantryPlugin``. Whatever is not in ``__all__`` may move
+without notice.
 """
+
+from typing import TYPE_CHECKING
 
 from domain.entities.declaration import big, entity, guarded, many, money, ref, unique
 from domain.entities.query.query import Operator
@@ -18,15 +21,56 @@ from domain.errors import (
 )
 from domain.scope import Caller
 
+if TYPE_CHECKING:
+    from tenantry.endpoints import (
+        ANY_TOKEN,
+        ORDINARY,
+        PUBLIC,
+        TENANT_TOKEN,
+        UNLIMITED,
+        Client,
+        DataResponse,
+        EntityData,
+        Limit,
+        Policy,
+        Rows,
+        RowsPage,
+        StoredRow,
+        TenantDatabase,
+        needs,
+        requires,
+        rules,
+        super_admin,
+    )
+    from tenantry.plugin import EntitiesError, Settings, SettingsError, TenantryPlugin, read_settings
+
 __all__ = [
+    "ANY_TOKEN",
+    "ORDINARY",
+    "PUBLIC",
+    "TENANT_TOKEN",
+    "UNLIMITED",
     "BadRequest",
     "Caller",
+    "Client",
     "Conflict",
+    "DataResponse",
+    "EntitiesError",
+    "EntityData",
     "FieldError",
     "Forbidden",
+    "Limit",
     "NotFound",
     "Operator",
     "OtherRows",
+    "Policy",
+    "Rows",
+    "RowsPage",
+    "Settings",
+    "SettingsError",
+    "StoredRow",
+    "TenantDatabase",
+    "TenantryPlugin",
     "UnprocessableEntity",
     "ValidationError",
     "big",
@@ -34,7 +78,28 @@ __all__ = [
     "guarded",
     "many",
     "money",
+    "needs",
+    "read_settings",
     "ref",
+    "requires",
+    "rules",
+    "super_admin",
     "unique",
     "where",
 ]
+
+_OF_PLUGIN = {"EntitiesError", "Settings", "SettingsError", "TenantryPlugin", "read_settings"}
+
+# Processes that read spreadsheets, and most commands, import files that declare entities: Litestar and the adapters
+# would cost each of them half a second and 60 MB, so they are imported with the first name that needs them.
+# Type checkers see the imports above, and so know a name that does not exist.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _OF_PLUGIN:
+            from tenantry import plugin as module  # noqa: PLC0415
+        else:
+            from tenantry import endpoints as module  # noqa: PLC0415
+        return getattr(module, name)

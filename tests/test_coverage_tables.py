@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.errors import STATUS
 from tests.http.app import open_test_app
+from tests.http.served import served_by
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = sorted((ROOT / "docs" / "coverage").glob("*.md"))
@@ -31,9 +31,9 @@ async def test_every_endpoint_of_area_a_has_a_row() -> None:
         re.findall(r"^\| `(\w+ /api/[^`]*)`", (ROOT / "docs" / "coverage" / "identity.md").read_text(), re.MULTILINE)
     )
     served = {
-        f"{endpoint.method} {endpoint.path}"
-        for endpoint in endpoints(place.services, HttpSettings())
-        if endpoint.area == "A" and endpoint.path.startswith("/api/")
+        f"{one.method} {one.path}"
+        for one in served_by(place.services)
+        if one.area == "A" and one.path.startswith("/api/")
     }
     await place.client.aclose()
     assert promised == served

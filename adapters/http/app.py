@@ -1,91 +1,40 @@
-"""The service's table of contents, and the ASGI application that serves it."""
+"""The service by itself: the plugin on an empty Litestar application."""
 
-import re
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any
 
-from adapters.http.docs.account_pages import page_endpoints
-from adapters.http.docs.encrypted_passwords import encrypted_passwords_endpoints
-from adapters.http.docs.openapi import description
-from adapters.http.docs.page import About, docs_endpoints
-from adapters.http.entities.batches import KeepingBatches, batches_endpoints
-from adapters.http.entities.histories import KeepingHistories, histories_endpoints
-from adapters.http.entities.rows import KeepingRows, entities_endpoints
-from adapters.http.entities.transfers import Transferring, transfers_endpoints
-from adapters.http.identity.accounts import Holding, account_endpoints
-from adapters.http.identity.auth import SigningIn, auth_endpoints
-from adapters.http.identity.keys import Publishing, key_endpoints
-from adapters.http.identity.me import Knowing, me_endpoints
-from adapters.http.identity.memberships import KeepingMemberships, membership_endpoints
-from adapters.http.identity.registration import Registering, registration_endpoints
-from adapters.http.identity.roles import KeepingRoles, role_endpoints
-from adapters.http.identity.sessions import KeepingSessions, session_endpoints
-from adapters.http.identity.social import SigningInElsewhere, social_endpoints
-from adapters.http.identity.tenants import KeepingTenants, tenant_endpoints
-from adapters.http.identity.users import KeepingUsers, user_endpoints
+from litestar import Litestar
+from litestar.config.allowed_hosts import AllowedHostsConfig
+from litestar.config.compression import CompressionConfig
+from litestar.config.cors import CORSConfig
+from litestar.types import ControllerRouterHandler
+
+from adapters.http.docs.account_pages import account_handlers
+from adapters.http.docs.encrypted_passwords import encrypted_passwords_handler
+from adapters.http.docs.page import About, docs_handlers
+from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
-from adapters.http.operations.health import Standing, health_endpoints
-from adapters.http.operations.metrics import Counted, Metrics, metrics_endpoints
-from adapters.http.operations.server_timing import TimedDoor, timed, timed_pipeline
-from adapters.http.request.bearer import Security, Verifying
+from adapters.http.operations.health import health_router
+from adapters.http.operations.metrics import Metrics, metrics_handler
+from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
+from adapters.http.plugin import HttpPlugin
+from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
-from adapters.http.request.door import Door, area_of
-from adapters.http.request.endpoint import Endpoint
-from adapters.http.request.errors import error_answer
-from adapters.http.request.framework import (
-    HTTPException,
-    Lifespan,
-    Litestar,
-    Receive,
-    Request,
-    Response,
-    Scope,
-    Send,
-    asgi,
-    framework,
-)
-from adapters.http.request.pipeline import Guarding, Pipeline
-from adapters.http.request.routes import Routes
-from domain.errors import BadRequest, Error, NotFound
+from adapters.http.request.pipeline import Pipeline
+from adapters.http.use_cases import UseCases
 
-_PLAIN_HOST = re.compile(rb"[0-9A-Za-z.:\-]*")
-
-
-class Services(
-    SigningIn,
-    SigningInElsewhere,
-    Registering,
-    Holding,
-    KeepingSessions,
-    Knowing,
-    KeepingUsers,
-    KeepingRoles,
-    KeepingTenants,
-    KeepingMemberships,
-    KeepingRows,
-    KeepingBatches,
-    KeepingHistories,
-    Transferring,
-    Publishing,
-    Standing,
-    Guarding,
-    Verifying,
-    Protocol,
-):
-    """What the doors are opened to; whoever wires the program has one that fits."""
-
-
-OwnEndpoints = Callable[[Services], Sequence[Endpoint]]
-"""What a user's own file adds to the table, given the use cases."""
+Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
+Handlers = Sequence[ControllerRouterHandler]
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings:
     """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
-    ``server_timing`` puts a watch around every stage, and what it says into the answers.
+    ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
+    handlers, controllers and routers. ``cors``, ``allowed_hosts`` and ``compression`` are Litestar's.
     """
 
     about: About = field(default_factory=About)
@@ -94,73 +43,60 @@ class HttpSettings:
     server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
-    own: tuple[OwnEndpoints, ...] = ()
+    routes: tuple[ControllerRouterHandler, ...] = ()
+    cors: CORSConfig | None = None
+    allowed_hosts: AllowedHostsConfig | None = None
+    compression: CompressionConfig | None = None
 
 
-def api_endpoints(services: Services, own: Sequence[OwnEndpoints] = ()) -> list[Endpoint]:
-    """Everything that the description describes."""
-    return [
-        *auth_endpoints(services),
-        *social_endpoints(services),
-        *registration_endpoints(services),
-        *account_endpoints(services),
-        *session_endpoints(services),
-        *me_endpoints(services),
-        *user_endpoints(services),
-        *role_endpoints(services),
-        *tenant_endpoints(services),
-        *membership_endpoints(services),
-        *entities_endpoints(services),
-        *batches_endpoints(services),
-        *histories_endpoints(services),
-        *transfers_endpoints(services),
-        *key_endpoints(services),
-        *health_endpoints(services),
-        *(endpoint for made in own for endpoint in made(services)),
-    ]
+def build_app(services: UseCases, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Litestar:
+    pipeline, beside = service_parts(services, settings)
+    plugin = HttpPlugin(services, pipeline, settings.routes, beside, answers_everything=True)
+    return empty_application(plugin, settings, lifespan)
 
 
-def endpoints(services: Services, settings: HttpSettings, metrics: Counted | None = None) -> list[Endpoint]:
-    """Everything that is served: the table that routes and tests are made from."""
-    described = api_endpoints(services, settings.own)
-    return [
-        *described,
-        *metrics_endpoints(metrics or Metrics(), settings.metrics_token),
-        *page_endpoints(settings.about.title),
-        *encrypted_passwords_endpoints(settings.about),
-        *docs_endpoints(settings.about, description(described, services.registry, settings.about)),
-    ]
+def empty_application(
+    plugin: HttpPlugin, settings: HttpSettings, lifespan: Sequence[Lifespan] = (), **options: Any
+) -> Litestar:
+    """An application that has nothing but the plugin; ``options`` are Litestar's."""
+    return Litestar(
+        plugins=[plugin],
+        lifespan=list(lifespan),
+        openapi_config=openapi_config(settings.about, plugin),
+        cors_config=settings.cors,
+        allowed_hosts=settings.allowed_hosts,
+        compression_config=settings.compression,
+        logging_config=None,
+        **options,
+    )
 
 
-@dataclass(frozen=True)
-class Application:
-    """Requests go straight to the door; the framework has the lifespan, and the requests that are odd."""
-
-    door: Door
-    framework: Litestar
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and _is_plain(scope):
-            await self.door(scope, receive, send)
-        else:
-            await self.framework(scope, receive, send)
-
-
-def _is_plain(scope: Scope) -> bool:
-    """What the framework would hand on as it is: it refuses some hosts, and reads some paths in its own way."""
-    if "//" in scope["path"] or scope.get("root_path"):
-        return False
-    return all(_PLAIN_HOST.fullmatch(value) for name, value in scope["headers"] if name == b"host")
-
-
-def build_app(services: Services, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Application:
-    pipeline = Pipeline(Security(services.tokens), services.throttle, settings.counts_limits)
+def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+    """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
-    table, opened = endpoints(services, settings, metrics), Door
-    if settings.server_timing:
-        table, pipeline, opened = [timed(one) for one in table], timed_pipeline(pipeline), TimedDoor
-    door = opened(Routes(table), pipeline, services.clock, settings.trusted_proxies, _both(metrics.see, settings.log))
-    return Application(door, _framed(door, lifespan))
+    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
+    return pipeline, _service_handlers(services, settings, metrics)
+
+
+def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+    """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
+    pipeline = build_pipeline(services, settings, settings.log)
+    return pipeline, account_handlers(settings.about.title)
+
+
+def build_pipeline(services: UseCases, settings: HttpSettings, log: AccessLog) -> Pipeline:
+    """The plain pipeline, or one that times every stage where the setting asks for it."""
+    is_timed = settings.server_timing
+    security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
+    return made(
+        security=security(services.tokens),
+        throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
+        clock=services.clock,
+        cross_tenant_access=services.cross_tenant_access,
+        log=log,
+        proxies=settings.trusted_proxies,
+        counts_limits=settings.counts_limits,
+    )
 
 
 def _both(first: AccessLog, second: AccessLog) -> AccessLog:
@@ -171,19 +107,11 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
     return hear
 
 
-def _framed(door: Door, lifespan: Sequence[Lifespan]) -> Litestar:
-
-    @asgi("/", is_mount=True, copy_scope=False)
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await door(scope, receive, send)
-
-    return framework(serve, lifespan, refuse)
-
-
-def refuse(request: Request[Any, Any, Any], error: HTTPException) -> Response[bytes]:
-    """What Litestar itself refuses before our door is reached: a Host header that is none."""
-    refusal: Error = NotFound() if error.status_code == 404 else BadRequest(error.detail)
-    answer = error_answer(refusal, area_of(request.scope["path"]), "nowhere", token_hex(16))
-    headers = {name.decode(): value.decode() for name, value in answer.headers}
-    assert isinstance(answer.body, bytes)
-    return Response(answer.body, status_code=answer.status, headers=headers)
+def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
+    return [
+        health_router(services),
+        metrics_handler(metrics, settings.metrics_token),
+        *account_handlers(settings.about.title),
+        encrypted_passwords_handler(settings.about),
+        *docs_handlers(settings.about),
+    ]

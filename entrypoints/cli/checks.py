@@ -46,7 +46,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     from entrypoints.cli.failures import explained  # noqa: PLC0415
     from entrypoints.composition import open_adapters  # noqa: PLC0415
     from entrypoints.migrations import check_migrations  # noqa: PLC0415
-    from entrypoints.use_cases import assemble, ensure_endpoints  # noqa: PLC0415
+    from entrypoints.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
 
     try:
         async with explained():
@@ -54,7 +54,7 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     except CommandError as refusal:
         yield str(refusal)
     async with open_adapters(settings, registry) as adapters:
-        ensure_endpoints(assemble(adapters, settings), settings)
+        ensure_routes_served(assemble(adapters, settings), settings)
         if not await adapters.admissions.is_shared():
             yield "Redis does not answer: check that it runs, and that TENANTRY_REDIS_URL is its address."
             return

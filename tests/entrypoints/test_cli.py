@@ -63,46 +63,44 @@ def test_two_entities_of_one_plural_are_refused(tenantry: Tenantry, tmp_path: Pa
     assert "'books' is declared 2 times" in ended.stdout
 
 
-ENDPOINTS = """
-from adapters.http.request.endpoint import PUBLIC, Answer, Endpoint, ordinary_limit
+ROUTES = """
+from litestar import get, post
+from tenantry import ORDINARY, PUBLIC, rules
 
-async def here(call):
-    return Answer(204)
+@post("/api/auth/login", opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def same() -> None: ...
 
-def same(services, path="/api/auth/login", method="POST"):
-    return [Endpoint(method=method, path=path, run=here, policy=PUBLIC, limit=ordinary_limit("x"), area="B",
-        operation="own.here", tag="own", summary="Here", shown=())]
+@get("/open", opt=rules(limit=ORDINARY))
+async def unguarded() -> None: ...
 
-def broken(services):
-    return services.nothing
+@get("/broken", opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def broken(rows: "Nothing") -> None: ...
 
-def odd(services):
-    return [1]
-
+odd = 1
 ENTITIES = ()
 """
 
 
-async def test_endpoints_that_cannot_be_served_stop_the_start(
+async def test_routes_that_cannot_be_served_stop_the_start(
     tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
 ) -> None:
-    for name in ("same", "broken", "odd"):
-        (tmp_path / f"{name}.py").write_text(f"{ENDPOINTS}ENDPOINTS = ({name},)\n")
+    for name in ("same", "unguarded", "broken", "odd"):
+        (tmp_path / f"{name}.py").write_text(f"{ROUTES}ROUTES = ({name},)\n")
     assert tenantry("migrate", **shared).returncode == 0
-    for files, said in (
-        ("same.py", ["POST /api/auth/login is served twice"]),
-        (
-            "broken.py,odd.py",
-            ["broken.py: ENDPOINTS cannot be made: AttributeError", "odd.py: ENDPOINTS holds 1, which"],
-        ),
+    for file, said in (
+        ("same.py", "POST /api/auth/login is served twice"),
+        ("unguarded.py", "unguarded states no policy or no limit"),
+        ("broken.py", "ROUTES cannot be served: NameError"),
+        ("odd.py", "odd.py: ROUTES holds 1, which is no Litestar handler"),
     ):
-        served = tenantry("serve", **shared, ENTITIES=f"tenantry.catalogue,{files}", PORT=str(free_port()))
-        checked = tenantry("check", **shared, ENTITIES=f"tenantry.catalogue,{files}")
-        assert (served.returncode, checked.returncode) == (2, 1)
-        for line in said:
-            assert line in served.stderr
-            assert line in checked.stdout
-        assert "Traceback" not in served.stderr + checked.stderr
+        checked = tenantry("check", **shared, ENTITIES=f"tenantry.catalogue,{file}")
+        assert checked.returncode == 1
+        assert said in checked.stdout
+        assert "Traceback" not in checked.stderr
+    served = tenantry("serve", **shared, ENTITIES="tenantry.catalogue,unguarded.py", PORT=str(free_port()))
+    assert served.returncode == 2
+    assert "unguarded states no policy or no limit" in served.stderr
+    assert "Traceback" not in served.stderr
 
 
 def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> None:

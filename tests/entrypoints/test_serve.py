@@ -137,10 +137,23 @@ def can_connect(url: str) -> bool:
         return attempt.connect_ex((parts.hostname, parts.port)) == 0
 
 
+OWN_ROUTE = """
+from litestar import get
+from tenantry import ORDINARY, PUBLIC, rules
+
+@get("/own", status_code=204, opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def own() -> None: ...
+
+ENTITIES = ()
+ROUTES = (own,)
+"""
+
+
 def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
     """What is checked before workers start must not load what decides, when it is loaded, where they count."""
-    (tmp_path / "none.py").write_text("ENTITIES = ()\nENDPOINTS = (lambda services: [],)\n")
-    served = serve(**shared, WORKERS="2", ENTITIES="tenantry.catalogue,none.py")
+    (tmp_path / "own.py").write_text(OWN_ROUTE)
+    served = serve(**shared, WORKERS="2", ENTITIES="tenantry.catalogue,own.py")
+    assert served.call("GET", "/own").status == 204
     for _ in range(40):
         assert served.call("GET", "/api/nothing").status == 404
 

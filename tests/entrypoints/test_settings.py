@@ -56,6 +56,15 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("METRICS_TOKEN", None, "abc", Secret("abc"), "a b"),
     ("SERVER_TIMING", False, "on", True, "sometimes"),
     (
+        "CORS_ORIGINS",
+        (),
+        "https://a.example, http://b:8080",
+        ("https://a.example", "http://b:8080"),
+        "https://a.example/",
+    ),
+    ("ALLOWED_HOSTS", (), "a.example,*.b.example", ("a.example", "*.b.example"), "https://a.example"),
+    ("COMPRESSION", "off", "GZIP", "gzip", "brotli"),
+    (
         "TRUSTED_PROXIES",
         (),
         "10.0.0.0/8, ::1",

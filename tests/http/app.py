@@ -11,14 +11,15 @@ from adapters.http.app import HttpSettings, build_app
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
+from entrypoints import testing
 from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import Settings, read_settings
+from entrypoints.testing import prepare_memory
 from entrypoints.use_cases import Services, assemble
-from tests.keys import ensure_keys
 
-ADMIN = "admin@example.com"
-PASSWORD = "correct horse battery"
-SETTINGS = {"TENANTRY_SECRET_KEY": "a secret key for tests, long enough"}
+ADMIN = testing.ADMIN_EMAIL
+PASSWORD = testing.ADMIN_PASSWORD
+SETTINGS = {"TENANTRY_SECRET_KEY": testing.SECRET_KEY}
 
 Json = dict[str, Any]
 
@@ -84,11 +85,9 @@ async def open_test_app(
     registry = build_registry([*BUILTIN_ENTITIES, *entities])
     adapters = memory_adapters(read, registry)
     services = assemble(adapters, read)
-    await ensure_keys(services)
-    await services.first_start.prepare(ADMIN, PASSWORD)
+    await prepare_memory(services)
     return TestApp(client_of(services, HttpSettings(**settings)), services, adapters)
 
 
 def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
-    app: Any = build_app(services, settings)  # Litestar and httpx spell the same callable differently
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost")
+    return testing.client_of(build_app(services, settings))

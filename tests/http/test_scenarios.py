@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from adapters.http.app import HttpSettings, endpoints
-from adapters.http.request.endpoint import ANY_TOKEN, Endpoint
+from adapters.http.request.rules import ANY_TOKEN
 from tests.http.app import ADMIN, PASSWORD, Json, TestApp
+from tests.http.served import Served, served_by
 
 NOBODY = None
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -157,17 +157,17 @@ async def test_a_page_leads_to_the_next(app: TestApp) -> None:
     assert seen == [f"LAMP-{number}" for number in range(5)]
 
 
-def table(app: TestApp) -> list[Endpoint]:
-    return endpoints(app.services, HttpSettings())
+def table(app: TestApp) -> list[Served]:
+    return served_by(app.services)
 
 
-def concrete(endpoint: Endpoint) -> str:
+def concrete(endpoint: Served) -> str:
     return "/".join(UNKNOWN if step.startswith("{") else step for step in endpoint.path.split("/"))
 
 
 async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) -> None:
     for endpoint in table(app):
-        answer = await app.call(endpoint.method, concrete(endpoint), json={} if endpoint.body else None)
+        answer = await app.call(endpoint.method, concrete(endpoint), json={} if endpoint.has_body else None)
         assert (answer.status_code == 401) is (endpoint.policy.asks is not None), endpoint
 
 
@@ -184,7 +184,7 @@ async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> N
         if endpoint.policy.asks is None or endpoint.operation == "auth.logout":
             continue
         answer = await app.call(
-            endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.body else None
+            endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.has_body else None
         )
         assert (answer.status_code == 403) is (endpoint.policy != ANY_TOKEN), endpoint
     current = await app.call("GET", "/api/tenants/current", as_whom="selector")
@@ -199,7 +199,7 @@ async def test_without_its_permission_an_endpoint_is_closed(app: TestApp) -> Non
         if endpoint.policy.permission is None:
             continue
         answer = await app.call(
-            endpoint.method, concrete(endpoint), as_whom="nothing", json={} if endpoint.body else None
+            endpoint.method, concrete(endpoint), as_whom="nothing", json={} if endpoint.has_body else None
         )
         assert answer.status_code == 403, endpoint
 

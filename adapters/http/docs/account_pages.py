@@ -1,31 +1,29 @@
-"""The service's own pages that the links in mails lead to, for whoever has no pages of their own yet."""
+"""Pages of the service that the links in mails lead to, for products without pages of their own."""
 
 import html
-from dataclasses import dataclass
 from functools import lru_cache
 
-from adapters.http.docs.page import ASSETS, TYPES, File, file_of
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.docs.page import ASSETS, HTML, TYPES, File, asset_handler, file_of, page_handler
 from domain.errors import NotFound
 from domain.identity.users import PASSWORD_LENGTH
 
 SERVED = ("account.js", "account.css")
 
-POLICY = b"; ".join(
-    (
-        b"default-src 'none'",
-        b"script-src 'self'",
-        b"style-src 'self'",
-        b"img-src data:",
-        b"connect-src 'self'",
-        b"base-uri 'none'",
-        b"form-action 'none'",
-        b"frame-ancestors 'none'",
-    )
+# the pages hold a secret in their address: nothing inline, and in no other page's frame
+POLICY = (
+    "default-src 'none'; "
+    "script-src 'self'; "
+    "style-src 'self'; "
+    "img-src data:; "
+    "connect-src 'self'; "
+    "base-uri 'none'; "
+    "form-action 'none'; "
+    "frame-ancestors 'none'"
 )
-"""Nothing inline, nobody else's, in nobody's frame."""
 
-HEADERS = ((b"content-security-policy", POLICY), (b"referrer-policy", b"no-referrer"))
+HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer"}
 
 CONFIRM = """<form id="act" data-post="confirm-email" data-done="Your address is confirmed: you can log in now." hidden>
 <p>Please confirm that <strong id="whose"></strong> is your address.</p>
@@ -71,21 +69,6 @@ PAGE = """<!doctype html>
 """
 
 
-@dataclass(frozen=True)
-class AccountPages:
-    confirm_page: File
-    reset_page: File
-
-    async def confirm(self, call: Call) -> Answer:
-        return self.confirm_page.answer(call)
-
-    async def reset(self, call: Call) -> Answer:
-        return self.reset_page.answer(call)
-
-    async def asset(self, call: Call) -> Answer:
-        return _asset(call.path_params["name"]).answer(call)
-
-
 @lru_cache
 def _asset(name: str) -> File:
     if name not in SERVED:
@@ -102,31 +85,14 @@ def _page(service: str, heading: str, form: str, again: str) -> File:
         form=form.format(shortest=shortest, longest=longest),
         again=again,
     )
-    return file_of(text.encode(), b"text/html; charset=utf-8", HEADERS)
+    return file_of(text.encode(), HTML, HEADERS)
 
 
-def page_endpoints(service: str) -> list[Endpoint]:
-    pages = AccountPages(
-        _page(service, "Confirm your e-mail address", CONFIRM, "resend-confirmation"),
-        _page(service, "Set a new password", RESET, "request-password-reset"),
-    )
-    served = (
-        ("/account/confirm", "account.confirm", pages.confirm, "The page that confirms an address"),
-        ("/account/reset", "account.reset", pages.reset, "The page that sets a password"),
-        ("/account/assets/{name}", "account.asset", pages.asset, "What the pages are made of"),
-    )
+def account_handlers(service: str) -> list[HTTPRouteHandler]:
+    confirm = _page(service, "Confirm your e-mail address", CONFIRM, "resend-confirmation")
+    reset = _page(service, "Set a new password", RESET, "request-password-reset")
     return [
-        Endpoint(
-            method="GET",
-            path=path,
-            run=run,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation=operation,
-            tag="account",
-            summary=summary,
-            shown=(Shown(200, "other"),),
-        )
-        for path, operation, run, summary in served
+        page_handler("/account/confirm", "account.confirm", confirm),
+        page_handler("/account/reset", "account.reset", reset),
+        asset_handler("/account/assets/{name:str}", "account.asset", _asset),
     ]

@@ -2,8 +2,9 @@
 
 import html
 
-from adapters.http.docs.page import ASSETS, POLICY, About, File, file_of
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.docs.page import ASSETS, HTML, POLICY, About, File, file_of, page_handler
 
 SCRIPT = "encrypted-passwords.js"
 PAGE = """<!doctype html>
@@ -48,26 +49,8 @@ def page(about: About) -> File:
     """Shows the very script that it runs."""
     code = html.escape((ASSETS / SCRIPT).read_text())
     text = PAGE.format(service=html.escape(about.title), code=code)
-    return file_of(text.encode(), b"text/html; charset=utf-8", ((b"content-security-policy", POLICY),))
+    return file_of(text.encode(), HTML, {"content-security-policy": POLICY})
 
 
-def encrypted_passwords_endpoints(about: About) -> list[Endpoint]:
-    made = page(about)
-
-    async def shown(call: Call) -> Answer:
-        return made.answer(call)
-
-    return [
-        Endpoint(
-            method="GET",
-            path=f"/{about.root}/encrypted-passwords.html",
-            run=shown,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="docs.encrypted-passwords",
-            tag="docs",
-            summary="How a browser encrypts a password",
-            shown=(Shown(200, "other"),),
-        )
-    ]
+def encrypted_passwords_handler(about: About) -> HTTPRouteHandler:
+    return page_handler(f"/{about.root}/encrypted-passwords.html", "docs.encrypted-passwords", page(about))

@@ -2,38 +2,48 @@
 
 import hashlib
 import html
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.request.responses import Bytes, NoBody
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 
 ASSETS = Path(__file__).parent / "assets"
-TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
+HTML = "text/html; charset=utf-8"
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
 OWN = ("docs.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
 SERVED = ("swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES)
 
-POLICY = b"; ".join(
-    (
-        b"default-src 'none'",
-        b"script-src 'self'",
-        b"style-src 'self' 'unsafe-inline'",
-        b"img-src 'self' data:",
-        b"font-src 'self' data:",
-        b"connect-src 'self'",
-        b"base-uri 'none'",
-        b"form-action 'none'",
-        b"frame-ancestors 'none'",
-    )
+POLICY = (
+    "default-src 'none'; "
+    "script-src 'self'; "
+    "style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; "
+    "font-src 'self' data:; "
+    "connect-src 'self'; "
+    "base-uri 'none'; "
+    "form-action 'none'; "
+    "frame-ancestors 'none'"
 )
 """The page may ask nobody but the service itself."""
 
 
+NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
+
+
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What the documentation says of the service; ``root`` is one step of a path."""
+    """Title, contact and licence in the documentation; ``root`` is one step of a path."""
 
     root: str = "docs"
     title: str = "Tenantry"
@@ -48,48 +58,47 @@ class About:
 @dataclass(frozen=True)
 class File:
     content: bytes
-    kind: bytes
-    tag: bytes
-    more: tuple[tuple[bytes, bytes], ...] = ()
+    kind: str
+    tag: str
+    headers: Mapping[str, str]
 
-    def answer(self, call: Call) -> Answer:
-        headers = ((b"etag", self.tag), (b"cache-control", b"public, max-age=0, must-revalidate"), *self.more)
-        known = call.headers.get(b"if-none-match", b"")
-        if self.tag in (one.strip().removeprefix(b"W/") for one in known.split(b",")):
-            return Answer(304, headers=headers)
-        return Answer(200, self.content, ((b"content-type", self.kind), *headers))
+    def response(self, known: str | None) -> Bytes:
+        """The file, or 304 where ``known`` (the header If-None-Match) has its entity tag."""
+        headers = {"etag": self.tag, "cache-control": "public, max-age=0, must-revalidate", **self.headers}
+        if self.tag in (tag.strip().removeprefix("W/") for tag in (known or "").split(",")):
+            return NoBody(304, headers)
+        return Bytes(self.content, self.kind, 200, headers)
 
 
-def file_of(content: bytes, kind: bytes, more: tuple[tuple[bytes, bytes], ...] = ()) -> File:
-    return File(content, kind, b'"' + hashlib.sha256(content).hexdigest()[:32].encode() + b'"', more)
+def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE) -> File:
+    return File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"', headers)
 
 
 @lru_cache
 def asset(name: str) -> File:
-    """Raises NotFound for all but the names we serve; read once, when it is first asked for."""
+    """File of the documentation, read when it is first asked for; raises NotFound for names that are not served."""
     if name not in SERVED:
         raise NotFound
     path = ASSETS / name
-    return file_of(path.read_bytes(), TYPES.get(path.suffix, b"text/plain; charset=utf-8"))
+    return file_of(path.read_bytes(), TYPES.get(path.suffix, "text/plain; charset=utf-8"))
 
 
-@dataclass(frozen=True)
-class Docs:
-    page: File
-    description: File
-    root: str
+def page_handler(path: str, name: str, page: File) -> HTTPRouteHandler:
+    """Serves one page to anybody; pages stand beside the document and not in it."""
 
-    async def index(self, call: Call) -> Answer:
-        return self.page.answer(call)
+    async def shown(request: StrictRequest) -> Response[Any]:
+        return page.response(request.header(b"if-none-match"))
 
-    async def described(self, call: Call) -> Answer:
-        return self.description.answer(call)
+    return get(path, name=name, include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))(shown)
 
-    async def asset(self, call: Call) -> Answer:
-        return asset(call.path_params["name"]).answer(call)
 
-    async def front(self, _: Call) -> Answer:
-        return Answer(302, headers=((b"location", f"/{self.root}/index.html".encode()),))
+def asset_handler(path: str, name: str, find: Callable[[str], File]) -> HTTPRouteHandler:
+    """Serves files by the name at the end of their path; ``find`` raises NotFound for names of nothing."""
+
+    async def found(request: StrictRequest) -> Response[Any]:
+        return find(request.path_params["name"]).response(request.header(b"if-none-match"))
+
+    return get(path, name=name, include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))(found)
 
 
 def page_text(about: About) -> str:
@@ -123,28 +132,16 @@ everything you try from then on. The <a href="v1/{html.escape(about.root)}.json"
 """
 
 
-def docs_endpoints(about: About, description: bytes) -> list[Endpoint]:
-    page = file_of(page_text(about).encode(), b"text/html; charset=utf-8", ((b"content-security-policy", POLICY),))
-    docs = Docs(page, file_of(description, b"application/json"), about.root)
+def docs_handlers(about: About) -> list[HTTPRouteHandler]:
     root = f"/{about.root}"
-    served = (
-        (root, "docs.front", docs.front, "To the page"),
-        (f"{root}/index.html", "docs.index", docs.index, "The page"),
-        (f"{root}/v1/{about.root}.json", "docs.described", docs.described, "The description"),
-        (f"{root}/assets/{{name}}", "docs.asset", docs.asset, "What the page is made of"),
-    )
+    page = file_of(page_text(about).encode(), HTML, {"content-security-policy": POLICY})
+
+    @get(root, name="docs.front", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED), status_code=302)
+    async def front() -> Response[Any]:
+        return NoBody(302, {"location": f"{root}/index.html"})
+
     return [
-        Endpoint(
-            method="GET",
-            path=path,
-            run=run,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation=operation,
-            tag="docs",
-            summary=summary,
-            shown=(Shown(200, "other"),),
-        )
-        for path, operation, run, summary in served
+        front,
+        page_handler(f"{root}/index.html", "docs.index", page),
+        asset_handler(f"{root}/assets/{{name:str}}", "docs.asset", asset),
     ]

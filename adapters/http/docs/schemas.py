@@ -1,13 +1,26 @@
-"""JSON schemas: one for each shape, under the name it has in the code or that its entity gives it."""
+"""Exact JSON schemas, by msgspec and from the entities' declarations, for Litestar's document.
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+Litestar's own generator loses constraints within unions.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
-from msgspec import Struct
+from litestar.datastructures import UploadFile
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.spec import Schema
+from litestar.params import BodyKwarg
+from litestar.plugins import OpenAPISchemaPlugin
+from litestar.typing import FieldDefinition
+from msgspec import Meta, Struct
 
-from adapters.http.request.endpoint import Area, Endpoint, Shown
-from adapters.http.request.errors import ErrorA, ErrorB
+from adapters.http.entities.own_rows import RowsPage
+from adapters.http.entities.shapes import Shape
+from adapters.http.request.responses import Data, EntityData, Message, Success
+from adapters.http.request.strict_request import RawBody
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Money, Registry, Relation
 
 Json = dict[str, Any]
@@ -31,160 +44,201 @@ def ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-class Schemas:
-    """All schemas of the description; ``components`` are those that have a name."""
-
-    def __init__(self, endpoints: Iterable[Endpoint], registry: Registry) -> None:
-        structs = list(dict.fromkeys([*_structs(endpoints), ErrorA, ErrorB]))
-        fields = [(model, one) for model in registry for one in model.fields]
-        types = [*structs, *(one.type for _, one in fields)]
-        schemas, found = msgspec.json.schema_components(
-            types, schema_hook=_anything, ref_template="#/components/schemas/{name}"
-        )
-        self._by_type = dict(zip(structs, schemas, strict=False))
-        self._by_field = dict(zip(((m.plural, one.name) for m, one in fields), schemas[len(structs) :], strict=True))
-        self._models = {model.create_form: model for model in registry}
-        self.components: Json = {name: _portable(schema) for name, schema in found.items()}
-        self._names = {name: _free_name(name, found) for model in registry for name in _names(model)}
-        for model in registry:
-            self._add_entity(model, registry)
-        self.components = dict(sorted(self.components.items()))
-
-    def of(self, struct: type[Struct]) -> Json:
-        return self._by_type[struct]
-
-    def answer(self, area: Area, shown: Shown) -> Json:
-        body = self._body(area, shown)
-        if shown.wrapping == "message":
-            return _object({"isSuccess": {"const": True}, "message": {"type": "string"}})
-        if shown.wrapping in ("bare", "other"):
-            return body
-        if area == "B":
-            return _object({"success": {"const": True}, "data": body, "meta": _META})
-        return _object({"isSuccess" if shown.wrapping == "data" else "success": {"const": True}, "data": body})
-
-    def _body(self, area: Area, shown: Shown) -> Json:
-        if shown.body is None:
-            return {"type": "object"}
-        if isinstance(shown.body, str):
-            return ref(self._names.get(shown.body, shown.body) if area == "B" else shown.body)
-        return self.of(shown.body)
-
-    def example(self, form: type[Struct]) -> Json | None:
-        """A body that would be taken; None where one cannot be made up."""
-        model = self._models.get(form)
-        if model is None:
-            return None
-        shown = [one for one in model.declared if one.reference is None and (one.required or not one.nullable)]
-        return {one.wire: self._example_of(model, one) for one in shown}
-
-    def _example_of(self, model: EntityModel, one: FieldModel) -> object:
-        given = self._by_field[model.plural, one.name].get("examples")
-        if given:
-            return given[0]
-        return one.choices[0] if one.choices else _EXAMPLES.get(one.kind)
-
-    def _add_entity(self, model: EntityModel, registry: Registry) -> None:
-        for name in (model.create_form.__name__, model.update_form.__name__, f"{model.name}BatchItem"):
-            if name in self.components:
-                _fix_money(self.components[name]["properties"], model)
-        properties = {one.wire: self._shown_field(model, one) for one in model.fields}
-        required = list(properties)
-        properties |= {one.name: self._shown_relation(one, registry) for one in model.relations.values()}
-        single, page = (self._names[name] for name in _names(model))
-        self.components[single] = {"title": single, **_object(properties, required)}
-        self.components[page] = {"title": page, **_page(ref(single))}
-        export = f"{model.name}Export"
-        self.components[export] = {"title": export, "type": "array", "items": ref(single)}
-        for done in ("created", "updated") if model.declaration.writable else ():
-            batch = f"{model.name}Batch{done.title()}"
-            self.components[batch] = {"title": batch, **_batch(done, ref(single))}
-
-    def _shown_relation(self, relation: Relation, registry: Registry) -> Json:
-        target = ref(self._names[registry.target(relation).name])
-        text = "Only with `include`."
-        if relation.is_many:
-            return {"type": "array", "items": target, "maxItems": 100, "description": text}
-        return _nullable(target, True) | {"description": text}
-
-    def _shown_field(self, model: EntityModel, one: FieldModel) -> Json:
-        if one.money is None:
-            schema: Json = _portable(self._by_field[model.plural, one.name])
-            return schema
-        return _nullable(_number(one.money), one.nullable)
-
-
-def _names(model: EntityModel) -> tuple[str, str]:
-    """Of the schema of a row, and of a page of them."""
-    return model.name, f"{model.name}Page"
-
-
-def _free_name(name: str, taken: Container[str]) -> str:
-    """An entity gives way to a schema of the service's own."""
-    return f"{name}Entity" if name in taken else name
-
-
-def _batch(done: str, item: Json) -> Json:
-    return _object({done: {"type": "integer", "minimum": 1}, "items": {"type": "array", "items": item}})
-
-
-def _anything(kind: type) -> Json:
-    """``object`` takes any JSON; nothing else is left without a schema."""
-    assert kind is object, kind
-    return {"description": "Any JSON."}
-
-
-def _structs(endpoints: Iterable[Endpoint]) -> Iterator[type[Struct]]:
-    for endpoint in endpoints:
-        if endpoint.body is not None:
-            yield endpoint.body
-        yield from (shown.body for shown in endpoint.shown if isinstance(shown.body, type))
-
-
-def _object(properties: Json, required: Sequence[str] | None = None) -> Json:
-    return {"type": "object", "properties": properties, "required": list(properties if required is None else required)}
+def _object(properties: Json) -> Json:
+    return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 _META = _object({"timestamp": {"type": "string", "format": "date-time"}, "requestId": {"type": "string"}})
+_ENVELOPES: dict[Any, tuple[Json, Json]] = {
+    Data: ({"isSuccess": {"const": True}}, {}),
+    Success: ({"success": {"const": True}}, {}),
+    EntityData: ({"success": {"const": True}}, {"meta": _META}),
+}  # properties before and after the data
+
+
+@dataclass
+class ExactSchema(Schema):
+    """A JSON schema that goes into the document as it is."""
+
+    exact: Json | None = None
+
+    def to_schema(self) -> Json:
+        return self.exact or {}
+
+
+class ExactSchemas(OpenAPISchemaPlugin):
+    """Describes what published handlers take and answer with; all other types are Litestar's to describe."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._published: dict[Any, None] = {}
+        # an entity's struct in an annotation stands for its row, which has fields of the service's, too
+        self._rows = {kind for model in registry for kind in (model.struct, RowsPage[model.struct])}  # type: ignore[name-defined]
+
+    def publish(self, handler: HTTPRouteHandler) -> None:
+        signature = handler.parsed_fn_signature
+        data = signature.parameters.get("data")
+        specs = [spec.data_container for spec in (handler.responses or {}).values()]
+        for kind in [signature.return_type.annotation, *([data.annotation] if data else []), *specs]:
+            self._published |= dict.fromkeys(part for part in _payloads(kind) if part not in self._rows)
+
+    @cached_property
+    def schemas(self) -> "Schemas":
+        """Made when the document is first asked for, when all handlers are known."""
+        return Schemas(self._published, self._registry)
+
+    def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
+        kind = field_definition.annotation
+        if get_origin(kind) in (*_ENVELOPES, RowsPage) or kind is Message:
+            return True
+        return isinstance(kind, type) and (kind in self._published or issubclass(kind, Shape | RawBody))
+
+    def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Any:
+        """The exact schema; the named schemas that it refers to are added to the components."""
+        exact = self.schemas.of(field_definition.annotation)
+        self._add_referred(exact, schema_creator.schema_registry)
+        return ExactSchema(exact=exact)
+
+    def _add_referred(self, schema: Json, registry: Any) -> None:
+        for name in _references(schema):
+            field = FieldDefinition.from_kwarg(object, name, kwarg_definition=BodyKwarg(schema_component_key=name))
+            if registry.get_reference_for_field_definition(field) is None:
+                exact = self.schemas.components[name]
+                # the registry makes the schema, so that it can only be told what it comes to
+                registry.get_schema_for_field_definition(field).to_schema = lambda exact=exact: exact
+                self._add_referred(exact, registry)
+
+
+def _payloads(kind: Any) -> Iterator[Any]:
+    """Types for msgspec: structs, and whatever stands in an envelope but is no entity's shape."""
+    if isinstance(kind, type) and issubclass(kind, RawBody | Struct):
+        yield kind.form if issubclass(kind, RawBody) else kind
+    elif get_origin(kind) in _ENVELOPES:
+        yield from (part for part in get_args(kind) if not (isinstance(part, type) and issubclass(part, Shape)))
+    else:
+        for part in get_args(kind):
+            yield from _payloads(part)
+
+
+def _references(schema: object) -> Iterable[str]:
+    if isinstance(schema, dict):
+        if isinstance(reference := schema.get("$ref"), str):
+            yield reference.rpartition("/")[2]
+        schema = list(schema.values())
+    for value in schema if isinstance(schema, list) else ():
+        yield from _references(value)
+
+
+class Schemas:
+    """Schemas of ``types`` and of all entities; ``components`` are those that have a name."""
+
+    def __init__(self, types: Iterable[Any], registry: Registry) -> None:
+        forms = [form for model in registry for form in (model.create_form, model.update_form)]
+        rows = [_row(model) for model in registry]
+        asked = [*types, *forms, *rows]
+        schemas, found = msgspec.json.schema_components(
+            asked, schema_hook=_schema_of_other, ref_template="#/components/schemas/{name}"
+        )
+        self._by_type: dict[Any, Json] = dict(zip(asked, schemas, strict=True))
+        self._models: dict[type[Struct] | None, EntityModel] = {model.create_form: model for model in registry}
+        self.components: Json = _portable(found)
+        self._properties = {
+            model: self.components.pop(row.__name__)["properties"] for model, row in zip(registry, rows, strict=True)
+        }
+        # an entity gives way to a schema of the service's own
+        names = (name for model in registry for name in (model.name, f"{model.name}Page"))
+        self._names = {name: f"{name}Entity" if name in found else name for name in names}
+        for model in registry:
+            self._add_entity(model, registry)
+
+    def of(self, kind: Any) -> Json:
+        """Schema of a published type, an entity's row or shape, a body, or an envelope around one of them."""
+        if get_origin(kind) in _ENVELOPES:
+            before, after = _ENVELOPES[get_origin(kind)]
+            return _object(before | {"data": self.of(get_args(kind)[0])} | after)
+        if kind is Message:
+            return _object({"isSuccess": {"const": True}, "message": {"type": "string"}})
+        if isinstance(kind, type) and issubclass(kind, Shape):
+            return ref(self._names.get(kind.__name__, kind.__name__))
+        is_raw = isinstance(kind, type) and issubclass(kind, RawBody)
+        return self._by_type[kind.form if is_raw else kind]
+
+    def example(self, form: type[Struct] | None) -> Json | None:
+        """A body that would be taken; None where one cannot be made up."""
+        if (model := self._models.get(form)) is None:
+            return None
+        sent = [field for field in model.declared if field.reference is None and (field.required or not field.nullable)]
+        return {field.wire: self._example_of(model, field) for field in sent}
+
+    def _example_of(self, model: EntityModel, field: FieldModel) -> object:
+        given = self._properties[model][field.wire].get("examples") or field.choices
+        return given[0] if given else _EXAMPLES.get(field.kind)
+
+    def _add_entity(self, model: EntityModel, registry: Registry) -> None:
+        columns = self._properties[model]
+        for name in (model.create_form.__name__, model.update_form.__name__, f"{model.name}BatchItem"):
+            for field in model.declared if name in self.components else ():
+                if field.money is not None:
+                    self.components[name]["properties"][field.wire] = _with_text(columns[field.wire])
+        single, page = self._names[model.name], self._names[f"{model.name}Page"]
+        # a user's handler says `EntityData[Product]` for a row, and `EntityData[RowsPage[Product]]` for a page
+        self._by_type |= {model.struct: ref(single), RowsPage[model.struct]: ref(page)}  # type: ignore[name-defined]
+        row = _object(columns)
+        row["properties"] = columns | {
+            relation.name: self._related(relation, registry) for relation in model.relations.values()
+        }
+        named = {single: row, page: _page(ref(single))}
+        named[f"{model.name}Export"] = items = {"type": "array", "items": ref(single)}
+        for done in ("created", "updated") if model.declaration.writable else ():
+            count = {"type": "integer", "minimum": 1}
+            named[f"{model.name}Batch{done.title()}"] = _object({done: count, "items": items})
+        self.components |= {name: {"title": name, **schema} for name, schema in named.items()}
+
+    def _related(self, relation: Relation, registry: Registry) -> Json:
+        target, text = ref(self._names[registry.target(relation).name]), "Only with `include`."
+        if relation.is_many:
+            return {"type": "array", "items": target, "maxItems": 100, "description": text}
+        return {"anyOf": [target, NULL], "description": text}
+
+
+def _row(model: EntityModel) -> type[Struct]:
+    """A struct with the fields of a row: ``Product_row``, a name that no declaration can have."""
+    return msgspec.defstruct(f"{model.name}_row", [(field.wire, _shown_type(field)) for field in model.fields])
+
+
+def _shown_type(field: FieldModel) -> Any:
+    """Decimals are JSON numbers in answers, exact to their scale."""
+    if (money := field.money) is None:
+        return field.type
+    text = f"At most {money.precision - money.scale} digits before the point and {money.scale} after it."
+    ge, le = _bounds(money)
+    number: Any = Annotated[float, Meta(ge=ge, le=le, description=text, examples=[19.99])]
+    return number | None if field.nullable else number
+
+
+def _bounds(money: Money) -> tuple[float | None, float | None]:
+    return None if money.ge is None else float(money.ge), None if money.le is None else float(money.le)
+
+
+def _with_text(number: Json) -> Json:
+    """A body may carry a decimal as text too."""
+    kinds = number.get("anyOf", [number])
+    return {"anyOf": [kinds[0], {"type": "string", "format": "decimal"}, *kinds[1:]]}
 
 
 def _page(item: Json) -> Json:
-    whole = {"type": "integer", "minimum": 0}
-    return _object(
-        {
-            "items": {"type": "array", "items": item},
-            "page": whole,
-            "pageSize": whole,
-            "totalCount": _nullable(whole, True),
-            "totalPages": _nullable(whole, True),
-            "hasNextPage": {"type": "boolean"},
-            "hasPreviousPage": {"type": "boolean"},
-        }
-    )
+    whole, yes = {"type": "integer", "minimum": 0}, {"type": "boolean"}
+    total = {"anyOf": [whole, NULL]}
+    counts = {"page": whole, "pageSize": whole, "totalCount": total, "totalPages": total}
+    return _object({"items": {"type": "array", "items": item}, **counts, "hasNextPage": yes, "hasPreviousPage": yes})
 
 
-def _nullable(schema: Mapping[str, Any], may_be_null: bool) -> Json:
-    return {"anyOf": [schema, NULL]} if may_be_null else dict(schema)
-
-
-def _number(money: Money) -> Json:
-    """Decimals are JSON numbers, exact to their scale."""
-    text = f"At most {money.precision - money.scale} digits before the point and {money.scale} after it."
-    schema: Json = {"type": "number", "description": text, "examples": [19.99]}
-    if money.ge is not None:
-        schema["minimum"] = float(money.ge)
-    if money.le is not None:
-        schema["maximum"] = float(money.le)
-    return schema
-
-
-def _fix_money(properties: Json, model: EntityModel) -> None:
-    """A body may carry a decimal as text too."""
-    text = {"type": "string", "format": "decimal"}
-    for one in model.declared:
-        if one.money is not None:
-            kinds = [_number(one.money), text, *([NULL] if one.nullable else [])]
-            properties[one.wire] = {"anyOf": kinds}
+def _schema_of_other(kind: type) -> Json:
+    """Schema of ``object``, which is any JSON, and of a file in a form; nothing else is left without a schema."""
+    if issubclass(kind, UploadFile):
+        return {"type": "string", "format": "binary"}
+    assert kind is object, kind
+    return {"description": "Any JSON."}
 
 
 def _portable(schema: Any) -> Any:

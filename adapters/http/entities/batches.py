@@ -1,24 +1,24 @@
-"""The endpoints of many rows at once, all or none."""
+"""Handlers of many rows at once, all or none."""
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
+from litestar import Response, delete, post, put
+from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct, defstruct
 from msgspec.structs import fields
 
-from adapters.http.entities.bodies import Sending
-from adapters.http.entities.idempotency import KEY, replayed, write_of
-from adapters.http.entities.rows import may_write, rule_errors, words
+from adapters.http.entities.bodies import EntityBodies
+from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
+from adapters.http.entities.shapes import may_write, operation, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Method, Shown, entity_limit
-from adapters.http.request.responses import entity_data
-from adapters.http.request.tenant_scope import Bypassing, reaching
+from adapters.http.request.responses import EntityData, entity_data
+from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from application.entities.batches import Batches
 from application.ports.entities.records import Change
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel
 
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
 
@@ -32,128 +32,126 @@ class BatchDeleted(Struct):
     ids: list[UUID]
 
 
+IDS = raw_body(BatchDelete, decimals=False)
+
+
 @dataclass(frozen=True)
-class BatchEndpoints:
+class EntityBatches:
+    """One entity with all that its batch handlers need; the factories below close over it."""
+
     model: EntityModel
     batches: Batches
-    sending: Sending
+    bodies: EntityBodies
 
-    async def create(self, call: Call) -> Answer:
-        caller, items = call.signed_in, self.sending.new_items(call)
-        with self.sending.concealing(caller):
-            written = await self.batches.create(write_of(call), self.model, items)
-        rows = self.sending.shown_all(caller, [stored.body for stored in written.answer])
+
+def batch_handlers(entity: EntityBatches) -> list[HTTPRouteHandler]:
+    if not entity.model.declaration.writable:
+        return []
+    return [_create(entity), _update(entity), _delete(entity), _delete_by_post(entity)]
+
+
+def _create(entity: EntityBatches) -> HTTPRouteHandler:
+    model, bodies = entity.model, entity.bodies
+    policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
+
+    async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
+        caller, items = request.caller, bodies.new_items(request, data)
+        with bodies.concealing(caller):
+            written = await entity.batches.create(write_of(request, await request.body()), model, items)
+        rows = bodies.shown_all(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
-        return entity_data(call, body, headers=replayed(written.is_replayed))
+        return entity_data(request, body, headers=replayed(written.is_replayed))
 
-    async def update(self, call: Call) -> Answer:
-        caller, items = call.signed_in, self.sending.changed_items(call)
-        changes = [Change(item.id, item.values) for item in items]
-        with self.sending.concealing(caller):
-            stored = await self.batches.update(write_of(call), self.model, changes)
-        rows = self.sending.shown_all(caller, [one.body for one in stored])
-        return entity_data(call, b'{"updated":%d,"items":%b}' % (len(stored), rows))
-
-    async def delete(self, call: Call) -> Answer:
-        written = await self.batches.delete(write_of(call), self.model, self.sending.ids(call))
-        gone = BatchDeleted(len(written.answer), written.answer)
-        return entity_data(call, msgspec.json.encode(gone), headers=replayed(written.is_replayed))
-
-
-class KeepingBatches(Bypassing, Protocol):
-    @property
-    def registry(self) -> Registry: ...
-    @property
-    def batches(self) -> Batches: ...
-
-
-def batches_endpoints(services: KeepingBatches) -> list[Endpoint]:
-    registry = services.registry
-    written = (model for model in registry if model.declaration.writable)
-    made = (BatchEndpoints(model, services.batches, Sending(model, registry)) for model in written)
-    return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in _endpoints(one)]
-
-
-def _endpoints(made: BatchEndpoints) -> list[Endpoint]:
-    return [_create(made), _update(made), _delete(made, "DELETE"), _delete(made, "POST")]
-
-
-def _create(made: BatchEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="POST",
-        path=f"/api/{model.plural}/batch",
-        run=made.create,
-        policy=may_write(model, "create"),
-        limit=entity_limit(model.plural, "create-batch"),
-        area="B",
-        operation=f"{model.plural}.create-batch",
-        tag=model.plural,
-        summary=f"Create many {words(model.plural)}, or none",
+    return post(
+        "/batch",
+        **operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
+        status_code=200,
         description="Every item that fails is named, such as `items[3].price`; the answer keeps the order.",
-        shown=(Shown(200, "data", f"{model.name}BatchCreated", ("Idempotent-Replayed",)),),
-        body=batch_forms(model)[0],
-        largest_body=BATCH_BODY,
-        parameters=(KEY,),
-        errors=("CONFLICT", "UNPROCESSABLE_ENTITY"),
-    )
+        response_headers=[REPLAYED],
+        request_max_body_size=BATCH_BODY,
+    )(typed(create_batch, EntityData[shape(f"{model.name}BatchCreated")], _created_form(model)))  # type: ignore[misc]
 
 
-def _update(made: BatchEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="PUT",
-        path=f"/api/{model.plural}/batch",
-        run=made.update,
-        policy=may_write(model, "update"),
-        limit=entity_limit(model.plural, "update-batch"),
-        area="B",
-        operation=f"{model.plural}.update-batch",
-        tag=model.plural,
-        summary=f"Change many {words(model.plural)}, or none",
+def _update(entity: EntityBatches) -> HTTPRouteHandler:
+    model, bodies = entity.model, entity.bodies
+    policy, errors = may_write(model, "update"), ("NOT_FOUND", "CONFLICT", *rule_errors(model))
+
+    async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
+        caller, items = request.caller, bodies.changed_items(request, data)
+        changes = [Change(item.id, item.values) for item in items]
+        with bodies.concealing(caller):
+            stored = await entity.batches.update(write_of(request), model, changes)
+        rows = bodies.shown_all(caller, [row.body for row in stored])
+        return entity_data(request, b'{"updated":%d,"items":%b}' % (len(stored), rows))
+
+    return put(
+        "/batch",
+        **operation(model, "update-batch", "Change many {}, or none", policy, *errors),
         description="Each item carries its `id` and the fields that change; one that is missing is `items[2].id`.",
-        shown=(Shown(200, "data", f"{model.name}BatchUpdated"),),
-        body=batch_forms(model)[1],
-        largest_body=BATCH_BODY,
-        errors=("NOT_FOUND", "CONFLICT", *rule_errors(model)),
-    )
+        request_max_body_size=BATCH_BODY,
+    )(typed(update_batch, EntityData[shape(f"{model.name}BatchUpdated")], _updated_form(model)))  # type: ignore[misc]
 
 
-def _delete(made: BatchEndpoints, method: Method) -> Endpoint:
-    """By POST for clients that cannot send a body with DELETE; both share one limit."""
-    model, is_post = made.model, method == "POST"
-    return Endpoint(
-        method=method,
-        path=f"/api/{model.plural}/batch{'/delete' if is_post else ''}",
-        run=made.delete,
-        policy=may_write(model, "delete"),
-        limit=entity_limit(model.plural, "delete-batch"),
-        area="B",
-        operation=f"{model.plural}.delete-batch{'-by-post' if is_post else ''}",
-        tag=model.plural,
-        summary=f"Delete many {words(model.plural)}, or none",
-        description="One that is missing is named as `ids[2]`; the same id twice counts once.",
-        shown=(Shown(200, "data", BatchDeleted, ("Idempotent-Replayed",) if is_post else ()),),
-        body=BatchDelete,
-        largest_body=BATCH_BODY,
-        parameters=(KEY,) if is_post else (),
-        errors=("NOT_FOUND", "CONFLICT", *(("UNPROCESSABLE_ENTITY",) if is_post else ())),
-    )
+DELETE = "Delete many {}, or none"
+DELETED_TEXT = "One that is missing is named as `ids[2]`; the same id twice counts once."
 
 
-@lru_cache(maxsize=1024)
-def batch_forms(model: EntityModel) -> tuple[type[Struct], type[Struct]]:
-    """The bodies of creating and of changing many."""
-    declared: list[Any] = [(one.name, one.type, one.default) for one in fields(model.update_form)]
+def _delete(entity: EntityBatches) -> HTTPRouteHandler:
+    model = entity.model
+
+    async def delete_batch(request: StrictRequest, data: Any) -> Response[Any]:
+        return await _deleted(entity, request, data)
+
+    return delete(
+        "/batch",
+        **operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
+        status_code=200,
+        description=DELETED_TEXT,
+        request_max_body_size=BATCH_BODY,
+    )(typed(delete_batch, EntityData[BatchDeleted], IDS))
+
+
+def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
+    """The same as ``_delete`` and under its limit, for clients that cannot send a body with DELETE."""
+    model = entity.model
+    policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY")
+
+    async def delete_batch_by_post(request: StrictRequest, data: Any) -> Response[Any]:
+        return await _deleted(entity, request, data)
+
+    return post(
+        "/batch/delete",
+        **operation(model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)),
+        status_code=200,
+        description=DELETED_TEXT,
+        response_headers=[REPLAYED],
+        request_max_body_size=BATCH_BODY,
+    )(typed(delete_batch_by_post, EntityData[BatchDeleted], IDS))
+
+
+async def _deleted(entity: EntityBatches, request: StrictRequest, data: RawBody) -> Response[Any]:
+    write, ids = write_of(request, await request.body()), entity.bodies.ids(request, data)
+    written = await entity.batches.delete(write, entity.model, ids)
+    body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
+    return entity_data(request, body, headers=replayed(written.is_replayed))
+
+
+def _created_form(model: EntityModel) -> Any:
+    return _many(f"{model.name}BatchCreate", model.create_form)
+
+
+def _updated_form(model: EntityModel) -> Any:
+    """Items of the update form with an ``id`` each."""
+    declared: list[Any] = [(field.name, field.type, field.default) for field in fields(model.update_form)]
     item = defstruct(
         f"{model.name}BatchItem",
         [("id", UUID), *declared],
-        rename={one.name: one.wire for one in model.declared},
+        rename={field.name: field.wire for field in model.declared},
         kw_only=True,
     )
-    bodies = (f"{model.name}BatchCreate", model.create_form), (f"{model.name}BatchUpdate", item)
-    created, updated = (
-        defstruct(name, [("items", Annotated[list[kind], Meta(min_length=1, max_length=1_000)])])  # type: ignore[valid-type]
-        for name, kind in bodies
-    )
-    return created, updated
+    return _many(f"{model.name}BatchUpdate", item)
+
+
+def _many(name: str, item: type[Struct]) -> Any:
+    kind = Annotated[list[item], Meta(min_length=1, max_length=1_000)]  # type: ignore[valid-type]
+    return raw_body(defstruct(name, [("items", kind)]))

@@ -1,4 +1,4 @@
-"""What is read from the bodies of one entity's writes, and what of the outcome its caller may see."""
+"""Bodies of one entity's writes: read for their caller, and answered without the fields that are hidden from them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,9 +9,10 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
-from adapters.http.request.endpoint import Call
+from adapters.http.request.strict_request import StrictRequest
 from domain.entities.bodies import (
     EVERYTHING,
+    Body,
     Item,
     Sendable,
     Values,
@@ -32,37 +33,36 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Sending:
+class EntityBodies:
     model: EntityModel
     registry: Registry
 
-    def new(self, call: Call) -> Values:
-        ensure_no_parameters(call)
-        return read_new_from(self.model, call.json(decimals=True), self._may(call))
+    def new(self, request: StrictRequest, body: Body) -> Values:
+        ensure_no_parameters(request)
+        return read_new_from(self.model, body, self.access(request.caller))
 
-    def changes(self, call: Call) -> Values:
-        ensure_no_parameters(call)
-        body = call.json(decimals=True)
-        values = read_changes_from(self.model, body, self._may(call))
-        _ensure_same_id(call, body)
+    def changes(self, request: StrictRequest, body: Body, row_id: str) -> Values:
+        ensure_no_parameters(request)
+        values = read_changes_from(self.model, body, self.access(request.caller))
+        _ensure_same_id(row_id, body)
         return values
 
-    def new_items(self, call: Call) -> list[Values]:
-        ensure_no_parameters(call)
-        may = self._may(call)
-        return read_items(call.json(decimals=True), lambda item: read_new_from(self.model, item, may))
+    def new_items(self, request: StrictRequest, body: Body) -> list[Values]:
+        ensure_no_parameters(request)
+        access = self.access(request.caller)
+        return read_items(body, lambda item: read_new_from(self.model, item, access))
 
-    def changed_items(self, call: Call) -> list[Item]:
-        ensure_no_parameters(call)
-        may = self._may(call)
-        return read_changed_items(call.json(decimals=True), lambda item: read_changes_from(self.model, item, may))
+    def changed_items(self, request: StrictRequest, body: Body) -> list[Item]:
+        ensure_no_parameters(request)
+        access = self.access(request.caller)
+        return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 
-    def ids(self, call: Call) -> list[UUID]:
-        ensure_no_parameters(call)
-        return read_ids(call.json())
+    def ids(self, request: StrictRequest, body: Body) -> list[UUID]:
+        ensure_no_parameters(request)
+        return read_ids(body)
 
     def shown(self, caller: Caller, body: Raw) -> bytes:
-        """Of a row that was written, what its writer may read."""
+        """JSON of a row that was written, without the fields that its writer may not read."""
         hidden = self._hidden_from(caller)
         if not hidden:
             return bytes(body)
@@ -74,25 +74,23 @@ class Sending:
 
     @contextmanager
     def concealing(self, caller: Caller) -> Iterator[None]:
-        """No error names a field that does not exist for the caller."""
+        """Takes fields that do not exist for the caller out of errors."""
         try:
             yield
         except Error as error:
             hidden = self._hidden_from(caller)
-            fields = [one for one in error.fields if one.field.rpartition(".")[2] not in hidden]
+            fields = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2] not in hidden]
             if len(fields) == len(error.fields):
                 raise
             raise type(error)(fields=fields) from None
 
-    def may(self, call: Call) -> Sendable:
-        return self._may(call)
+    def access(self, caller: Caller) -> Sendable:
+        """Fields that the caller may not send, or that do not exist for them."""
+        return sendable(self.model, caller.permissions) if self._has_guards else EVERYTHING
 
     @cached_property
     def _has_guards(self) -> bool:
-        return any(one.guard.read or one.guard.write for one in self.model.declared)
-
-    def _may(self, call: Call) -> Sendable:
-        return sendable(self.model, call.signed_in.permissions) if self._has_guards else EVERYTHING
+        return any(field.guard.read or field.guard.write for field in self.model.declared)
 
     def _hidden_from(self, caller: Caller) -> frozenset[str]:
         if not self._has_guards:
@@ -101,17 +99,17 @@ class Sending:
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
 
 
-def ensure_no_parameters(call: Call) -> None:
+def ensure_no_parameters(request: StrictRequest) -> None:
     """A misspelt parameter is told, not left aside."""
-    read_flags(call, ())
+    read_flags(request, ())
 
 
-def read_flags(call: Call, known: Sequence[str]) -> frozenset[str]:
-    """Those of the parameters ``known``, by their names as they are spelt here, that are true."""
+def read_flags(request: StrictRequest, known: Sequence[str]) -> frozenset[str]:
+    """Parameters out of ``known`` that are true, under their names as they are spelt here."""
     spelt = {name.lower(): name for name in known}
     seen: dict[str, bool] = {}
     errors: list[FieldError] = []
-    for given, text in call.parameters():
+    for given, text in request.parameters():
         name = spelt.get(given.lower())
         if name is None:
             errors.append(FieldError(given, unknown_name(given, known)))
@@ -127,7 +125,7 @@ def read_flags(call: Call, known: Sequence[str]) -> frozenset[str]:
     return frozenset(name for name, is_on in seen.items() if is_on)
 
 
-def _ensure_same_id(call: Call, body: dict[str, object]) -> None:
+def _ensure_same_id(row_id: str, body: Body) -> None:
     given = body.get("id")
-    if given is not None and not (isinstance(given, str) and given.lower() == call.path_params["id"].lower()):
+    if given is not None and not (isinstance(given, str) and given.lower() == row_id.lower()):
         raise ValidationError(fields=(FieldError("id", "is not the id in the path"),))

@@ -1,21 +1,21 @@
-"""The endpoint of what happened to a row."""
+"""Handler of the changes that a row has seen."""
 
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct
 
-from adapters.http.entities.queries import Asking
-from adapters.http.entities.rows import words
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, entity_limit, needs
-from adapters.http.request.paths import id_in
-from adapters.http.request.responses import entity_data, wire_time
-from adapters.http.request.tenant_scope import Bypassing, reaching
+from adapters.http.entities.queries import EntityQueries
+from adapters.http.entities.shapes import may_read, operation
+from adapters.http.request.responses import EntityData, entity_data, wire_time
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.histories import Histories
 from application.ports.entities.history import Action, FieldChange
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel
 
 
 class HistoryEntry(Struct, frozen=True):
@@ -37,16 +37,27 @@ class HistoryPage(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True)
-class HistoryEndpoints:
+class EntityHistories:
+    """One entity with all that its history needs; the factory below closes over it."""
+
     model: EntityModel
     histories: Histories
-    asking: Asking
+    queries: EntityQueries
 
-    async def page(self, call: Call) -> Answer:
-        query = self.asking.history(call.signed_in, call.parameters())
-        entries, total = await self.histories.page(call.reach, self.model, id_in(call, "id"), query)
+
+def history_handlers(entity: EntityHistories) -> list[HTTPRouteHandler]:
+    return [_page(entity)] if entity.model.declaration.history else []
+
+
+def _page(entity: EntityHistories) -> HTTPRouteHandler:
+    model, parameters = entity.model, entity.queries.history_parameters
+    summary = "What happened to one of the {}"
+
+    async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
+        query = entity.queries.history(request.caller, request.parameters())
+        entries, total = await entity.histories.page(request.tenant_scope, model, read_id(id), query)
         page = HistoryPage(
-            items=[HistoryEntry(one.version, one.action, wire_time(one.at), one.by, one.changes) for one in entries],
+            items=[HistoryEntry(row.version, row.action, wire_time(row.at), row.by, row.changes) for row in entries],
             page=query.page,
             page_size=query.page_size,
             total_count=total,
@@ -54,37 +65,10 @@ class HistoryEndpoints:
             has_next_page=query.offset + len(entries) < total,
             has_previous_page=query.page > 1,
         )
-        return entity_data(call, msgspec.json.encode(page))
+        return entity_data(request, msgspec.json.encode(page))
 
-
-class KeepingHistories(Bypassing, Protocol):
-    @property
-    def registry(self) -> Registry: ...
-    @property
-    def histories(self) -> Histories: ...
-
-
-def histories_endpoints(services: KeepingHistories) -> list[Endpoint]:
-    registry = services.registry
-    kept = (model for model in registry if model.declaration.history)
-    made = (HistoryEndpoints(model, services.histories, Asking(model, registry)) for model in kept)
-    return [reaching(services.cross_tenant_access, _page(one)) for one in made]
-
-
-def _page(made: HistoryEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="GET",
-        path=f"/api/{model.plural}/{{id}}/history",
-        run=made.page,
-        policy=needs(model.permission("read")),
-        limit=entity_limit(model.plural, "history"),
-        area="B",
-        operation=f"{model.plural}.history",
-        tag=model.plural,
-        summary=f"What happened to one of the {words(model.plural)}",
+    return get(
+        "/{id:str}/history",
+        **operation(model, "history", summary, may_read(model), "VALIDATION_ERROR", parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
         description="Who changed which fields from what to what, and when; the newest first.",
-        shown=(Shown(200, "data", HistoryPage),),
-        parameters=made.asking.history_parameters(),
-        errors=("VALIDATION_ERROR",),
-    )
+    )(history)

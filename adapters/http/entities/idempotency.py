@@ -1,8 +1,11 @@
-"""Who writes, where, and whether it is a request that came before."""
+"""Writes with their ``Idempotency-Key``: who writes, in which tenant, and whether the request came before."""
 
 import hashlib
 
-from adapters.http.request.endpoint import Call, Headers, Parameter
+from litestar.datastructures import ResponseHeader
+
+from adapters.http.request.rules import Parameter
+from adapters.http.request.strict_request import StrictRequest
 from application.entities.writing import IdempotencyKey, Write
 from domain.errors import BadRequest
 
@@ -13,22 +16,29 @@ KEY = Parameter(
     "The same key and body within 24 hours get the first answer again, and `Idempotent-Replayed: true`.",
     "header",
 )
-REPLAYED: Headers = ((b"idempotent-replayed", b"true"),)
+REPLAYED = ResponseHeader(
+    name="Idempotent-Replayed",
+    description="`true` where the request came before under its `Idempotency-Key`.",
+    documentation_only=True,
+)
 
 
-def write_of(call: Call) -> Write:
-    return Write(caller=call.signed_in, scope=call.tenant, idempotency_key=_once(call))
+def write_of(request: StrictRequest, body: bytes = b"") -> Write:
+    """The write that a request asks for; ``body`` (or a digest of it) tells requests under one key apart."""
+    return Write(caller=request.caller, scope=request.written_tenant, idempotency_key=_key(request, body))
 
 
-def _once(call: Call) -> IdempotencyKey | None:
-    given = call.headers.get(b"idempotency-key")
-    if given is None or call.method != "POST":
+def _key(request: StrictRequest, body: bytes) -> IdempotencyKey | None:
+    given = request.header(b"idempotency-key")
+    if given is None or request.method != "POST":
         return None
-    if not (0 < len(given) <= LONGEST_KEY and given.isascii() and given.decode("ascii").isprintable()):
+    if not (0 < len(given) <= LONGEST_KEY and given.isascii() and given.isprintable()):
         raise BadRequest(f"Idempotency-Key takes 1 to {LONGEST_KEY} visible ASCII characters.")
-    asked = b"\n".join((call.path.encode(), call.query_string, call.body or b""))
-    return IdempotencyKey(given.decode("ascii"), hashlib.sha256(asked).hexdigest())
+    path = "/" + request.scope["path"].strip("/")
+    asked = b"\n".join((path.encode(), request.scope["query_string"], body))
+    return IdempotencyKey(given, hashlib.sha256(asked).hexdigest())
 
 
-def replayed(is_replayed: bool) -> Headers:
-    return REPLAYED if is_replayed else ()
+def replayed(is_replayed: bool) -> dict[str, str]:
+    """The header of an answer that was stored, and no header of a new one."""
+    return {"idempotent-replayed": "true"} if is_replayed else {}

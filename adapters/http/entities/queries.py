@@ -1,10 +1,10 @@
-"""What a list or a read of one entity may be asked for, by whom, and how the description tells of it."""
+"""Queries of one entity: parsed for their caller, and described as parameters of the document."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from adapters.http.request.endpoint import Parameter
+from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import write_cursor
 from domain.entities.query.parameters import QueryParameter as Taken
@@ -20,19 +20,19 @@ from domain.entities.visibility import hidden_from
 from domain.scope import Caller
 
 NOTHING: Hidden = frozenset()
+# the same few queries are asked for all day
+QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
 LONGEST_REMEMBERED = 500
 
 
 @dataclass(frozen=True)
-class Asking:
+class EntityQueries:
     model: EntityModel
     registry: Registry
 
     def query(self, caller: Caller, parameters: Parameters) -> Query:
-        query = _query(self.model, self.registry, self._hidden_from(caller), parameters)
-        self._ensure_may_see(caller, query, query.view)
-        return query
+        return self._read(_query, caller, parameters)
 
     def view(self, caller: Caller, parameters: Parameters) -> View:
         view = read_view(self.model, self.registry, self._hidden_from(caller), parameters)
@@ -40,18 +40,19 @@ class Asking:
         return view
 
     def export(self, caller: Caller, parameters: Parameters) -> Query:
-        query = read_export(self.model, self.registry, self._hidden_from(caller), parameters)
-        self._ensure_may_see(caller, query, query.view)
-        return query
+        return self._read(read_export, caller, parameters)
 
     def history(self, caller: Caller, parameters: Parameters) -> Query:
-        query = read_history(self.model, self.registry, self._hidden_from(caller), parameters)
+        return self._read(read_history, caller, parameters)
+
+    def _read(self, reader: QueryReader, caller: Caller, parameters: Parameters) -> Query:
+        query = reader(self.model, self.registry, self._hidden_from(caller), parameters)
         self._ensure_may_see(caller, query, query.view)
         return query
 
     @cached_property
     def _has_guards(self) -> bool:
-        return any(one.guard.read is not None for model in self.registry for one in model.fields)
+        return any(field.guard.read is not None for model in self.registry for field in model.fields)
 
     def _hidden_from(self, caller: Caller) -> Hidden:
         return hidden_from(self.registry, caller.permissions) if self._has_guards else NOTHING
@@ -76,15 +77,17 @@ class Asking:
         return self._described(history_parameters_of(self.model, self.registry, NOTHING))
 
     def _described(self, taken: Iterable[Taken]) -> tuple[Parameter, ...]:
-        return tuple(Parameter(one.name, one.schema, self._with_permission(one)) for one in taken)
+        return tuple(
+            Parameter(parameter.name, parameter.schema, self._with_permission(parameter)) for parameter in taken
+        )
 
-    def _with_permission(self, one: Taken) -> str:
-        needed = f" Needs `{self.model.permission('delete')}`." if one.name == "includeDeleted" else ""
-        return one.description + needed
+    def _with_permission(self, parameter: Taken) -> str:
+        needed = f" Needs `{self.model.permission('delete')}`." if parameter.name == "includeDeleted" else ""
+        return parameter.description + needed
 
 
 def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """Short ones are remembered, as the same few are asked for all day; mistakes never are."""
+    """Remembers short queries, and never mistakes."""
     pairs = tuple(parameters)
     if sum(len(name) + len(text) for name, text in pairs) > LONGEST_REMEMBERED:
         return read_query(model, registry, hidden, pairs)

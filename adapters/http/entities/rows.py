@@ -1,79 +1,192 @@
-"""The endpoints of one row and of pages of them, whichever the entity is."""
+"""Handlers of one row and of pages of them, whichever the entity is."""
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any
 
 import msgspec
+from litestar import Response, delete, get, patch, post, put
+from litestar.datastructures import ResponseHeader
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
 
-from adapters.http.entities.bodies import Sending, ensure_no_parameters, read_flags
-from adapters.http.entities.idempotency import KEY, replayed, write_of
-from adapters.http.entities.queries import Asking, cursor_after
+from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
+from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
+from adapters.http.entities.queries import EntityQueries, cursor_after
+from adapters.http.entities.shapes import may_read, may_write, operation, rule_errors, shape, typed
 from adapters.http.request.body import ENTITY_BODY
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Method, Parameter, Policy, Shown, entity_limit, needs
-from adapters.http.request.endpoint import super_admin as needs_super_admin
-from adapters.http.request.paths import id_in, is_known, wanted_version
-from adapters.http.request.responses import NO_CONTENT, entity_data, etag, location
-from adapters.http.request.tenant_scope import Bypassing, reaching
+from adapters.http.request.responses import LOCATION, EntityData, NoBody, entity_data, etag
+from adapters.http.request.rules import Parameter
+from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.crud import Crud
 from application.ports.entities.records import Change, RowPage
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if this is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if this is still its version.", "header")
+ETAG = ResponseHeader(
+    name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
+)
+QUERY_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
+NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 
 @dataclass(frozen=True)
-class EntityEndpoints:
+class EntityRows:
+    """One entity with all that its handlers need; the factories below close over it."""
+
     model: EntityModel
     crud: Crud
-    asking: Asking
-    sending: Sending
+    queries: EntityQueries
+    bodies: EntityBodies
 
-    async def create(self, call: Call) -> Answer:
-        caller, values = call.signed_in, self.sending.new(call)
-        with self.sending.concealing(caller):
-            written = await self.crud.create(write_of(call), self.model, values)
+
+def row_handlers(rows: EntityRows) -> list[HTTPRouteHandler]:
+    handlers = [_page(rows), _read(rows)]
+    if not rows.model.declaration.writable:
+        return handlers
+    restoring = [_restore(rows)] if rows.model.soft_delete else []
+    return [*handlers, _create(rows), _update(rows, "update"), _update(rows, "patch"), _delete(rows), *restoring]
+
+
+def _page(rows: EntityRows) -> HTTPRouteHandler:
+    model, parameters = rows.model, rows.queries.page_parameters
+
+    async def page(request: StrictRequest) -> Response[Any]:
+        query = rows.queries.query(request.caller, request.parameters())
+        found = await rows.crud.page(request.tenant_scope, model, query)
+        return entity_data(request, page_body(query, found))
+
+    return get(
+        "/",
+        **operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
+    )(typed(page, EntityData[shape(f"{model.name}Page")]))  # type: ignore[misc]
+
+
+def _read(rows: EntityRows) -> HTTPRouteHandler:
+    model = rows.model
+
+    async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
+        view = rows.queries.view(request.caller, request.parameters())
+        stored = await rows.crud.get(request.tenant_scope, model, read_id(id), view)
+        tag = {"etag": etag(stored.version)}
+        # related rows change without this row's version
+        if not view.include and request.has_version(stored.version):
+            return NoBody(304, tag)
+        return entity_data(request, bytes(stored.body), headers=tag)
+
+    return get(
+        "/{id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
+        **operation(
+            model,
+            "read",
+            "Read one of the {}",
+            may_read(model),
+            "VALIDATION_ERROR",
+            parameters=lambda: (*rows.queries.view_parameters(), IF_NONE_MATCH),
+        ),
+        response_headers=[ETAG],
+        responses=NOT_MODIFIED,
+    )(typed(read, EntityData[shape(model.name)]))  # type: ignore[misc]
+
+
+def _create(rows: EntityRows) -> HTTPRouteHandler:
+    model, policy = rows.model, may_write(rows.model, "create")
+
+    async def create(request: StrictRequest, data: Any) -> Response[Any]:
+        caller, values = request.caller, rows.bodies.new(request, data)
+        with rows.bodies.concealing(caller):
+            written = await rows.crud.create(write_of(request, await request.body()), model, values)
         stored = written.answer
-        where = location(f"/api/{self.model.plural}/{stored.id}")
-        headers = (where, etag(stored.version), *replayed(written.is_replayed))
-        return entity_data(call, self.sending.shown(caller, stored.body), 201, headers)
+        headers = {"location": f"/api/{model.plural}/{stored.id}", "etag": etag(stored.version)}
+        return entity_data(
+            request, rows.bodies.shown(caller, stored.body), headers=headers | replayed(written.is_replayed)
+        )
 
-    async def read(self, call: Call) -> Answer:
-        view = self.asking.view(call.signed_in, call.parameters())
-        stored = await self.crud.get(call.reach, self.model, id_in(call, "id"), view)
-        tag = etag(stored.version)
-        if not view.include and is_known(call, stored.version):
-            return Answer(304, headers=(tag,))
-        return entity_data(call, bytes(stored.body), headers=(tag,))
+    return post(
+        "/",
+        **operation(
+            model, "create", "Create one of the {}", policy, "CONFLICT", "UNPROCESSABLE_ENTITY", parameters=(KEY,)
+        ),
+        response_headers=[LOCATION, ETAG, REPLAYED],
+        request_max_body_size=ENTITY_BODY,
+    )(typed(create, EntityData[shape(model.name)], raw_body(model.create_form)))  # type: ignore[misc]
 
-    async def page(self, call: Call) -> Answer:
-        query = self.asking.query(call.signed_in, call.parameters())
-        page = await self.crud.page(call.reach, self.model, query)
-        return entity_data(call, page_body(query, page))
 
-    async def update(self, call: Call) -> Answer:
-        caller, values = call.signed_in, self.sending.changes(call)
-        change = Change(id_in(call, "id"), values, wanted_version(call))
-        with self.sending.concealing(caller):
-            stored = await self.crud.update(write_of(call), self.model, change)
-        return entity_data(call, self.sending.shown(caller, stored.body), headers=(etag(stored.version),))
+def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
+    """PATCH is PUT by another name, and shares its limit."""
+    model, method = rows.model, put if name == "update" else patch
+    errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
-    async def delete(self, call: Call) -> Answer:
-        is_permanent = bool(read_flags(call, ("permanent",) if self.model.can_be_purged else ()))
-        call.signed_in.ensure_may(self.model.permission("purge" if is_permanent else "delete"))
-        remove = self.crud.purge if is_permanent else self.crud.delete
-        await remove(write_of(call), self.model, id_in(call, "id"), wanted_version(call))
-        return NO_CONTENT
+    async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
+        caller, values = request.caller, rows.bodies.changes(request, data, id)
+        change = Change(read_id(id), values, request.wanted_version())
+        with rows.bodies.concealing(caller):
+            stored = await rows.crud.update(write_of(request), model, change)
+        return entity_data(request, rows.bodies.shown(caller, stored.body), headers={"etag": etag(stored.version)})
 
-    async def restore(self, call: Call) -> Answer:
-        ensure_no_parameters(call)
-        caller = call.signed_in
-        with self.sending.concealing(caller):
-            written = await self.crud.restore(write_of(call), self.model, id_in(call, "id"))
+    return method(
+        "/{id:str}",
+        **operation(
+            model,
+            name,
+            "Change one of the {}",
+            may_write(model, "update"),
+            *errors,
+            limit="update",
+            parameters=(IF_MATCH,),
+        ),
+        description="Fields sent change, fields left out stay; null clears one that may be null.",
+        response_headers=[ETAG],
+        request_max_body_size=ENTITY_BODY,
+    )(typed(update, EntityData[shape(model.name)], raw_body(model.update_form)))  # type: ignore[misc]
+
+
+def _delete(rows: EntityRows) -> HTTPRouteHandler:
+    model = rows.model
+    flags: tuple[str, ...] = ()
+    policy, parameters = may_write(model, "delete"), [IF_MATCH]
+    errors = ("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR")
+    if model.can_be_purged:
+        purge = model.permission("purge")
+        text = f"Deletes for good, deleted ones too. Needs `{purge}` instead."
+        permanent = Parameter("permanent", {"type": "boolean", "default": False}, text)
+        flags, policy, parameters = ("permanent",), replace(policy, or_permission=purge), [permanent, IF_MATCH]
+
+    async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002
+        is_permanent = bool(read_flags(request, flags))
+        request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
+        delete_row = rows.crud.purge if is_permanent else rows.crud.delete
+        await delete_row(write_of(request), model, read_id(id), request.wanted_version())
+        return NoBody()
+
+    return delete(
+        "/{id:str}",
+        **operation(model, "delete", "Delete one of the {}", policy, *errors, parameters=tuple(parameters)),
+        description="It is marked deleted." if model.soft_delete else "It is gone for good.",
+    )(remove)
+
+
+def _restore(rows: EntityRows) -> HTTPRouteHandler:
+    model, policy = rows.model, may_write(rows.model, "delete")
+    errors = ("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY")
+
+    async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
+        ensure_no_parameters(request)
+        caller = request.caller
+        with rows.bodies.concealing(caller):
+            written = await rows.crud.restore(write_of(request), model, read_id(id))
         stored = written.answer
-        headers = (etag(stored.version), *replayed(written.is_replayed))
-        return entity_data(call, self.sending.shown(caller, stored.body), headers=headers)
+        headers = {"etag": etag(stored.version)} | replayed(written.is_replayed)
+        return entity_data(request, rows.bodies.shown(caller, stored.body), headers=headers)
+
+    return post(
+        "/{id:str}/restore",
+        **operation(model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(KEY,)),
+        status_code=200,
+        description="What its deletion took along comes back with it.",
+        response_headers=[ETAG, REPLAYED],
+    )(typed(restore, EntityData[shape(model.name)]))  # type: ignore[misc]
 
 
 def page_body(query: Query, page: RowPage) -> bytes:
@@ -93,165 +206,3 @@ def page_body(query: Query, page: RowPage) -> bytes:
     if page.total_is_estimate:
         around["totalCountIsEstimate"] = True
     return b'{"items":' + bytes(page.items) + b"," + msgspec.json.encode(around)[1:]
-
-
-class KeepingRows(Bypassing, Protocol):
-    @property
-    def registry(self) -> Registry: ...
-    @property
-    def crud(self) -> Crud: ...
-
-
-def entities_endpoints(services: KeepingRows) -> list[Endpoint]:
-    registry, crud = services.registry, services.crud
-    made = (EntityEndpoints(model, crud, Asking(model, registry), Sending(model, registry)) for model in registry)
-    return [reaching(services.cross_tenant_access, endpoint) for one in made for endpoint in entity_endpoints(one)]
-
-
-def entity_endpoints(made: EntityEndpoints) -> list[Endpoint]:
-    reading = [_page(made), _read(made)]
-    if not made.model.declaration.writable:
-        return reading
-    restoring = [_restore(made)] if made.model.soft_delete else []
-    return [*reading, _create(made), *_update(made), _delete(made), *restoring]
-
-
-def may_write(model: EntityModel, action: str) -> Policy:
-    """Rows that all tenants share are written by super-admins only."""
-    permission = model.permission(action)
-    return needs(permission) if model.tenant_owned else needs_super_admin(permission)
-
-
-def _page(made: EntityEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="GET",
-        path=f"/api/{model.plural}",
-        run=made.page,
-        policy=needs(model.permission("read")),
-        limit=entity_limit(model.plural, "page"),
-        area="B",
-        operation=f"{model.plural}.page",
-        tag=model.plural,
-        summary=f"List {words(model.plural)}",
-        shown=(Shown(200, "data", f"{model.name}Page"),),
-        parameters=made.asking.page_parameters(),
-        errors=("VALIDATION_ERROR", "BAD_REQUEST"),
-    )
-
-
-def _read(made: EntityEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="GET",
-        path=f"/api/{model.plural}/{{id}}",
-        run=made.read,
-        policy=needs(model.permission("read")),
-        limit=entity_limit(model.plural, "read"),
-        area="B",
-        operation=f"{model.plural}.read",
-        tag=model.plural,
-        summary=f"Read one of the {words(model.plural)}",
-        shown=(Shown(200, "data", model.name, ("ETag",)), Shown(304, "none")),
-        parameters=(*made.asking.view_parameters(), IF_NONE_MATCH),
-        errors=("VALIDATION_ERROR",),
-    )
-
-
-def _create(made: EntityEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="POST",
-        path=f"/api/{model.plural}",
-        run=made.create,
-        policy=may_write(model, "create"),
-        limit=entity_limit(model.plural, "create"),
-        area="B",
-        operation=f"{model.plural}.create",
-        tag=model.plural,
-        summary=f"Create one of the {words(model.plural)}",
-        shown=(Shown(201, "data", model.name, ("Location", "ETag", "Idempotent-Replayed")),),
-        body=model.create_form,
-        largest_body=ENTITY_BODY,
-        parameters=(KEY,),
-        errors=("CONFLICT", "UNPROCESSABLE_ENTITY"),
-    )
-
-
-def _update(made: EntityEndpoints) -> list[Endpoint]:
-    """PATCH is PUT by another name, and shares its limit."""
-    methods: tuple[Method, ...] = ("PUT", "PATCH")
-    return [_update_by(made, method) for method in methods]
-
-
-def _update_by(made: EntityEndpoints, method: Method) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method=method,
-        path=f"/api/{model.plural}/{{id}}",
-        run=made.update,
-        policy=may_write(model, "update"),
-        limit=entity_limit(model.plural, "update"),
-        area="B",
-        operation=f"{model.plural}.{'update' if method == 'PUT' else 'patch'}",
-        tag=model.plural,
-        summary=f"Change one of the {words(model.plural)}",
-        description="Fields sent change, fields left out stay; null clears one that may be null.",
-        shown=(Shown(200, "data", model.name, ("ETag",)),),
-        body=model.update_form,
-        largest_body=ENTITY_BODY,
-        parameters=(IF_MATCH,),
-        errors=("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model)),
-    )
-
-
-def _delete(made: EntityEndpoints) -> Endpoint:
-    model = made.model
-    policy, can_be_purged = may_write(model, "delete"), model.can_be_purged
-    return Endpoint(
-        method="DELETE",
-        path=f"/api/{model.plural}/{{id}}",
-        run=made.delete,
-        policy=replace(policy, or_permission=model.permission("purge")) if can_be_purged else policy,
-        limit=entity_limit(model.plural, "delete"),
-        area="B",
-        operation=f"{model.plural}.delete",
-        tag=model.plural,
-        summary=f"Delete one of the {words(model.plural)}",
-        description="It is marked deleted." if model.soft_delete else "It is gone for good.",
-        shown=(Shown(204, "none"),),
-        parameters=(*([_permanent(model)] if can_be_purged else []), IF_MATCH),
-        errors=("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR"),
-    )
-
-
-def _permanent(model: EntityModel) -> Parameter:
-    text = f"Deletes for good, deleted ones too. Needs `{model.permission('purge')}` instead."
-    return Parameter("permanent", {"type": "boolean", "default": False}, text)
-
-
-def _restore(made: EntityEndpoints) -> Endpoint:
-    model = made.model
-    return Endpoint(
-        method="POST",
-        path=f"/api/{model.plural}/{{id}}/restore",
-        run=made.restore,
-        policy=may_write(model, "delete"),
-        limit=entity_limit(model.plural, "restore"),
-        area="B",
-        operation=f"{model.plural}.restore",
-        tag=model.plural,
-        summary=f"Bring one of the deleted {words(model.plural)} back",
-        description="What its deletion took along comes back with it.",
-        shown=(Shown(200, "data", model.name, ("ETag", "Idempotent-Replayed")),),
-        parameters=(KEY,),
-        errors=("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY"),
-    )
-
-
-def rule_errors(model: EntityModel) -> tuple[str, ...]:
-    return ("UNPROCESSABLE_ENTITY",) if model.has_rule else ()
-
-
-def words(plural: str) -> str:
-    return plural.replace("-", " ")

@@ -1,4 +1,4 @@
-"""Forms with a file: read from the wire to the disk, piece by piece."""
+"""Forms with a file: read from the wire to the disk, piece by piece (decision 0105)."""
 
 import hashlib
 import tempfile
@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
-from adapters.http.request.body import Arriving, declared_length
-from adapters.http.request.endpoint import Call
 from adapters.http.request.strict_json import read_json
+from adapters.http.request.strict_request import StrictRequest
 from domain.entities.sheets import LARGEST_FILE
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType, ValidationError
 
 LARGEST_OPTIONS = 64 * 1024
-_AROUND = 256 * 1024
-"""What a form may have around its file."""
+LARGEST_FORM = LARGEST_FILE + 256 * 1024
+"""The file, and what a form may have around it."""
 _PARTS = 8
 
 
@@ -33,17 +33,17 @@ class Upload:
 
 
 @asynccontextmanager
-async def uploaded(call: Call) -> AsyncIterator[Upload]:
+async def uploaded(request: StrictRequest) -> AsyncIterator[Upload]:
     """The form's ``file``, which has no name on the disk, and goes with the block; raises before all of it has come."""
-    boundary = _boundary(call)
-    if declared_length(call.headers.get(b"content-length")) > LARGEST_FILE + _AROUND:
-        raise _too_large()
+    boundary = _boundary(request)
     with tempfile.TemporaryFile() as file:
         upload = Upload(file)
         try:
-            await _read(call, boundary, upload)
+            await _read(request, boundary, upload)
         except MultipartError:
             raise BadRequest("The body is not a whole multipart form.") from None
+        except RequestEntityTooLarge:
+            raise _too_large() from None
         if not upload.has_file:
             raise ValidationError.on("file", "is required")
         file.flush()
@@ -63,8 +63,8 @@ def options_of(upload: Upload) -> dict[str, object]:
     return value
 
 
-def _boundary(call: Call) -> str:
-    kind, parameters = parse_options_header(call.header(b"content-type") or "")
+def _boundary(request: StrictRequest) -> str:
+    kind, parameters = parse_options_header(request.header(b"content-type") or "")
     if kind.lower() != "multipart/form-data":
         raise UnsupportedMediaType("Send the file as multipart/form-data.")
     if not parameters.get("boundary"):
@@ -72,13 +72,13 @@ def _boundary(call: Call) -> str:
     return str(parameters["boundary"])
 
 
-async def _read(call: Call, boundary: str, upload: Upload) -> None:
-    parser, sink, seen = PushMultipartParser(boundary, max_segment_count=_PARTS), _Sink(upload), 0
+async def _read(request: StrictRequest, boundary: str, upload: Upload) -> None:
+    """Litestar's stream ends the form at the handler's limit; the parts are judged as they come."""
+    parser, sink = PushMultipartParser(boundary, max_segment_count=_PARTS), _Sink(upload)
     digest = hashlib.sha256()
-    async for piece in _pieces(call):
-        seen += len(piece)
-        if seen > LARGEST_FILE + _AROUND:
-            raise _too_large()
+    async for piece in request.stream():
+        if not piece:  # the stream ends with one, and the parser takes it for the end of the form
+            break
         for event in parser.parse(piece):
             if isinstance(event, MultipartSegment):
                 sink.begin(event)
@@ -119,12 +119,3 @@ class _Sink:
 
 def _too_large() -> PayloadTooLarge:
     return PayloadTooLarge(f"A file may have {LARGEST_FILE // 2**20} MiB at most.")
-
-
-async def _pieces(call: Call) -> AsyncIterator[bytes]:
-    assert call.receive is not None
-    arriving, is_more = Arriving(call.receive), True
-    while is_more:
-        piece, is_more = await arriving.next()
-        if piece:
-            yield piece

@@ -1,40 +1,36 @@
 """/.well-known/jwks.json: the keys that verify our tokens."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
+from litestar import Controller, Response, get
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
+
+from adapters.http.request.responses import Bytes
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
 from application.ports.identity.signing_keys import Keyring
 
-HEADERS = ((b"content-type", b"application/jwk-set+json"), (b"cache-control", b"public, max-age=60"))
-"""Kept no longer than a new key is announced before it signs."""
+KEY_SET = "application/jwk-set+json"
+
+# kept no longer than a new key is announced before it signs
+CACHED = {"cache-control": "public, max-age=60"}
 
 
-@dataclass(frozen=True)
-class Keys:
-    keyring: Keyring
+class KeysController(Controller):
+    path = "/.well-known"
+    tags = ("keys",)
+    opt = rules(area="B")
 
-    async def published(self, call: Call) -> Answer:
-        return Answer(200, self.keyring.published(call.at), HEADERS)
-
-
-class Publishing(Protocol):
-    @property
-    def keyring(self) -> Keyring: ...
-
-
-def key_endpoints(services: Publishing) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/.well-known/jwks.json",
-            run=Keys(services.keyring).published,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="keys.published",
-            tag="keys",
-            summary="The public keys that verify access tokens",
-            shown=(Shown(200, "other"),),
-        )
-    ]
+    @get(
+        "/jwks.json",
+        name="keys.published",
+        summary="The public keys that verify access tokens",
+        media_type=KEY_SET,
+        opt=rules(policy=PUBLIC, limit=UNLIMITED),
+    )
+    # a port is a Protocol, which Litestar cannot check an instance against
+    async def published(
+        self, request: StrictRequest, keyring: NamedDependency[SkipValidation[Keyring]]
+    ) -> Response[dict[str, Any]]:
+        return Bytes(keyring.published(request.at), KEY_SET, headers=CACHED)

@@ -1,7 +1,9 @@
-"""The query parameters that area A's lists share, as they are described."""
+"""Query parameters that area A's lists share, as the document describes them."""
 
-from adapters.http.request.endpoint import Parameter
+from adapters.http.request.rules import Parameter
 
+# told to the document only: application/identity/administration/listing.py reads them, and names every wrong one
+IS_ACTIVE = Parameter("isActive", {"type": "boolean"})
 LIST_PARAMETERS = (
     Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
     Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
@@ -12,5 +14,5 @@ LIST_PARAMETERS = (
 USER_PARAMETERS = (
     *LIST_PARAMETERS,
     Parameter("role", {"type": "string"}, "Only holders of the role of this name."),
-    Parameter("isActive", {"type": "boolean"}),
+    IS_ACTIVE,
 )

@@ -1,67 +1,48 @@
-"""/api/auth/me: who one is."""
+"""/api/auth/me: the caller's own name, roles and profile."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Controller, Response, get
+from litestar.di import NamedDependency
 
-from adapters.http.request.endpoint import ANY_TOKEN, Answer, Call, Endpoint, Parameter, Shown, ordinary_limit
-from adapters.http.request.responses import data
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, Parameter, rules
+from adapters.http.request.strict_request import StrictRequest
 from application.identity.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
 
 INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profile` answers the profile form.")
 
 
-@dataclass(frozen=True)
-class Me:
-    profiles: Profiles
+class MeController(Controller):
+    path = "/api/auth/me"
+    tags = ("auth",)
+    opt = rules(area="A", limit=ORDINARY)
 
-    async def me(self, call: Call) -> Answer:
-        if _wants_profile(call.parameters()):
-            return await self.complete(call)
-        return data(self.profiles.basic(call.signed_in))
+    @get(
+        "/",
+        name="auth.me",
+        summary="Who one is, as the token says",
+        opt=rules(policy=ANY_TOKEN, parameters=(INCLUDE,), errors=("VALIDATION_ERROR",)),
+    )
+    async def me(
+        self, request: StrictRequest, profiles: NamedDependency[Profiles]
+    ) -> Response[Data[BasicProfile] | Data[Profile]]:
+        if _wants_profile(request.parameters()):
+            return identity_data(await profiles.complete(request.caller))
+        # from the claims alone: this answer needs no database
+        return identity_data(profiles.basic(request.caller))
 
-    async def complete(self, call: Call) -> Answer:
-        return data(await self.profiles.complete(call.signed_in))
-
-
-class Knowing(Protocol):
-    @property
-    def profiles(self) -> Profiles: ...
-
-
-def me_endpoints(services: Knowing) -> list[Endpoint]:
-    made = Me(services.profiles)
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/auth/me",
-            run=made.me,
-            policy=ANY_TOKEN,
-            limit=ordinary_limit("auth.me"),
-            area="A",
-            operation="auth.me",
-            tag="auth",
-            summary="Who one is, as the token says",
-            shown=(Shown(200, "data", BasicProfile), Shown(200, "data", Profile)),
-            parameters=(INCLUDE,),
-            errors=("VALIDATION_ERROR",),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/auth/me/complete",
-            run=made.complete,
-            policy=ANY_TOKEN,
-            limit=ordinary_limit("auth.me-complete"),
-            area="A",
-            operation="auth.me-complete",
-            tag="auth",
-            summary="Who one is, as the database says",
-            shown=(Shown(200, "data", Profile),),
-        ),
-    ]
+    @get(
+        "/complete",
+        name="auth.me-complete",
+        summary="Who one is, as the database says",
+        opt=rules(policy=ANY_TOKEN),
+    )
+    async def complete(self, request: StrictRequest, profiles: NamedDependency[Profiles]) -> Response[Data[Profile]]:
+        return identity_data(await profiles.complete(request.caller))
 
 
 def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:
+    """True for ``include=profile``; raises ValidationError naming every other parameter and value."""
     errors = [FieldError(name, unknown_name(name, ["include"])) for name, _ in parameters if name != "include"]
     values = {value for name, value in parameters if name == "include" and value}
     if values - {"profile"}:

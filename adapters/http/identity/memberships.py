@@ -1,86 +1,74 @@
-"""/api/tenants/{id}/users: who belongs to a tenant."""
+"""/api/tenants/{id}/users: the members of a tenant."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Controller, Response, delete, get, post
+from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit
-from adapters.http.request.paths import id_in
-from adapters.http.request.responses import data, location, message
+from adapters.http.request.responses import LOCATION, Data, Message, identity_data, identity_message
+from adapters.http.request.rules import ORDINARY, needs, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
 from application.identity.administration.user_forms import UserPage
 
+REPLACED = {200: ResponseSpec(Data[MembershipItem], generate_examples=False)}
 
-@dataclass(frozen=True)
-class MembershipEndpoints:
-    memberships: MembershipAdministration
 
-    async def page(self, call: Call) -> Answer:
-        tenant_id = id_in(call, "tenant_id")
-        return data(await self.memberships.page(call.signed_in, tenant_id, call.parameters()))
+class MembershipsController(Controller):
+    # :str and not :uuid: a malformed id passes token, limit and permission before it is a 404
+    path = "/api/tenants/{tenant_id:str}/users"
+    tags = ("tenants",)
+    opt = rules(area="A", limit=ORDINARY)
 
-    async def save(self, call: Call) -> Answer:
-        """201 when the membership was made, 200 when it stood and its roles were replaced."""
-        form, tenant_id = call.form(MemberForm), id_in(call, "tenant_id")
-        membership, is_new = await self.memberships.save(call.signed_in, tenant_id, form, call.client)
+    @get(
+        "/",
+        name="tenants.members",
+        summary="List who belongs to a tenant",
+        opt=rules(policy=needs("read:users"), parameters=USER_PARAMETERS, errors=("VALIDATION_ERROR",)),
+    )
+    async def page(
+        self, request: StrictRequest, tenant_id: PathId, memberships: NamedDependency[MembershipAdministration]
+    ) -> Response[Data[UserPage]]:
+        return identity_data(await memberships.page(request.caller, read_id(tenant_id), request.parameters()))
+
+    @post(
+        "/",
+        name="tenants.add-member",
+        summary="Assign a user to a tenant with roles",
+        description="200 when the user was in it already: then the roles are replaced.",
+        response_headers=[LOCATION],
+        responses=REPLACED,
+        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
+    )
+    async def save(
+        self,
+        request: StrictRequest,
+        tenant_id: PathId,
+        data: JSONBody[MemberForm],
+        memberships: NamedDependency[MembershipAdministration],
+    ) -> Response[Data[MembershipItem]]:
+        in_tenant = read_id(tenant_id)
+        membership, is_new = await memberships.save(request.caller, in_tenant, data, request.from_client)
         if not is_new:
-            return data(membership)
-        return data(membership, 201, (location(f"/api/tenants/{tenant_id}/users"),))
+            return identity_data(membership, 200)
+        # a membership has no path of its own
+        return identity_data(membership, headers={"location": f"/api/tenants/{in_tenant}/users"})
 
-    async def remove(self, call: Call) -> Answer:
-        tenant_id, user_id = id_in(call, "tenant_id"), id_in(call, "user_id")
-        await self.memberships.remove(call.signed_in, tenant_id, user_id, call.client)
-        return message("The user has left the tenant.")
-
-
-class KeepingMemberships(Protocol):
-    @property
-    def memberships(self) -> MembershipAdministration: ...
-
-
-def membership_endpoints(services: KeepingMemberships) -> list[Endpoint]:
-    made = MembershipEndpoints(services.memberships)
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/tenants/{tenant_id}/users",
-            run=made.page,
-            policy=needs("read:users"),
-            limit=ordinary_limit("tenants.members"),
-            area="A",
-            operation="tenants.members",
-            tag="tenants",
-            summary="List who belongs to a tenant",
-            shown=(Shown(200, "data", UserPage),),
-            parameters=USER_PARAMETERS,
-            errors=("VALIDATION_ERROR",),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/tenants/{tenant_id}/users",
-            run=made.save,
-            policy=needs("update:users"),
-            limit=ordinary_limit("tenants.add-member"),
-            area="A",
-            operation="tenants.add-member",
-            tag="tenants",
-            summary="Assign a user to a tenant with roles",
-            description="200 when the user was in it already: then the roles are replaced.",
-            shown=(Shown(201, "data", MembershipItem, ("Location",)), Shown(200, "data", MembershipItem)),
-            body=MemberForm,
-            errors=("CONFLICT",),
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/api/tenants/{tenant_id}/users/{user_id}",
-            run=made.remove,
-            policy=needs("update:users"),
-            limit=ordinary_limit("tenants.remove-member"),
-            area="A",
-            operation="tenants.remove-member",
-            tag="tenants",
-            summary="End a membership",
-            shown=(Shown(200, "message"),),
-            errors=("CONFLICT",),
-        ),
-    ]
+    @delete(
+        "/{user_id:str}",
+        name="tenants.remove-member",
+        # and not 204, which has no body: a message is answered
+        status_code=200,
+        summary="End a membership",
+        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
+    )
+    async def remove(
+        self,
+        request: StrictRequest,
+        tenant_id: PathId,
+        user_id: PathId,
+        memberships: NamedDependency[MembershipAdministration],
+    ) -> Response[Message]:
+        await memberships.remove(request.caller, read_id(tenant_id), read_id(user_id), request.from_client)
+        return identity_message("The user has left the tenant.")

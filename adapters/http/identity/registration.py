@@ -1,50 +1,40 @@
 """/api/auth/register: making an account of one's own."""
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import msgspec
+from litestar import Controller, Response, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
 
-from adapters.http.request.endpoint import PUBLIC, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import JSON, location
+from adapters.http.request.responses import LOCATION, Json, Success
+from adapters.http.request.rules import PUBLIC, rules
+from adapters.http.request.strict_request import StrictRequest
 from application.identity.registration import Registered, RegisterForm, Registration
 from domain.limits import REGISTER
 
 
-class Registering(Protocol):
-    @property
-    def registration(self) -> Registration: ...
+class RegistrationController(Controller):
+    path = "/api/auth"
+    tags = ("auth",)
+    opt = rules(area="A")
 
-
-@dataclass(frozen=True)
-class RegistrationEndpoints:
-    registration: Registration
-
-    async def register(self, call: Call) -> Answer:
-        """The one success that is called ``success`` in area A."""
-        made = await self.registration.register(call.form(RegisterForm), call.client)
-        body = b'{"success":true,"data":' + msgspec.json.encode(made) + b"}"
-        return Answer(201, body, (JSON, location(f"/api/users/{made.id}")))
-
-
-def registration_endpoints(services: Registering) -> list[Endpoint]:
-    made = RegistrationEndpoints(services.registration)
-    return [
-        Endpoint(
-            method="POST",
-            path="/api/auth/register",
-            run=made.register,
+    @post(
+        "/register",
+        name="auth.register",
+        summary="Make an account",
+        description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
+        response_headers=[LOCATION],
+        opt=rules(
             policy=PUBLIC,
             limit=REGISTER,
-            area="A",
-            operation="auth.register",
-            tag="auth",
-            summary="Make an account",
-            description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
-            shown=(Shown(201, "success", Registered, ("Location",)),),
-            body=RegisterForm,
-            example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
-            errors=("CONFLICT",),
             by_email=True,
-        )
-    ]
+            errors=("CONFLICT",),
+            example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
+        ),
+    )
+    async def register(
+        self, request: StrictRequest, data: JSONBody[RegisterForm], registration: NamedDependency[Registration]
+    ) -> Response[Success[Registered]]:
+        registered = await registration.register(data, request.from_client)
+        # the one success that is called "success" in area A: the specification's own word
+        body = b'{"success":true,"data":' + msgspec.json.encode(registered) + b"}"
+        return Json(body, headers={"location": f"/api/users/{registered.id}"})

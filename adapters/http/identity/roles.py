@@ -1,11 +1,12 @@
 """/api/roles and /api/permissions."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Controller, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
 
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit, super_admin
-from adapters.http.request.paths import id_in
-from adapters.http.request.responses import bare, data, location, message
+from adapters.http.request.responses import LOCATION, Data, Message, bare, identity_data, identity_message
+from adapters.http.request.rules import ORDINARY, needs, rules, super_admin
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.roles import (
     PermissionForm,
     PermissionList,
@@ -18,135 +19,89 @@ from application.identity.administration.roles import (
 from domain.identity.permissions import Permission
 
 
-@dataclass(frozen=True)
-class RoleEndpoints:
-    roles: RoleAdministration
+class RolesController(Controller):
+    path = "/api/roles"
+    tags = ("roles",)
+    opt = rules(area="A", limit=ORDINARY)
 
-    async def all(self, call: Call) -> Answer:
-        return bare(await self.roles.all(call.signed_in))
+    @get(
+        "/",
+        name="roles.all",
+        summary="List the roles of the tenant and the system's",
+        opt=rules(policy=needs("read:roles")),
+    )
+    async def all(self, request: StrictRequest, roles: NamedDependency[RoleAdministration]) -> Response[RoleList]:
+        return bare(await roles.all(request.caller))
 
-    async def create(self, call: Call) -> Answer:
-        role = await self.roles.create(call.signed_in, call.form(RoleForm), call.client)
-        return data(role, 201, (location(f"/api/roles/{role.id}"),))
+    @post(
+        "/",
+        name="roles.create",
+        summary="Create a role",
+        description="It belongs to the caller's tenant; nobody gives away a permission they do not hold.",
+        response_headers=[LOCATION],
+        opt=rules(policy=needs("create:roles"), errors=("CONFLICT",)),
+    )
+    async def create(
+        self, request: StrictRequest, data: JSONBody[RoleForm], roles: NamedDependency[RoleAdministration]
+    ) -> Response[Data[RoleItem]]:
+        role = await roles.create(request.caller, data, request.from_client)
+        return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
 
-    async def update(self, call: Call) -> Answer:
-        form, role_id = call.form(RoleChange), id_in(call, "role_id")
-        return data(await self.roles.update(call.signed_in, role_id, form, call.client))
+    @put(
+        "/{role_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
+        name="roles.update",
+        summary="Change a role",
+        description="Tokens of its holders must be refreshed afterwards.",
+        opt=rules(policy=needs("update:roles"), errors=("CONFLICT",)),
+    )
+    async def update(
+        self,
+        request: StrictRequest,
+        role_id: PathId,
+        data: JSONBody[RoleChange],
+        roles: NamedDependency[RoleAdministration],
+    ) -> Response[Data[RoleItem]]:
+        return identity_data(await roles.update(request.caller, read_id(role_id), data, request.from_client))
 
-    async def delete(self, call: Call) -> Answer:
-        await self.roles.delete(call.signed_in, id_in(call, "role_id"), call.client)
-        return message("The role is deleted.")
-
-    async def permissions(self, _: Call) -> Answer:
-        return bare(await self.roles.permissions())
-
-    async def create_permission(self, call: Call) -> Answer:
-        form = call.form(PermissionForm)
-        permission = await self.roles.create_permission(call.signed_in, form, call.client)
-        return data(permission, 201, (location("/api/permissions"),))
-
-
-class KeepingRoles(Protocol):
-    @property
-    def roles(self) -> RoleAdministration: ...
-
-
-def role_endpoints(services: KeepingRoles) -> list[Endpoint]:
-    made = RoleEndpoints(services.roles)
-    return [*_roles(made), *_role(made), *_permissions(made)]
-
-
-def _roles(made: RoleEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/roles",
-            run=made.all,
-            policy=needs("read:roles"),
-            limit=ordinary_limit("roles.all"),
-            area="A",
-            operation="roles.all",
-            tag="roles",
-            summary="List the roles of the tenant and the system's",
-            shown=(Shown(200, "bare", RoleList),),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/roles",
-            run=made.create,
-            policy=needs("create:roles"),
-            limit=ordinary_limit("roles.create"),
-            area="A",
-            operation="roles.create",
-            tag="roles",
-            summary="Create a role",
-            description="It belongs to the caller's tenant; nobody gives away a permission they do not hold.",
-            shown=(Shown(201, "data", RoleItem, ("Location",)),),
-            body=RoleForm,
-            errors=("CONFLICT",),
-        ),
-    ]
+    @delete(
+        "/{role_id:str}",
+        name="roles.delete",
+        # and not 204, which has no body: a message is answered
+        status_code=200,
+        summary="Delete a role that nobody holds",
+        opt=rules(policy=needs("delete:roles"), errors=("CONFLICT",)),
+    )
+    async def remove(
+        self, request: StrictRequest, role_id: PathId, roles: NamedDependency[RoleAdministration]
+    ) -> Response[Message]:
+        await roles.delete(request.caller, read_id(role_id), request.from_client)
+        return identity_message("The role is deleted.")
 
 
-def _role(made: RoleEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="PUT",
-            path="/api/roles/{role_id}",
-            run=made.update,
-            policy=needs("update:roles"),
-            limit=ordinary_limit("roles.update"),
-            area="A",
-            operation="roles.update",
-            tag="roles",
-            summary="Change a role",
-            description="Tokens of its holders must be refreshed afterwards.",
-            shown=(Shown(200, "data", RoleItem),),
-            body=RoleChange,
-            errors=("CONFLICT",),
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/api/roles/{role_id}",
-            run=made.delete,
-            policy=needs("delete:roles"),
-            limit=ordinary_limit("roles.delete"),
-            area="A",
-            operation="roles.delete",
-            tag="roles",
-            summary="Delete a role that nobody holds",
-            shown=(Shown(200, "message"),),
-            errors=("CONFLICT",),
-        ),
-    ]
+class PermissionsController(Controller):
+    path = "/api/permissions"
+    tags = ("permissions",)
+    opt = rules(area="A", limit=ORDINARY)
 
+    @get(
+        "/",
+        name="permissions.all",
+        summary="List the permissions that roles may hold",
+        opt=rules(policy=needs("read:permissions")),
+    )
+    async def all(self, roles: NamedDependency[RoleAdministration]) -> Response[PermissionList]:
+        return bare(await roles.permissions())
 
-def _permissions(made: RoleEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/permissions",
-            run=made.permissions,
-            policy=needs("read:permissions"),
-            limit=ordinary_limit("permissions.all"),
-            area="A",
-            operation="permissions.all",
-            tag="permissions",
-            summary="List the permissions that roles may hold",
-            shown=(Shown(200, "bare", PermissionList),),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/permissions",
-            run=made.create_permission,
-            policy=super_admin("create:permissions"),
-            limit=ordinary_limit("permissions.create"),
-            area="A",
-            operation="permissions.create",
-            tag="permissions",
-            summary="Create a permission",
-            shown=(Shown(201, "data", Permission, ("Location",)),),
-            body=PermissionForm,
-            errors=("CONFLICT",),
-        ),
-    ]
+    @post(
+        "/",
+        name="permissions.create",
+        summary="Create a permission",
+        response_headers=[LOCATION],
+        opt=rules(policy=super_admin("create:permissions"), errors=("CONFLICT",)),
+    )
+    async def create(
+        self, request: StrictRequest, data: JSONBody[PermissionForm], roles: NamedDependency[RoleAdministration]
+    ) -> Response[Data[Permission]]:
+        permission = await roles.create_permission(request.caller, data, request.from_client)
+        # a permission has no path of its own: the list is where it can be read
+        return identity_data(permission, headers={"location": "/api/permissions"})

@@ -1,58 +1,42 @@
-"""/api/auth/sessions: where one is signed in."""
+"""/api/auth/sessions: the caller's own sessions."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Controller, Response, delete, get
+from litestar.di import NamedDependency
 
-from adapters.http.request.endpoint import ANY_TOKEN, Answer, Call, Endpoint, Shown, ordinary_limit
-from adapters.http.request.paths import id_in
-from adapters.http.request.responses import data, message
+from adapters.http.request.responses import Data, Message, identity_data, identity_message
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.my_sessions import MySessions, SessionList
 
 
-class KeepingSessions(Protocol):
-    @property
-    def my_sessions(self) -> MySessions: ...
+class SessionsController(Controller):
+    path = "/api/auth/sessions"
+    tags = ("auth",)
+    opt = rules(area="A", limit=ORDINARY)
 
+    @get(
+        "/",
+        name="auth.sessions",
+        summary="List one's own sessions",
+        description="The last used first; a session's id is the claim `sid` of its tokens.",
+        opt=rules(policy=ANY_TOKEN),
+    )
+    async def all(
+        self, request: StrictRequest, my_sessions: NamedDependency[MySessions]
+    ) -> Response[Data[SessionList]]:
+        return identity_data(await my_sessions.all(request.caller))
 
-@dataclass(frozen=True)
-class SessionEndpoints:
-    sessions: MySessions
-
-    async def all(self, call: Call) -> Answer:
-        return data(await self.sessions.all(call.signed_in))
-
-    async def end(self, call: Call) -> Answer:
-        await self.sessions.end(call.signed_in, id_in(call, "session_id"), call.client)
-        return message("The session is ended.")
-
-
-def session_endpoints(services: KeepingSessions) -> list[Endpoint]:
-    made = SessionEndpoints(services.my_sessions)
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/auth/sessions",
-            run=made.all,
-            policy=ANY_TOKEN,
-            limit=ordinary_limit("auth.sessions"),
-            area="A",
-            operation="auth.sessions",
-            tag="auth",
-            summary="List one's own sessions",
-            description="The last used first; a session's id is the claim `sid` of its tokens.",
-            shown=(Shown(200, "data", SessionList),),
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/api/auth/sessions/{session_id}",
-            run=made.end,
-            policy=ANY_TOKEN,
-            limit=ordinary_limit("auth.end-session"),
-            area="A",
-            operation="auth.end-session",
-            tag="auth",
-            summary="End one of one's own sessions",
-            description="Its access token is dead at once.",
-            shown=(Shown(200, "message"),),
-        ),
-    ]
+    @delete(
+        "/{session_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
+        name="auth.end-session",
+        # and not 204, which has no body: a message is answered
+        status_code=200,
+        summary="End one of one's own sessions",
+        description="Its access token is dead at once.",
+        opt=rules(policy=ANY_TOKEN),
+    )
+    async def end(
+        self, request: StrictRequest, session_id: PathId, my_sessions: NamedDependency[MySessions]
+    ) -> Response[Message]:
+        await my_sessions.end(request.caller, read_id(session_id), request.from_client)
+        return identity_message("The session is ended.")

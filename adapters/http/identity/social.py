@@ -1,13 +1,15 @@
 """/api/auth/social-login: signing in with an account elsewhere."""
 
-from dataclasses import dataclass
-from typing import Protocol
-
+from litestar import Controller, Response, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.endpoint import PUBLIC, Answer, Call, Endpoint, Shown, ordinary_limit
-from adapters.http.request.responses import tokens
+from adapters.http.request.responses import Data, tokens
+from adapters.http.request.rules import ORDINARY, PUBLIC, rules
+from adapters.http.request.strict_request import StrictRequest
+from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
 
 TEXT = """`accessToken` is what the provider gave the user's browser or phone: an access token for `google`, `github` \
@@ -16,45 +18,30 @@ and `facebook`, an id token for `microsoft`. It must have been issued to the app
 The account is the one this identity was linked to before; else the one with its verified e-mail address; else a new \
 one. Answers as login does."""
 
-
-@dataclass(frozen=True)
-class Social:
-    social_sign_in: SocialSignIn
-
-    async def login(self, call: Call) -> Answer:
-        form = call.form(SocialForm)
-        form = replace(form, requested_app_id=requested_app_id(call, form.requested_app_id))
-        return tokens(await self.social_sign_in.login(form, call.client))
+ERRORS = ("INVALID_CREDENTIALS", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN", "SERVICE_UNAVAILABLE")
 
 
-class SigningInElsewhere(Protocol):
-    @property
-    def social_sign_in(self) -> SocialSignIn: ...
+class SocialController(Controller):
+    path = "/api/auth"
+    tags = ("auth",)
+    opt = rules(area="A", limit=ORDINARY)
 
-
-def social_endpoints(services: SigningInElsewhere) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="POST",
-            path="/api/auth/social-login",
-            run=Social(services.social_sign_in).login,
+    @post(
+        "/social-login",
+        name="auth.social-login",
+        status_code=200,
+        summary="Log in with an account at a social provider",
+        description=TEXT,
+        opt=rules(
+            # counted for the address alone: the provider knows the e-mail, the body does not
             policy=PUBLIC,
-            limit=ordinary_limit("auth.social-login"),
-            area="A",
-            operation="auth.social-login",
-            tag="auth",
-            summary="Log in with an account at a social provider",
-            description=TEXT,
-            shown=(Shown(200, "data", "LoginResult"),),
-            body=SocialForm,
-            example={"provider": "google", "accessToken": "the token that the provider gave"},
             parameters=(APP_ID,),
-            errors=(
-                "INVALID_CREDENTIALS",
-                "ACCOUNT_DISABLED",
-                "EMAIL_NOT_CONFIRMED",
-                "FORBIDDEN",
-                "SERVICE_UNAVAILABLE",
-            ),
-        )
-    ]
+            errors=ERRORS,
+            example={"provider": "google", "accessToken": "the token that the provider gave"},
+        ),
+    )
+    async def login(
+        self, request: StrictRequest, data: JSONBody[SocialForm], social_sign_in: NamedDependency[SocialSignIn]
+    ) -> Response[Data[LoginResult]]:
+        app_id = requested_app_id(request, data.requested_app_id)
+        return tokens(await social_sign_in.login(replace(data, requested_app_id=app_id), request.from_client))

@@ -1,162 +1,112 @@
 """/api/users: the users of the caller's tenant."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Controller, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Shown, needs, ordinary_limit
-from adapters.http.request.paths import id_in
-from adapters.http.request.responses import bare, data, location, message
+from adapters.http.request.responses import LOCATION, Data, Message, bare, identity_data, identity_message
+from adapters.http.request.rules import ORDINARY, needs, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserDetail, UserForm, UserPage
 from application.identity.administration.users import UserAdministration
 
 
-@dataclass(frozen=True)
-class UserEndpoints:
-    users: UserAdministration
+class UsersController(Controller):
+    path = "/api/users"
+    tags = ("users",)
+    opt = rules(area="A", limit=ORDINARY)
 
-    async def page(self, call: Call) -> Answer:
-        return bare(await self.users.page(call.signed_in, call.parameters()))
-
-    async def get(self, call: Call) -> Answer:
-        return data(await self.users.get(call.signed_in, id_in(call, "user_id")))
-
-    async def create(self, call: Call) -> Answer:
-        form = call.form(NewUserForm)
-        user = await self.users.create(call.signed_in, form, call.client)
-        return data(user, 201, (location(f"/api/users/{user.id}"),))
-
-    async def update(self, call: Call) -> Answer:
-        form, user_id = call.form(UserForm), id_in(call, "user_id")
-        return data(await self.users.update(call.signed_in, user_id, form, call.client))
-
-    async def delete(self, call: Call) -> Answer:
-        await self.users.delete(call.signed_in, id_in(call, "user_id"), call.client)
-        return message("The user is deleted.")
-
-    async def assign_roles(self, call: Call) -> Answer:
-        form, user_id = call.form(RolesForm), id_in(call, "user_id")
-        return data(await self.users.assign_roles(call.signed_in, user_id, form, call.client))
-
-    async def unlock(self, call: Call) -> Answer:
-        return data(await self.users.unlock(call.signed_in, id_in(call, "user_id"), call.client))
-
-
-class KeepingUsers(Protocol):
-    @property
-    def users(self) -> UserAdministration: ...
-
-
-def user_endpoints(services: KeepingUsers) -> list[Endpoint]:
-    made = UserEndpoints(services.users)
-    return [*_accounts(made), *_changes(made)]
-
-
-def _accounts(made: UserEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/api/users",
-            run=made.page,
-            policy=needs("read:users"),
-            limit=ordinary_limit("users.page"),
-            area="A",
-            operation="users.page",
-            tag="users",
-            summary="List users",
-            shown=(Shown(200, "bare", UserPage),),
-            parameters=USER_PARAMETERS,
-            errors=("VALIDATION_ERROR",),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/users",
-            run=made.create,
-            policy=needs("create:users"),
-            limit=ordinary_limit("users.create"),
-            area="A",
-            operation="users.create",
-            tag="users",
-            summary="Create a user",
-            description="The user becomes a member of the caller's tenant, with the roles named.",
-            shown=(Shown(201, "data", UserDetail, ("Location",)),),
-            body=NewUserForm,
-            errors=("CONFLICT",),
-        ),
-        Endpoint(
-            method="GET",
-            path="/api/users/{user_id}",
-            run=made.get,
-            policy=needs("read:users"),
-            limit=ordinary_limit("users.get"),
-            area="A",
-            operation="users.get",
-            tag="users",
-            summary="Read a user",
-            shown=(Shown(200, "data", UserDetail),),
-        ),
-    ]
-
-
-def _changes(made: UserEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            method="PUT",
-            path="/api/users/{user_id}",
-            run=made.update,
-            policy=needs("update:users"),
-            limit=ordinary_limit("users.update"),
-            area="A",
-            operation="users.update",
-            tag="users",
-            summary="Change a user",
-            description="Fields sent change, fields left out stay.",
-            shown=(Shown(200, "data", UserDetail),),
-            body=UserForm,
-            errors=("CONFLICT",),
-        ),
-        Endpoint(
-            method="DELETE",
-            path="/api/users/{user_id}",
-            run=made.delete,
-            policy=needs("delete:users"),
-            limit=ordinary_limit("users.delete"),
-            area="A",
-            operation="users.delete",
-            tag="users",
-            summary="Delete a user",
-            description="Ends the membership in the caller's tenant, and the account when it was the last.",
-            shown=(Shown(200, "message"),),
-            errors=("CONFLICT",),
-        ),
-        Endpoint(
-            method="POST",
-            path="/api/users/{user_id}/roles",
-            run=made.assign_roles,
-            policy=needs("update:users"),
-            limit=ordinary_limit("users.assign-roles"),
-            area="A",
-            operation="users.assign-roles",
-            tag="users",
-            summary="Replace a user's roles",
-            shown=(Shown(200, "data", UserDetail),),
-            body=RolesForm,
-            errors=("CONFLICT",),
-        ),
-        _unlock(made),
-    ]
-
-
-def _unlock(made: UserEndpoints) -> Endpoint:
-    return Endpoint(
-        method="POST",
-        path="/api/users/{user_id}/unlock",
-        run=made.unlock,
-        policy=needs("update:users"),
-        limit=ordinary_limit("users.unlock"),
-        area="A",
-        operation="users.unlock",
-        tag="users",
-        summary="End the lock of a user's address",
-        shown=(Shown(200, "data", UserDetail),),
+    @get(
+        "/",
+        name="users.page",
+        summary="List users",
+        opt=rules(policy=needs("read:users"), parameters=USER_PARAMETERS, errors=("VALIDATION_ERROR",)),
     )
+    async def page(self, request: StrictRequest, users: NamedDependency[UserAdministration]) -> Response[UserPage]:
+        # users, roles and permissions are listed without an envelope, tenants and members within one
+        return bare(await users.page(request.caller, request.parameters()))
+
+    @post(
+        "/",
+        name="users.create",
+        summary="Create a user",
+        description="The user becomes a member of the caller's tenant, with the roles named.",
+        response_headers=[LOCATION],
+        opt=rules(policy=needs("create:users"), errors=("CONFLICT",)),
+    )
+    async def create(
+        self, request: StrictRequest, data: JSONBody[NewUserForm], users: NamedDependency[UserAdministration]
+    ) -> Response[Data[UserDetail]]:
+        user = await users.create(request.caller, data, request.from_client)
+        return identity_data(user, headers={"location": f"/api/users/{user.id}"})
+
+    @get(
+        "/{user_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
+        name="users.get",
+        summary="Read a user",
+        opt=rules(policy=needs("read:users")),
+    )
+    async def read(
+        self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
+    ) -> Response[Data[UserDetail]]:
+        return identity_data(await users.get(request.caller, read_id(user_id)))
+
+    @put(
+        "/{user_id:str}",
+        name="users.update",
+        summary="Change a user",
+        description="Fields sent change, fields left out stay.",
+        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
+    )
+    async def update(
+        self,
+        request: StrictRequest,
+        user_id: PathId,
+        data: JSONBody[UserForm],
+        users: NamedDependency[UserAdministration],
+    ) -> Response[Data[UserDetail]]:
+        return identity_data(await users.update(request.caller, read_id(user_id), data, request.from_client))
+
+    @delete(
+        "/{user_id:str}",
+        name="users.delete",
+        # and not 204, which has no body: a message is answered
+        status_code=200,
+        summary="Delete a user",
+        description="Ends the membership in the caller's tenant, and the account when it was the last.",
+        opt=rules(policy=needs("delete:users"), errors=("CONFLICT",)),
+    )
+    async def remove(
+        self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
+    ) -> Response[Message]:
+        await users.delete(request.caller, read_id(user_id), request.from_client)
+        return identity_message("The user is deleted.")
+
+    @post(
+        "/{user_id:str}/roles",
+        name="users.assign-roles",
+        status_code=200,
+        summary="Replace a user's roles",
+        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
+    )
+    async def assign_roles(
+        self,
+        request: StrictRequest,
+        user_id: PathId,
+        data: JSONBody[RolesForm],
+        users: NamedDependency[UserAdministration],
+    ) -> Response[Data[UserDetail]]:
+        return identity_data(await users.assign_roles(request.caller, read_id(user_id), data, request.from_client))
+
+    @post(
+        "/{user_id:str}/unlock",
+        name="users.unlock",
+        status_code=200,
+        summary="End the lock of a user's address",
+        opt=rules(policy=needs("update:users")),
+    )
+    async def unlock(
+        self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
+    ) -> Response[Data[UserDetail]]:
+        return identity_data(await users.unlock(request.caller, read_id(user_id), request.from_client))

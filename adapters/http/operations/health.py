@@ -1,19 +1,19 @@
 """/health: whether the process answers, and whether what it stands on does."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from litestar import Response, Router, get
+from litestar.openapi.datastructures import ResponseSpec
+from msgspec import Struct
 
-import msgspec
+from adapters.http.request.responses import NO_STORE, bare
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.use_cases import UseCases
 
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import JSON, NO_STORE
 
-
-class Live(msgspec.Struct):
+class Live(Struct):
     status: str
 
 
-class Ready(msgspec.Struct):
+class Ready(Struct):
     """``status`` is ``ready``, ``degraded`` without the shared memory, or ``unavailable`` without the database."""
 
     status: str
@@ -21,68 +21,22 @@ class Ready(msgspec.Struct):
     redis: bool
 
 
-class Database(Protocol):
-    async def is_ready(self) -> bool: ...
+def health_router(services: UseCases) -> Router:
+    @get("/live", name="health.live", summary="Whether the process answers")
+    async def live() -> Response[Live]:
+        return bare(Live("live"), headers=NO_STORE)
 
-
-class Admissions(Protocol):
-    async def is_shared(self) -> bool: ...
-
-
-class Standing(Protocol):
-    """What the process stands on."""
-
-    @property
-    def database(self) -> Database: ...
-    @property
-    def admissions(self) -> Admissions: ...
-
-
-@dataclass(frozen=True)
-class Health:
-    database: Database
-    admissions: Admissions
-
-    async def live(self, _: Call) -> Answer:
-        return _answer(200, Live("live"))
-
-    async def ready(self, _: Call) -> Answer:
-        database, redis = await self.database.is_ready(), await self.admissions.is_shared()
+    @get(
+        "/ready",
+        name="health.ready",
+        summary="Whether the database and the shared memory answer",
+        description="503 without the database, or while migrations are pending; `degraded` without Redis.",
+        responses={503: ResponseSpec(Ready, generate_examples=False)},
+    )
+    async def ready() -> Response[Ready]:
+        database, redis = await services.database.is_ready(), await services.admissions.is_shared()
         if not database:
-            return _answer(503, Ready("unavailable", database, redis))
-        return _answer(200, Ready("ready" if redis else "degraded", database, redis))
+            return bare(Ready("unavailable", database, redis), 503, NO_STORE)
+        return bare(Ready("ready" if redis else "degraded", database, redis), headers=NO_STORE)
 
-
-def _answer(status: int, said: Live | Ready) -> Answer:
-    return Answer(status, msgspec.json.encode(said), (JSON, NO_STORE))
-
-
-def health_endpoints(services: Standing) -> list[Endpoint]:
-    health = Health(services.database, services.admissions)
-    return [
-        Endpoint(
-            method="GET",
-            path="/health/live",
-            run=health.live,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="health.live",
-            tag="health",
-            summary="Whether the process answers",
-            shown=(Shown(200, "bare", Live),),
-        ),
-        Endpoint(
-            method="GET",
-            path="/health/ready",
-            run=health.ready,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="health.ready",
-            tag="health",
-            summary="Whether the database and the shared memory answer",
-            description="503 without the database, or while migrations are pending; `degraded` without Redis.",
-            shown=(Shown(200, "bare", Ready), Shown(503, "bare", Ready)),
-        ),
-    ]
+    return Router("/health", route_handlers=[live, ready], tags=["health"], opt=rules(policy=PUBLIC, limit=UNLIMITED))

@@ -1,18 +1,22 @@
 """/metrics: how many answers, and how long they took, by endpoint; for Prometheus, and for whoever may ask."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from ipaddress import ip_address
-from typing import Protocol
+from typing import Any, Protocol
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.operations.access_log import AccessLine
-from adapters.http.request.endpoint import PUBLIC, UNLIMITED, Answer, Call, Endpoint, Shown
-from adapters.http.request.responses import NO_STORE
+from adapters.http.request.responses import NO_STORE, Bytes
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound, Unauthorized
 
-TEXT = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """Set before the processes start, it is where they add up; without it a process answers for itself."""
@@ -67,7 +71,7 @@ class Counted(Protocol):
 
 
 class NothingCounted:
-    """Stands for Metrics in a process that only asks what is served; its children decide where they count."""
+    """Metrics that are not counted, for a process that only asks what is served."""
 
     def text(self) -> bytes:
         return b""
@@ -75,28 +79,28 @@ class NothingCounted:
 
 @dataclass(frozen=True)
 class Scraping:
-    """The endpoint: with ``token`` for whoever bears it, without it for this machine alone, to others not found."""
+    """Answers bearers of ``token``, without one this machine alone; NotFound for others."""
 
     metrics: Counted
     token: str | None = field(repr=False)
 
-    async def text(self, call: Call) -> Answer:
-        self._ensure_may_ask(call)
-        return Answer(200, self.metrics.text(), (TEXT, NO_STORE))
+    def text(self, request: StrictRequest) -> Response[Any]:
+        self._ensure_may_ask(request)
+        return Bytes(self.metrics.text(), TEXT, headers=NO_STORE)
 
-    def _ensure_may_ask(self, call: Call) -> None:
+    def _ensure_may_ask(self, request: StrictRequest) -> None:
         if self.token is None:
-            # Not found, so that strangers do not learn that it exists.
-            if not FORWARDED.isdisjoint(call.headers) or not _is_this_machine(call.client.address):
+            is_forwarded = any(request.header(name) is not None for name in FORWARDED)
+            if is_forwarded or not _is_this_machine(request.from_client.address):
                 raise NotFound
             return
-        given = (call.header(b"authorization") or "").removeprefix("Bearer ")
+        given = (request.header(b"authorization") or "").removeprefix("Bearer ")
         if not compare_digest(given.encode(), self.token.encode()):
             raise Unauthorized
 
 
+# through a proxy anybody seems to be this machine
 FORWARDED = frozenset({b"x-forwarded-for", b"forwarded"})
-"""Through a proxy anybody seems to be this machine."""
 
 
 def _is_this_machine(address: str) -> bool:
@@ -106,18 +110,11 @@ def _is_this_machine(address: str) -> bool:
         return False
 
 
-def metrics_endpoints(metrics: Counted, token: str | None) -> Sequence[Endpoint]:
-    return [
-        Endpoint(
-            method="GET",
-            path="/metrics",
-            run=Scraping(metrics, token).text,
-            policy=PUBLIC,
-            limit=UNLIMITED,
-            area="B",
-            operation="metrics",
-            tag="health",
-            summary="Answers and their times, for Prometheus",
-            shown=(Shown(200, "other"),),
-        )
-    ]
+def metrics_handler(metrics: Counted, token: str | None) -> HTTPRouteHandler:
+    scraping = Scraping(metrics, token)
+
+    @get("/metrics", name="metrics", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def scrape(request: StrictRequest) -> Response[Any]:
+        return scraping.text(request)
+
+    return scrape

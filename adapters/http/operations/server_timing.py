@@ -1,17 +1,17 @@
 """``Server-Timing``: how long each stage of a request took. Put around the others only where a setting asks for it."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from datetime import datetime
 from time import perf_counter_ns
 from typing import Any
 
+from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
 from adapters.http.request.bearer import Security
-from adapters.http.request.door import Door
-from adapters.http.request.endpoint import Answer, Call, Endpoint
 from adapters.http.request.pipeline import Pipeline
+from adapters.http.request.rules import RULES, Rules
 from application.throttle import Admitted, Throttle
 from domain.limits import Hit
 from domain.scope import Caller
@@ -73,22 +73,30 @@ def on(stage: str) -> Iterator[None]:
         watch.turn(before)
 
 
-class TimedDoor(Door):
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+class TimedPipeline(Pipeline):
+    """Shows its times to callers alone whom it let in: they have a token, and all that the handler asks for."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         watch = Watch()
 
         async def timed_receive() -> Any:
             with on("body"):
                 return await receive()
 
-        async def timed_send(message: MutableMapping[str, Any]) -> None:
+        async def timed_send(message: Message) -> None:
             if message["type"] == "http.response.start" and watch.is_shown:
                 message["headers"] = [*message["headers"], (b"server-timing", watch.text().encode())]
             await send(message)
 
+        async def timed_app(inner: Scope, receive: Receive, send: Send) -> None:
+            rules: Rules = inner["route_handler"].opt[RULES]
+            watch.is_shown = rules.policy.asks is not None and not inner["path"].startswith(NEVER)
+            with on("work"):
+                await next_app(inner, receive, send)
+
         before = _WATCH.set(watch)
         try:
-            await super().__call__(scope, timed_receive, timed_send)
+            await super().handle(scope, timed_receive, timed_send, timed_app)
         finally:
             _WATCH.reset(before)
 
@@ -105,26 +113,5 @@ class TimedThrottle(Throttle):
             return await super().admit(hits, caller, instead)
 
 
-def timed_pipeline(pipeline: Pipeline) -> Pipeline:
-    throttle = pipeline.throttle
-    return replace(
-        pipeline,
-        security=TimedSecurity(pipeline.security.tokens),
-        throttle=TimedThrottle(throttle.admissions, throttle.database, throttle.enforced),
-    )
-
-
-def timed(endpoint: Endpoint) -> Endpoint:
-    """Its times are shown to those alone whom it let in: they have a token, and all that it asks for."""
-    if endpoint.policy.asks is None or endpoint.path.startswith(NEVER):
-        return endpoint
-    run = endpoint.run
-
-    async def timed_run(call: Call) -> Answer:
-        watch = _WATCH.get()
-        if watch is not None:
-            watch.is_shown = True
-        with on("work"):
-            return await run(call)
-
-    return replace(endpoint, run=timed_run)
+def timed_throttle(throttle: Throttle) -> TimedThrottle:
+    return TimedThrottle(throttle.admissions, throttle.database, throttle.enforced)

@@ -1,9 +1,11 @@
-"""The input gate: nothing gets past it that is too large, not JSON, or JSON only to some readers."""
+"""A request's body on its way in: waited for at a bearable pace, and read to its end before an early answer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 from urllib.parse import parse_qsl
+
+from litestar.types import HTTPReceiveMessage, HTTPScope
 
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType
 
@@ -16,9 +18,10 @@ PATIENCE = 10.0  # seconds for a body to come, and one more for every SLOWEST by
 SLOWEST = 16 * KILOBYTE
 STALLED = 30.0  # seconds for its next piece, however much has come
 
-EMPTY = b""
-
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+DRAINED = 64 * KILOBYTE  # an unread body of up to this size is read before an early answer
+DRAIN_PATIENCE = 0.5
+UNKNOWN_SIZE = DRAINED + 1
+BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 
 class ClientGone(Exception):
@@ -29,26 +32,67 @@ class TooSlow(ClientGone):
     """The body does not come: who dribbles it holds a connection, and is not waited for."""
 
 
-class Arriving:
-    """A body on its way, whose pieces are waited for as long as it comes at a bearable pace."""
+class BodyReader:
+    """``receive`` for everything behind it: paced while the body comes, and plain once it has come.
 
-    def __init__(self, receive: Receive) -> None:
+    ``left`` counts the bytes that were announced and not read; ``is_gone`` says that the client has left.
+    """
+
+    __slots__ = ("_is_shared", "_late_at", "_receive", "is_gone", "left")
+
+    def __init__(self, scope: HTTPScope, receive: Any, headers: Mapping[bytes, bytes]) -> None:
         self._receive = receive
-        self._now = asyncio.get_running_loop().time
-        self._late_at = self._now() + PATIENCE
+        self._late_at = 0.0
+        self._is_shared = not scope["http_version"].startswith("1")
+        self.is_gone = False
+        self.left = self._announced(scope, headers)
 
-    async def next(self) -> tuple[bytes, bool]:
-        """The next piece, and whether more follow; raises ClientGone."""
+    async def __call__(self) -> HTTPReceiveMessage:
+        """Raises ClientGone while a body is awaited, and TooSlow when it does not come."""
+        if self.left == 0:
+            return cast(HTTPReceiveMessage, await self._receive())
+        now = asyncio.get_running_loop().time()
+        self._late_at = self._late_at or now + PATIENCE
         try:
-            async with asyncio.timeout_at(min(self._late_at, self._now() + STALLED)):
-                message = await self._receive()
+            async with asyncio.timeout_at(min(self._late_at, now + STALLED)):
+                message = cast(HTTPReceiveMessage, await self._receive())
         except TimeoutError:
+            self.left = UNKNOWN_SIZE
             raise TooSlow from None
         if message["type"] == "http.disconnect":
+            self.left, self.is_gone = UNKNOWN_SIZE, True
             raise ClientGone
-        piece: bytes = message.get("body", b"")
-        self._late_at += len(piece) / SLOWEST
-        return piece, message.get("more_body", False)
+        size = len(message.get("body", b""))
+        self._late_at += size / SLOWEST
+        # what was announced may be wrong: as long as more is said to come, something is left
+        self.left = max(self.left - size, 1) if message.get("more_body") else 0
+        return message
+
+    async def drain(self) -> bool:
+        """Reads the rest of a small body; False where the connection has to be closed instead.
+
+        A server that answers before the body was read cuts a kept connection, and now and then the client's next
+        request with it. HTTP/2 ends the one stream and keeps the connection.
+        """
+        if self.left > DRAINED or self._is_shared:
+            return self._is_shared
+        try:
+            async with asyncio.timeout(DRAIN_PATIENCE):
+                while self.left:
+                    await self()
+        except (TimeoutError, ClientGone):
+            return False
+        return True
+
+    def _announced(self, scope: HTTPScope, headers: Mapping[bytes, bytes]) -> int:
+        """Bytes to come: 0 without a body, UNKNOWN_SIZE where their number is not said."""
+        length = headers.get(b"content-length")
+        if length is not None:
+            return int(length) if length.isdigit() and len(length) < 16 else UNKNOWN_SIZE
+        if b"transfer-encoding" in headers:
+            return UNKNOWN_SIZE
+        # HTTP/2 need not announce a body; what methods rarely carry is not waited for
+        return UNKNOWN_SIZE if self._is_shared and scope["method"] not in BODILESS else 0
 
 
 def ensure_json(content_type: bytes | None) -> None:
@@ -62,28 +106,6 @@ def ensure_json(content_type: bytes | None) -> None:
         name, _, value = parameter.partition("=")
         if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
             raise UnsupportedMediaType("Send the body in UTF-8.")
-
-
-def declared_length(content_length: bytes | None) -> int:
-    """0 when nothing usable is said: what really comes is counted anyway."""
-    if not content_length or not content_length.isdigit():
-        return 0
-    return int(content_length[:16])
-
-
-async def read_body(receive: Receive, largest: int) -> bytes:
-    """Raises PayloadTooLarge as soon as it is seen, and keeps nothing of it."""
-    arriving = Arriving(receive)
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        piece, is_more = await arriving.next()
-        size += len(piece)
-        if size > largest:
-            raise too_large(largest)
-        pieces.append(piece)
-        if not is_more:
-            return b"".join(pieces)
 
 
 def too_large(largest: int) -> PayloadTooLarge:

@@ -1,13 +1,32 @@
-"""From what went wrong to what is answered: the one table of HTTP numbers, and both areas' error envelopes."""
+"""Errors as responses: the one table from an error's code to its status, and both areas' envelopes."""
 
 import logging
 from collections.abc import Iterator
+from secrets import token_hex
+from typing import Any
 
 import msgspec
+from litestar import Response
+from litestar.connection import Request
+from litestar.exceptions import HTTPException
 from msgspec import UNSET, Struct, UnsetType
 
-from adapters.http.request.endpoint import Answer, Area
-from domain.errors import Error, FieldError, InternalError, MethodNotAllowed, RateLimited, TooBusy, Unauthorized
+from adapters.http.request.body import ClientGone, ensure_json, too_large
+from adapters.http.request.responses import Json, NoBody
+from adapters.http.request.rules import RULES, Area, Rules, allowed
+from domain.audit import Client
+from domain.errors import (
+    BadRequest,
+    Error,
+    FieldError,
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    RateLimited,
+    TooBusy,
+    Unauthorized,
+    ValidationError,
+)
 
 STATUS = {
     "VALIDATION_ERROR": 400,
@@ -40,7 +59,7 @@ NAMES: dict[Area, dict[str, str]] = {
 }
 """Codes that an area knows by another name."""
 
-RETRY_SECONDS = b"5"
+RETRY_SECONDS = "5"
 
 log = logging.getLogger(__name__)
 
@@ -64,18 +83,61 @@ class ErrorB(Struct, kw_only=True):
     error: ErrorDetail
 
 
-def error_answer(error: Error, area: Area, operation: str, request_id: str) -> Answer:
-    return Answer(
-        STATUS_AT.get((operation, error.code)) or STATUS[error.code],
-        msgspec.json.encode(_envelope(error, area, request_id)),
-        ((b"content-type", b"application/json"), *_headers(error)),
-    )
+class ErrorResponse(Json):
+    """An error in its area's envelope."""
+
+    def __init__(self, error: Error, area: Area, operation: str, request_id: str) -> None:
+        status = STATUS_AT.get((operation, error.code)) or STATUS[error.code]
+        super().__init__(msgspec.json.encode(_envelope(error, area, request_id)), status, dict(_headers(error)))
 
 
-def unknown_answer(error: Exception, area: Area, operation: str, request_id: str) -> Answer:
-    """Told to the log once, with the request's id; the caller learns nothing but that id."""
+def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """Exception handler of all handlers of ours, and of users' handlers beside them."""
+    if isinstance(error, ClientGone):
+        return timed_out()
+    rules: Rules = request.route_handler.opt[RULES]
+    client: Client | None = request.scope["state"].get("client")
+    # a middleware of the application's may have raised before the pipeline saw the request
+    request_id = client.request_id if client else token_hex(16)
+    return ErrorResponse(as_error(request, error, rules.operation, request_id), rules.area, rules.operation, request_id)
+
+
+def timed_out() -> NoBody:
+    """Empty 408 for a body that did not come; the pipeline adds ``Connection: close``."""
+    return NoBody(408)
+
+
+def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
+    """One of our errors; what is none is told to the log with the request's id, and the caller learns only that id."""
+    if isinstance(error, Error):
+        return error
+    if isinstance(error, HTTPException) and error.status_code < 500:
+        return _of_litestar(request, error)
     log.error("request failed", extra={"operation": operation, "request_id": request_id}, exc_info=error)
-    return error_answer(InternalError(), area, operation, request_id)
+    return InternalError()
+
+
+def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error:
+    if error.status_code == 405:
+        return MethodNotAllowed(allowed((error.headers or {}).get("allow", "").split(", ")))
+    if error.status_code == 413:
+        return too_large(request.route_handler.resolve_request_max_body_size() or 0)
+    wrong = error.extra if isinstance(error.extra, list) else []
+    if error.status_code == 404 or any(place.get("source") == "path" for place in wrong):
+        return NotFound()
+    if any(place["message"] == "'data'" for place in wrong):
+        return _missing_body(request)  # Litestar's words for an empty body; StrictRequest judges every other
+    if wrong:
+        return ValidationError(fields=[FieldError(place.get("key", ""), place["message"]) for place in wrong])
+    return BadRequest(error.detail)
+
+
+def _missing_body(request: Request[Any, Any, Any]) -> Error:
+    try:
+        ensure_json(request.headers.get("content-type", "").encode("latin-1"))
+    except Error as error:
+        return error
+    return BadRequest("The body is not valid JSON.")
 
 
 def code_in(area: Area, code: str) -> str:
@@ -90,22 +152,22 @@ def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB:
     return ErrorB(error=ErrorDetail(code=code, message=error.message, details=details, trace_id=request_id))
 
 
-def _headers(error: Error) -> Iterator[tuple[bytes, bytes]]:
+def _headers(error: Error) -> Iterator[tuple[str, str]]:
     if STATUS[error.code] == 401:
-        yield b"www-authenticate", _challenge(error)
+        yield "www-authenticate", _challenge(error)
     elif isinstance(error, MethodNotAllowed):
-        yield b"allow", ", ".join(error.allowed).encode()
+        yield "allow", ", ".join(error.allowed)
     elif isinstance(error, RateLimited):
-        yield b"retry-after", str(error.retry_after).encode()
+        yield "retry-after", str(error.retry_after)
     elif isinstance(error, TooBusy):
-        yield b"retry-after", b"1"
+        yield "retry-after", "1"
     elif error.code == "SERVICE_UNAVAILABLE":
-        yield b"retry-after", RETRY_SECONDS
+        yield "retry-after", RETRY_SECONDS
 
 
-def _challenge(error: Error) -> bytes:
+def _challenge(error: Error) -> str:
     """RFC 6750: an error is named only where a token was shown."""
     if not isinstance(error, Unauthorized) or type(error) is Unauthorized:
-        return b'Bearer realm="tenantry"'
-    said = error.message.replace('"', "'").encode("ascii", "replace")
-    return b'Bearer realm="tenantry", error="invalid_token", error_description="' + said + b'"'
+        return 'Bearer realm="tenantry"'
+    said = error.message.replace('"', "'").encode("ascii", "replace").decode("ascii")
+    return f'Bearer realm="tenantry", error="invalid_token", error_description="{said}"'

@@ -1,136 +1,213 @@
-"""The way of every request: token, limit, permission, body, endpoint; and what is added to every answer."""
+"""The one middleware, behind the router: token, limits, permission and headers, judged from the handler's rules."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from time import perf_counter
+from typing import Any, cast
 
+from litestar.connection import Request
+from litestar.enums import ScopeType
+from litestar.exceptions import HTTPException
+from litestar.middleware import ASGIMiddleware
+from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
+
+from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.request.bearer import Security
-from adapters.http.request.body import ClientGone, Receive, declared_length, ensure_json, read_body, too_large
-from adapters.http.request.endpoint import Answer, Call, Endpoint, Headers
-from adapters.http.request.errors import error_answer, unknown_answer
+from adapters.http.request.body import BodyReader, TooSlow, read_parameters
+from adapters.http.request.client_address import Network, read_client
+from adapters.http.request.errors import ErrorResponse, as_error, timed_out
+from adapters.http.request.rules import RULES, Rules
 from adapters.http.request.strict_json import read_json
+from adapters.http.request.strict_request import PARSED, StrictRequest
 from adapters.http.request.tenant_scope import NAME as TENANT_SCOPE
+from adapters.http.request.tenant_scope import open_scope
+from application.entities.cross_tenant_access import CrossTenantAccess
 from application.ports.runtime import Clock
 from application.throttle import Throttle
-from domain.errors import (
-    BadRequest,
-    Error,
-    FieldError,
-    Forbidden,
-    PayloadTooLarge,
-    Unauthorized,
-    ValidationError,
-    unknown_name,
-)
+from domain.audit import Client
+from domain.errors import BadRequest, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
 from domain.identity.users import email_key
 from domain.limits import Hit, Limit, Verdict
+from domain.scope import Caller
+
+Raw = Mapping[bytes, bytes]
 
 
-@dataclass(frozen=True)
-class Pipeline:
-    """``counted`` False leaves limits out altogether; tokens are still asked for their revocation."""
+class Outgoing:
+    """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
+
+    __slots__ = ("_body", "_client", "_is_head", "_send", "status", "verdict")
+
+    def __init__(self, body: BodyReader, client: Client, method: str, send: Send) -> None:
+        self._body, self._client, self._send = body, client, send
+        self._is_head = method == "HEAD"
+        self.status = 0
+        self.verdict: Verdict | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message["headers"], *self._headers()]
+            if self._body.left and not await self._body.drain():
+                headers.append((b"connection", b"close"))
+            message["headers"] = headers
+        elif self._is_head and message["type"] == "http.response.body":
+            message["body"] = b""
+        await self._send(message)
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        headers = [
+            (b"x-request-id", self._client.request_id.encode("ascii")),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        if self.verdict is not None:
+            headers += (
+                (b"x-ratelimit-limit", b"%d" % self.verdict.limit),
+                (b"x-ratelimit-remaining", b"%d" % self.verdict.remaining),
+                (b"x-ratelimit-reset", b"%d" % self.verdict.reset),
+            )
+        return headers
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline(ASGIMiddleware):
+    """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
+
+    ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation.
+    """
 
     security: Security
     throttle: Throttle
-    counted: bool = True
+    clock: Clock
+    cross_tenant_access: CrossTenantAccess
+    log: AccessLog
+    proxies: tuple[Network, ...] = ()
+    counts_limits: bool = True
+    scopes = (ScopeType.HTTP,)
 
-    async def answer(self, endpoint: Endpoint, call: Call, receive: Receive) -> Answer:
-        """Raises ClientGone alone; whatever else happens is an answer."""
+    def __deepcopy__(self, _: object) -> "Pipeline":
+        """Registering a router copies it deeply, its middleware too: limits and tokens are not to be copied."""
+        return self
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        started = perf_counter()
+        http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
+        headers = dict(http["headers"])
+        client = read_client(http.get("client"), http["headers"], self.proxies)
+        state = http["state"]
+        state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
+        http["auth"] = None
+        body = BodyReader(http, receive, headers)
+        outgoing = Outgoing(body, client, http["method"], send)
+        if rules.allow:
+            await _answer_options(rules, outgoing)
+        elif await self._is_let_in(rules, http, headers, body, outgoing):
+            await next_app(http, body, outgoing)
+        if not body.is_gone:
+            self._note(rules, http, client, outgoing.status, perf_counter() - started)
+
+    async def _is_let_in(
+        self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing
+    ) -> bool:
+        """False once the request was answered with a refusal.
+
+        The refusal is sent from here, as what a middleware raises would pass by its own ``send``.
+        """
         try:
-            return await self._run(endpoint, call, receive)
-        except Error as error:
-            return error_answer(error, endpoint.area, endpoint.operation, call.request_id)
-        except ClientGone:
-            raise
+            await self._judge(rules, scope, headers, body, outgoing)
+        except TooSlow:
+            await timed_out().respond(scope, body, outgoing)
         except Exception as error:  # noqa: BLE001  # the last door: nothing may leave as a broken connection
-            return unknown_answer(error, endpoint.area, endpoint.operation, call.request_id)
+            request_id = scope["state"]["client"].request_id
+            told = as_error(Request(scope), error, rules.operation, request_id)
+            await ErrorResponse(told, rules.area, rules.operation, request_id).respond(scope, body, outgoing)
+        else:
+            return True
+        return False
 
-    async def _run(self, endpoint: Endpoint, call: Call, receive: Receive) -> Answer:
-        refusal = self._identify(endpoint, call)
-        if isinstance(endpoint.limit, Limit):
-            await self._admit(endpoint, endpoint.limit, call, receive)
+    async def _judge(self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing) -> None:
+        """Token, limits, permission, tenants, parameters: in this order, and before the body is read."""
+        refusal = self._identify(scope, headers) if rules.policy.asks is not None else None
+        if isinstance(rules.limit, Limit):
+            await self._admit(rules.limit, rules, scope, body, outgoing)
         if refusal is not None:
             raise refusal
-        endpoint.policy.ensure(call.caller)
-        if endpoint.scope is not None:
-            call.scope = await endpoint.scope(call)
-        elif TENANT_SCOPE in call.headers:
-            raise _out_of_place(call)
-        if endpoint.body is not None:
-            await _read_body(endpoint, call, receive)
-        if call.query_string and endpoint.area == "A":
-            _ensure_takes_parameters(endpoint, call)
-        return await endpoint.run(call)
+        rules.policy.ensure(scope["auth"])
+        if TENANT_SCOPE in headers:
+            await self._open_scope(rules, scope, headers[TENANT_SCOPE])
+        if rules.query is not None and scope["query_string"]:
+            _ensure_known(rules.query, scope["query_string"])
 
-    def _identify(self, endpoint: Endpoint, call: Call) -> Unauthorized | None:
+    def _identify(self, scope: HTTPScope, headers: Raw) -> Unauthorized | None:
         """A token that does not verify is refused only once it was counted, against the address."""
-        if endpoint.policy.asks is None:
-            return None
         try:
-            call.caller = self.security.caller(call.headers.get(b"authorization"), call.at)
+            scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
         except Unauthorized as refusal:
             return refusal
         return None
 
-    async def _admit(self, endpoint: Endpoint, limit: Limit, call: Call, receive: Receive) -> None:
-        address = Hit(limit, f"address:{call.client.network}")
-        hits = [address if call.caller is None else Hit(limit, f"user:{call.caller.user_id}")] if self.counted else []
-        if endpoint.by_email and self.counted:
-            key = await _email_of(endpoint, call, receive)
-            hits += [Hit(limit, f"email:{key}")] if key else []
-        admitted = await self.throttle.admit(hits, call.caller, [address] if self.counted else [])
-        call.verdict = admitted.verdict
+    async def _admit(self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
+        """Limits and revocation in one round trip."""
+        caller: Caller | None = scope["auth"]
+        address = Hit(limit, f"address:{scope['state']['client'].network}")
+        hits, too_large = [], None
+        if self.counts_limits:
+            hits.append(address if caller is None else Hit(limit, f"user:{caller.user_id}"))
+            if rules.by_email:
+                key, too_large = await _email_of(scope, body)
+                hits += [Hit(limit, f"email:{key}")] if key else []
+        admitted = await self.throttle.admit(hits, caller, [address] if self.counts_limits else [])
+        outgoing.verdict = admitted.verdict
         if admitted.refusal is not None:
             raise admitted.refusal
+        if too_large is not None:
+            raise too_large
+
+    async def _open_scope(self, rules: Rules, scope: HTTPScope, given: bytes) -> None:
+        caller: Caller | None = scope["auth"]
+        if caller is None or not caller.is_super_admin:
+            raise Forbidden
+        if not rules.takes_scope:
+            raise BadRequest("X-Tenant-Scope is not taken here.")
+        client = scope["state"]["client"]
+        scope["state"]["tenant_scope"] = await open_scope(
+            self.cross_tenant_access, caller, given, rules.operation, client, is_write=rules.is_write
+        )
+
+    def _note(self, rules: Rules, scope: HTTPScope, client: Client, status: int, took: float) -> None:
+        caller: Caller | None = scope["auth"]
+        user_id = caller.user_id if caller else None
+        path = "/" + scope["path"].strip("/")
+        self.log(
+            AccessLine(scope["method"], path, status, took, client.request_id, client.address, user_id, rules.operation)
+        )
 
 
-def _out_of_place(call: Call) -> Error:
-    if call.caller is None or not call.caller.is_super_admin:
-        return Forbidden()
-    return BadRequest("X-Tenant-Scope is not taken here.")
+async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
+    await outgoing({"type": "http.response.start", "status": 204, "headers": [(b"allow", rules.allow.encode())]})
+    await outgoing({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _ensure_takes_parameters(endpoint: Endpoint, call: Call) -> None:
-    """Those that take some tell the unknown ones themselves."""
-    if not any(one.place == "query" for one in endpoint.parameters):
-        errors = [FieldError(name, unknown_name(name, ())) for name, _ in call.parameters()]
-        if errors:
-            raise ValidationError(fields=errors)
+async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exception | None]:
+    """The address that a request is about, as far as it can be told before the request is judged.
 
-
-class Guarding(Protocol):
-    @property
-    def throttle(self) -> Throttle: ...
-    @property
-    def clock(self) -> Clock: ...
-
-
-async def _read_body(endpoint: Endpoint, call: Call, receive: Receive) -> None:
-    """413 before 415: what is too large by its own word is not looked at any further."""
-    length = call.headers.get(b"content-length")
-    if call.is_oversized or declared_length(length) > endpoint.largest_body:
-        raise too_large(endpoint.largest_body)
-    ensure_json(call.headers.get(b"content-type"))
-    if call.body is None:
-        call.body = await read_body(receive, endpoint.largest_body)
-
-
-async def _email_of(endpoint: Endpoint, call: Call, receive: Receive) -> str | None:
-    """Whom the request is about, as far as it can be told before it is judged; too large a body names nobody."""
+    Too large a body names nobody, and is refused once the request was counted.
+    """
+    request = StrictRequest(scope, cast(Any, body))
     try:
-        call.body = await read_body(receive, endpoint.largest_body)
-        body = read_json(call.body, decimals=False)
-    except PayloadTooLarge:
-        call.is_oversized = True
-        return None
+        value = read_json(await request.body(), decimals=False)
+    except HTTPException as error:
+        return None, error
     except BadRequest:
-        return None
-    email = body.get("email") if isinstance(body, dict) else None
-    return email_key(email) if isinstance(email, str) else None
+        return None, None
+    if not isinstance(value, dict):
+        return None, None
+    scope["state"][PARSED] = value  # the handler's request finds it, and parses nothing again
+    email = value.get("email")
+    return (email_key(email) if isinstance(email, str) else None), None
 
 
-def limit_headers(verdict: Verdict) -> Headers:
-    return (
-        (b"x-ratelimit-limit", b"%d" % verdict.limit),
-        (b"x-ratelimit-remaining", b"%d" % verdict.remaining),
-        (b"x-ratelimit-reset", b"%d" % verdict.reset),
-    )
+def _ensure_known(known: frozenset[str], query: bytes) -> None:
+    unknown = [FieldError(name, unknown_name(name, known)) for name, _ in read_parameters(query) if name not in known]
+    if unknown:
+        raise ValidationError(fields=unknown)

@@ -1,54 +1,116 @@
-"""What goes right: both areas' success envelopes, with bodies spliced in as the store made them."""
+"""Responses that are bytes already, and the success envelopes of both areas."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
+from litestar import Response
+from litestar.datastructures import ResponseHeader
+from litestar.response.base import ASGIResponse
+from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
-from adapters.http.request.endpoint import Answer, Call, Headers
+from adapters.http.request.strict_request import StrictRequest
 
-JSON = (b"content-type", b"application/json")
-NO_STORE = (b"cache-control", b"no-store")
-NO_CONTENT = Answer(204)
+T = TypeVar("T")
+
+Headers = Mapping[str, str]
+
+JSON = "application/json"
+NO_STORE = {"cache-control": "no-store"}
+BODILESS = (204, 304)
+LOCATION = ResponseHeader(name="Location", description="The path of what was made.", documentation_only=True)
+
+
+class Data(Generic[T]):
+    """Envelope of area A, for annotations: ``{"isSuccess": true, "data": T}``."""
+
+
+class Message:
+    """Envelope of area A without data: ``{"isSuccess": true, "message": "…"}``."""
+
+
+class Success(Generic[T]):
+    """Envelope of registration: ``{"success": true, "data": T}``."""
+
+
+class EntityData(Generic[T]):
+    """Envelope of area B: ``{"success": true, "data": T, "meta": {…}}``."""
+
+
+class Bytes(Response[Any]):
+    """A body that is encoded already, sent as two messages.
+
+    Litestar's way from a Response to these messages takes 17 of the 32 µs of its plainest request; it is taken
+    where a layer adds headers, cookies or a background task.
+    """
+
+    def __init__(self, body: bytes, media_type: str, status: int | None = None, headers: Headers | None = None) -> None:
+        super().__init__(body, status_code=status, headers=headers, media_type=media_type)
+
+    def to_asgi_response(self, *args: Any, **options: Any) -> ASGIResponse:
+        if self.background or self.cookies or any(options.get(name) for name in ("headers", "cookies", "background")):
+            return super().to_asgi_response(*args, **options)
+        self.status_code = self.status_code or options["status_code"]
+        return cast(ASGIResponse, self.respond)
+
+    async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI
+        """Sends the response as it is; for those who have a ``send`` and no handler."""
+        status = cast(int, self.status_code)
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
+        if self.content:
+            headers.append((b"content-type", cast(str, self.media_type).encode("latin-1")))
+        if status not in BODILESS:
+            headers.append((b"content-length", b"%d" % len(self.content)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.content, "more_body": False})
+
+
+class Json(Bytes):
+    """A body that is JSON already; without ``status`` it is the handler's ``status_code``."""
+
+    def __init__(self, body: bytes, status: int | None = None, headers: Headers | None = None) -> None:
+        super().__init__(body, JSON, status, headers)
+
+
+class NoBody(Bytes):
+    """A response without a body: 204, 304."""
+
+    def __init__(self, status: int = 204, headers: Headers | None = None) -> None:
+        super().__init__(b"", JSON, status, headers)
+
+
+def bare(value: object, status: int | None = None, headers: Headers | None = None) -> Json:
+    """A value without an envelope, as lists of users, roles and permissions are."""
+    return Json(msgspec.json.encode(value), status, headers)
+
+
+def identity_data(value: object, status: int | None = None, headers: Headers | None = None) -> Json:
+    return Json(b'{"isSuccess":true,"data":' + msgspec.json.encode(value) + b"}", status, headers)
+
+
+def identity_message(text: str) -> Json:
+    return Json(msgspec.json.encode({"isSuccess": True, "message": text}))
+
+
+def tokens(result: Struct) -> Json:
+    """Area A's envelope around tokens, which no cache on the way may keep."""
+    return identity_data(result, headers=NO_STORE)
+
+
+def entity_data(request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None) -> Json:
+    """Area B's envelope; ``body`` is JSON already."""
+    at, request_id = wire_time(request.at), request.from_client.request_id
+    meta = f',"meta":{{"timestamp":"{at}","requestId":"{request_id}"}}}}'
+    return Json(b'{"success":true,"data":' + body + meta.encode("ascii"), status, headers)
 
 
 def wire_time(at: datetime) -> str:
-    """Always six digits, as in every row."""
+    """Timestamp with six digits of a second, as in every row."""
     return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
-def bare(value: object, status: int = 200, headers: Headers = ()) -> Answer:
-    """Lists of users, roles and permissions have no envelope."""
-    return Answer(status, msgspec.json.encode(value), (JSON, *headers))
-
-
-def data(value: object, status: int = 200, headers: Headers = ()) -> Answer:
-    """Area A's envelope."""
-    return Answer(status, b'{"isSuccess":true,"data":' + msgspec.json.encode(value) + b"}", (JSON, *headers))
-
-
-def message(text: str) -> Answer:
-    return Answer(200, msgspec.json.encode({"isSuccess": True, "message": text}), (JSON,))
-
-
-def tokens(result: Struct) -> Answer:
-    """No cache on the way may keep a token."""
-    return data(result, headers=(NO_STORE,))
-
-
-def location(path: str) -> tuple[bytes, bytes]:
-    return b"location", path.encode("ascii")
-
-
-def entity_data(call: Call, body: bytes, status: int = 200, headers: Headers = ()) -> Answer:
-    """Area B's envelope; ``body`` is JSON already."""
-    return Answer(status, b'{"success":true,"data":' + body + _meta(call), (JSON, *headers))
-
-
-def _meta(call: Call) -> bytes:
-    said = f',"meta":{{"timestamp":"{wire_time(call.at)}","requestId":"{call.request_id}"}}}}'
-    return said.encode("ascii")
-
-
-def etag(version: int) -> tuple[bytes, bytes]:
-    return b"etag", b'"%d"' % version
+def etag(version: int) -> str:
+    """Entity tag of a version: 3 → ``"3"`` with its quotes."""
+    return f'"{version}"'

@@ -11,9 +11,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from adapters.http.app import HttpSettings, api_endpoints
+from adapters.http.app import HttpSettings
 from adapters.http.docs.schemas import Schemas
-from adapters.http.request.endpoint import Endpoint
 from adapters.system import Uuid7Ids
 from application.ports.entities.records import Act, NewRow
 from application.ports.whole_database import WholeDatabase
@@ -27,6 +26,7 @@ from entrypoints.composition import memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import assemble
 from tests.http.app import ADMIN, SETTINGS, Json, TestApp, client_of
+from tests.http.served import Served, served_by
 from tests.keys import ensure_keys
 
 ABSENT = "01900000-0000-7000-8000-000000000000"
@@ -60,10 +60,10 @@ class Ground:
     schemas: Schemas = field(init=False)
 
     def __post_init__(self) -> None:
-        self.schemas = Schemas(api_endpoints(self.app.services), self.registry)
+        self.schemas = Schemas((), self.registry)
 
-    def endpoints(self, plural: str) -> Iterator[Endpoint]:
-        return (one for one in api_endpoints(self.app.services) if one.tag == plural and one.area == "B")
+    def endpoints(self, plural: str) -> Iterator[Served]:
+        return (one for one in served_by(self.app.services) if one.tag == plural and one.area == "B")
 
     async def row(self, model: EntityModel) -> str:
         """A new one, with rows of its own behind its references; of what nobody writes, one that is there."""
@@ -100,7 +100,7 @@ class Ground:
             found = await read.records.get(model, UUID(row_id), WHOLE)
         return None if found is None else (found.version, bytes(found.body))
 
-    async def ask(self, endpoint: Endpoint, whom: "Whom", row_id: str, body: Json) -> httpx.Response:
+    async def ask(self, endpoint: Served, whom: "Whom", row_id: str, body: Json) -> httpx.Response:
         more: dict[str, Any] = {"headers": whom.headers(self.tenant_id)}
         path = endpoint.path.replace("{id}", row_id)
         if path.endswith("/import"):
@@ -180,7 +180,7 @@ def told(answer: httpx.Response) -> Json:
 async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> None:
     covered = [one.operation for plural in PLURALS for one in ground.endpoints(plural)]
     paths = tuple(f"/api/{plural}" for plural in PLURALS)
-    table = [one for one in api_endpoints(ground.app.services) if one.path.startswith(paths)]
+    table = [one for one in served_by(ground.app.services) if one.path.startswith(paths)]
     assert sorted(covered) == sorted(one.operation for one in table)
     assert len(covered) >= 2 * len(PLURALS)
 
@@ -252,6 +252,6 @@ async def test_who_may_is_let_in_also_by_the_bypass(ground: Ground, plural: str)
                     assert row_id in answer.text, said
 
 
-def allowed(endpoint: Endpoint) -> tuple[int, ...]:
+def allowed(endpoint: Served) -> tuple[int, ...]:
     """The same row twice, or a restoring of what lives: 409 tells that one was let in."""
     return (200, 201, 204, 409) if endpoint.method == "POST" else (200, 204)

@@ -1,64 +1,132 @@
 """What the documents tell a reader to copy: the files are taken from them as they stand, and tried."""
 
-import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
+import pytest_asyncio
 
-from adapters.http.app import HttpSettings
-from adapters.http.request.routes import ServedTwice
-from entrypoints.entities import EntitiesError, load_endpoints, load_registry
-from tests.http.app import Json, TestApp, client_of, open_test_app
+from entrypoints.entities import EntitiesError, load_registry, load_routes
+from entrypoints.plugin import Service
+from entrypoints.settings.settings import read_settings
+from entrypoints.testing import MEMORY
+from tests.documents import copied
+from tests.http.app import SETTINGS, Json, TestApp, open_test_app
 from tests.http.conftest import seed
 
-DOCS = Path(__file__).resolve().parents[3] / "docs"
 LAMP = {"name": "Lamp", "sku": "LAMP-1", "price": 19.99}
 
 
-def copied(document: str, name: str, folder: Path) -> str:
-    """The code that begins with ``# name``, written to a file of that name."""
-    blocks = re.findall(r"```python\n(.*?)```", (DOCS / document).read_text(), re.DOTALL)
-    file = folder / name
-    file.write_text(next(block for block in blocks if block.startswith(f"# {name}\n")))
-    return str(file)
-
-
-async def retiring_place(folder: Path) -> TestApp:
-    names = ("tenantry.catalogue", copied("endpoints.md", "retiring.py", folder))
+async def opened(*files: str) -> TestApp:
+    names = ("tenantry.catalogue", *files)
     load_registry(names)
-    app = await open_test_app(own=load_endpoints(names))
+    app = await open_test_app(routes=load_routes(names))
     await seed(app)
     return app
 
 
-async def test_an_endpoint_beside_the_generated_ones(tmp_path: Path) -> None:
-    app = await retiring_place(tmp_path)
-    path = (await app.call("POST", "/api/products", as_whom="acme", json=LAMP)).headers["Location"]
-    answer = await app.call("POST", f"{path}/retire", as_whom="acme")
+@pytest_asyncio.fixture
+async def shop(tmp_path: Path) -> AsyncIterator[TestApp]:
+    """The catalogue with the routes of docs/endpoints.md."""
+    app = await opened(*(copied("endpoints.md", name, tmp_path) for name in ("retiring.py", "restocking.py")))
+    yield app
+    await app.client.aclose()
+
+
+async def create_lamp(app: TestApp, **values: object) -> str:
+    answer = await app.call("POST", "/api/products", as_whom="acme", json={**LAMP, **values})
+    assert answer.status_code == 201, answer.text
+    return str(answer.headers["Location"])
+
+
+async def test_a_route_beside_the_generated_ones(shop: TestApp) -> None:
+    path = await create_lamp(shop)
+    answer = await shop.call("POST", f"{path}/retire", as_whom="acme")
     assert (answer.status_code, answer.json()["data"]["status"], answer.headers["ETag"]) == (200, "retired", '"2"')
+    assert answer.json()["meta"]["requestId"] == answer.headers["X-Request-Id"]
     for whom, status in (("reader", 403), ("other", 404)):
-        assert (await app.call("POST", f"{path}/retire", as_whom=whom)).status_code == status
-    stale = await app.call("POST", f"{path}/retire", as_whom="acme", headers={"If-Match": '"1"'})
+        assert (await shop.call("POST", f"{path}/retire", as_whom=whom)).status_code == status
+    assert (await shop.call("POST", f"{path}/retire")).status_code == 401
+    stale = await shop.call("POST", f"{path}/retire", as_whom="acme", headers={"If-Match": '"1"'})
     assert stale.status_code == 412
-    described = (await app.call("GET", "/docs/v1/docs.json")).json()["paths"]["/api/products/{id}/retire"]["post"]
-    assert described["x-permission"] == "update:products"
-    await app.client.aclose()
 
 
-async def test_the_same_path_twice_is_told(tmp_path: Path) -> None:
-    file = copied("endpoints.md", "retiring.py", tmp_path)
-    app = await open_test_app()
-    with pytest.raises(ServedTwice, match="retire is served twice"):
-        client_of(app.services, HttpSettings(own=load_endpoints((file,)) * 2))
-    await app.client.aclose()
+async def test_a_route_stands_in_the_document(shop: TestApp) -> None:
+    document = (await shop.call("GET", "/docs/v1/docs.json")).json()
+    described = document["paths"]["/api/products/{id}/retire"]["post"]
+    assert (described["x-permission"], described["x-rate-limit"]) == (
+        "update:products",
+        {"requests": 100, "seconds": 60},
+    )
+    assert schema_of(described) == {"$ref": "#/components/schemas/Product"}
+    assert "version" in document["components"]["schemas"]["Product"]["properties"]
+    assert schema_of(document["paths"]["/api/stock/low"]["get"]) == {"$ref": "#/components/schemas/ProductPage"}
+    assert document["components"]["schemas"]["Delivery"]["properties"]["pieces"]["maximum"] == 10_000
 
 
-def test_what_is_no_endpoint_is_told(tmp_path: Path) -> None:
+def schema_of(operation: Json) -> object:
+    return operation["responses"]["200"]["content"]["application/json"]["schema"]["properties"]["data"]
+
+
+async def test_a_controller_reads_pages_and_keeps_rules(shop: TestApp) -> None:
+    path = await create_lamp(shop, stock=2)
+    low = (await shop.call("GET", "/api/stock/low", as_whom="reader")).json()["data"]
+    assert [row["sku"] for row in low["items"]] == ["LAMP-1"]
+    assert (low["totalCount"], low["hasNextPage"]) == (1, False)
+    assert (await shop.call("GET", "/api/stock/low?below=2", as_whom="acme")).json()["data"]["items"] == []
+    delivery = {"productId": path.rpartition("/")[2], "pieces": 10}
+    answer = await shop.call("POST", "/api/stock/deliveries", as_whom="acme", json=delivery)
+    assert (answer.status_code, answer.json()["data"]["stock"]) == (200, 12)
+    wrong = await shop.call("POST", "/api/stock/deliveries", as_whom="acme", json={"productId": "x", "pieces": 0})
+    assert told(wrong) == (400, ["productId", "pieces"])
+    foreign = await shop.call("POST", "/api/stock/deliveries", as_whom="other", json=delivery)
+    assert foreign.status_code == 404
+    await shop.call("POST", f"{path}/retire", as_whom="acme")
+    refused = await shop.call("POST", "/api/stock/deliveries", as_whom="acme", json=delivery)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "UNPROCESSABLE_ENTITY")
+
+
+BEGINNING = """
+from litestar import get, post
+from tenantry import ORDINARY, PUBLIC, rules
+
+RULES = rules(policy=PUBLIC, limit=ORDINARY)
+ENTITIES = ()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("ROUTES = (1,)", r"wrong.py: ROUTES holds 1, which is no Litestar handler"),
+        ("def plain(): ...\nROUTES = [plain]", r"wrong.py: ROUTES holds <function plain"),
+        ("ROUTES = 'x'", r"wrong.py: ROUTES is no tuple"),
+        ("ENDPOINTS = ()", r"wrong.py: ENDPOINTS is not read any more"),
+    ],
+)
+def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
     file = tmp_path / "wrong.py"
-    file.write_text("ENTITIES = ()\nENDPOINTS = (1,)\n")
-    with pytest.raises(EntitiesError, match="ENDPOINTS is a tuple of functions"):
+    file.write_text(f"{BEGINNING}{code}\n")
+    with pytest.raises(EntitiesError, match=said):
         load_registry((str(file),))
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("@get('/own')\nasync def own() -> None: ...", r"ROUTES: \S*own states no policy or no limit"),
+        ("@post('/api/auth/login', opt=RULES)\nasync def own() -> None: ...", "POST /api/auth/login is served twice"),
+        ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
+        ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
+    ],
+)
+def test_a_route_that_cannot_be_served_is_told(tmp_path: Path, code: str, said: str) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(f"{BEGINNING}{code}\nROUTES = (own,)\n")
+    settings = read_settings({**SETTINGS, "TENANTRY_ENTITIES": f"tenantry.catalogue,{file}"})
+    with pytest.raises(EntitiesError, match=said):
+        Service(settings, runtime=MEMORY).application()
 
 
 async def test_a_rule_on_other_rows(tmp_path: Path) -> None:
@@ -96,4 +164,4 @@ async def made(app: TestApp, plural: str, **values: object) -> str:
 
 def told(answer: httpx.Response) -> tuple[int, list[str]]:
     error: Json = answer.json()["error"]
-    return answer.status_code, [one["field"] for one in error["details"]]
+    return answer.status_code, [field["field"] for field in error["details"]]

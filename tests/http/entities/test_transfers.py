@@ -90,6 +90,12 @@ async def test_an_export_takes_what_a_list_takes(app: TestApp) -> None:
 async def test_head_answers_without_a_body(app: TestApp) -> None:
     answer = await app.call("HEAD", "/api/products/export", as_whom="acme")
     assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+
+
+async def test_an_export_without_rows_has_its_header_and_the_mark_of_utf_8(app: TestApp) -> None:
+    answer = await export(app, "?fields=sku&bom=true")
+    assert answer.content == b"\xef\xbb\xbfid,sku\r\n"
 
 
 async def test_who_may_read_may_export_and_not_import(app: TestApp) -> None:
@@ -187,6 +193,14 @@ async def test_a_form_has_a_file_and_options(app: TestApp) -> None:
     for files in ({"other": ("a", b"x")}, {"options": (None, "{}")}):
         answer = await app.call("POST", "/api/products/import", as_whom="acme", files=files)
         assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("text", [b"{" + bytes(64 * 1024), b"\xff\xfe"])
+async def test_options_that_are_too_long_or_no_text_are_named(app: TestApp, text: bytes) -> None:
+    form = {"file": ("a.csv", LAMP), "options": (None, text)}
+    answer = await app.call("POST", "/api/products/import", as_whom="acme", files=form)
+    assert answer.status_code == 400
+    assert [detail["field"] for detail in answer.json()["error"]["details"]] == ["options"]
 
 
 async def test_a_file_of_more_than_50_mebibytes_is_too_large(app: TestApp) -> None:

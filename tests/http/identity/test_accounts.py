@@ -27,7 +27,7 @@ async def mails(app: TestApp) -> list[Message]:
 
 
 async def link(app: TestApp) -> dict[str, str]:
-    """What the link of the one mail that is sent now says."""
+    """Values in the link of the only mail that is sent now."""
     (mail,) = await mails(app)
     return said_by(link_in(mail))
 
@@ -43,7 +43,7 @@ def wrong(status: int, code: str, *fields: str) -> tuple[int, str, list[str]]:
 
 def told(answer: tuple[int, Json]) -> tuple[int, str, list[str]]:
     status, body = answer
-    return status, body["errorCode"], [one["field"] for one in body["errors"]]
+    return status, body["errorCode"], [error["field"] for error in body["errors"]]
 
 
 class Row(NamedTuple):
@@ -114,7 +114,7 @@ ROWS = [
 async def test_each_answer(app: TestApp, row: Row) -> None:
     status, body = await ask(app, row.path, row.body, row.whom)
     assert (status, body.get("errorCode")) == (row.status, row.code), body
-    assert tuple(one["field"] for one in body.get("errors", [])) == row.fields
+    assert tuple(error["field"] for error in body.get("errors", [])) == row.fields
     if row.status == 200:
         assert body.keys() == {"isSuccess", "message"}
         assert body["isSuccess"] is True
@@ -273,6 +273,6 @@ async def test_everything_is_audited(app: TestApp) -> None:
     await ask(app, "request-password-reset", {"email": ADA["email"]})
     await ask(app, "reset-password", {**await link(app), "newPassword": NEW})
     events = await app.call("GET", "/api/audit-events?pageSize=100", as_whom="root")
-    actions = {one["action"] for one in events.json()["data"]["items"]}
+    actions = {event["action"] for event in events.json()["data"]["items"]}
     assert {"user.registered", "email.confirmed", "password.reset"} <= actions
     assert NEW not in json.dumps(events.json())

@@ -1,4 +1,4 @@
-"""Who may do what to whom: every operation of users, roles, memberships and tenants, by everybody."""
+"""Permissions of administration: every operation of users, roles, memberships and tenants, by everybody."""
 
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -8,10 +8,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from adapters.http.app import HttpSettings, endpoints
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.database import MemoryDatabase
 from tests.http.app import PASSWORD
+from tests.http.served import served_by
 from tests.http.two_tenants import SYSTEM, TwoTenants, email_of, open_two_tenants
 
 WHO = ("root", "root in acme", "admin", "clerk", "member", "stranger", "undecided", "nobody")
@@ -97,7 +97,7 @@ EXPECTED = {
 
 @dataclass
 class Furnished:
-    """A tenants in which nothing that is tried lasts."""
+    """Two tenants in which nothing that is tried lasts."""
 
     tenants: TwoTenants
     named: dict[str, str]
@@ -135,7 +135,7 @@ async def furnished() -> AsyncIterator[Furnished]:
         await tenants.app.login("undecided", email_of("both"))
         await tenants.make_role("Empty", "acme", [])
         listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
-        system_roles = {one["name"]: one["id"] for one in listed if one["isSystem"]}
+        system_roles = {role["name"]: role["id"] for role in listed if role["isSystem"]}
         yield Furnished(tenants, {**tenants.users, **tenants.tenants, **tenants.roles, **system_roles})
 
 
@@ -151,9 +151,25 @@ AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants")
 
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:
     served = {
-        (one.method, re.sub(r"{[^}]+}", "{}", one.path))
-        for one in endpoints(furnished.tenants.app.services, HttpSettings())
-        if one.path.startswith(AREA)
+        (served.method, re.sub(r"{[^}]+}", "{}", served.path))
+        for served in served_by(furnished.tenants.app.services)
+        if served.path.startswith(AREA)
     }
     tried = {(method, re.sub(r"{[^}]+}|" + SYSTEM, "{}", path)) for method, path, _ in OPERATIONS.values()}
     assert tried == served
+
+
+async def test_administration_is_in_the_audit_trail(tenants: TwoTenants) -> None:
+    path = f"/api/users/{tenants.users['member']}"
+    await tenants.call("admin", "PUT", path, {"fullName": "Renamed"})
+    await tenants.call("admin", "POST", f"{path}/roles", {"roleNames": ["Reader"]})
+    await tenants.call("admin", "PUT", f"/api/roles/{tenants.roles['Reader']}", {"name": "Reader", "permissions": []})
+    await tenants.call("admin", "DELETE", path)
+    trail = (await tenants.call("admin", "GET", "/api/audit-events?pageSize=100")).json()["data"]["items"]
+    mine = {event["action"]: event for event in trail if event["actorId"] == tenants.users["admin"]}
+    assert {"user.changed", "user.roles-changed", "role.changed", "user.deleted", "login.succeeded"} <= mine.keys()
+    changed = mine["user.changed"]
+    assert (changed["targetId"], changed["tenantId"]) == (tenants.users["member"], tenants.tenants["acme"])
+    assert {"address", "requestId", "occurredAt"} <= changed.keys()
+    elsewhere = (await tenants.call("stranger", "GET", "/api/audit-events?pageSize=100")).json()["data"]["items"]
+    assert not {event["id"] for event in elsewhere} & {event["id"] for event in trail}

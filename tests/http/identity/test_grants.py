@@ -1,4 +1,4 @@
-"""Nobody gives what they do not hold: the known ways round it, one test each."""
+"""Grants beyond what the giver holds are refused: the known ways round it, a test for each."""
 
 import httpx
 import pytest
@@ -42,7 +42,7 @@ async def test_a_role_that_holds_more_can_be_neither_taken_nor_emptied_nor_delet
 async def test_no_way_of_giving_roles_gives_more_than_the_giver_holds(
     tenants: TwoTenants, role: str, whom: str
 ) -> None:
-    """By an assignment, by an update of the user, by a membership, by a new user; to oneself and to others."""
+    """Ways: an assignment, an update of the user, a membership, a new user; to oneself and to others."""
     user, body = f"/api/users/{tenants.users[whom]}", {"roles": [role]}
     membership = {"userId": tenants.users[whom], "roles": [role]}
     new = {"email": email_of("new"), "password": PASSWORD, "fullName": "New", "roles": [role]}
@@ -81,7 +81,7 @@ async def test_ids_of_another_tenant_are_ids_of_nothing(tenants: TwoTenants) -> 
     """Byte for byte the answer for what never was."""
     nothing = "00000000-0000-7000-8000-00000000dead"
     stranger, foreign, other = tenants.users["stranger"], tenants.roles["Foreign"], tenants.tenants["other"]
-    for method, path, one, body in (
+    for method, path, theirs_id, body in (
         ("GET", "/api/users/{}", stranger, None),
         ("PUT", "/api/users/{}", stranger, {"fullName": "Mine"}),
         ("DELETE", "/api/users/{}", stranger, None),
@@ -93,7 +93,7 @@ async def test_ids_of_another_tenant_are_ids_of_nothing(tenants: TwoTenants) -> 
         ("POST", "/api/tenants/{}/users", other, {"userId": tenants.users["member"], "roles": []}),
         ("DELETE", f"/api/tenants/{other}/users/{{}}", stranger, None),
     ):
-        theirs = await tenants.call("admin", method, path.format(one), body)
+        theirs = await tenants.call("admin", method, path.format(theirs_id), body)
         nobodys = await tenants.call("admin", method, path.format(nothing), body)
         assert (theirs.status_code, theirs.content) == (404, nobodys.content), path
     joining = [{"userId": user_id, "roles": []} for user_id in (stranger, nothing)]
@@ -149,7 +149,7 @@ async def test_everything_in_a_tenant_is_nothing_outside(tenants: TwoTenants) ->
 
 async def system_role(tenants: TwoTenants, name: str) -> str:
     listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
-    role_id: str = next(one["id"] for one in listed if one["name"] == name)
+    role_id: str = next(role["id"] for role in listed if role["name"] == name)
     return role_id
 
 
@@ -277,7 +277,7 @@ async def test_a_role_is_not_filled_past_what_the_tokens_of_its_holders_can_carr
 
 
 async def test_the_largest_roles_that_are_taken_make_a_token_that_is_read(tenants: TwoTenants) -> None:
-    """Below 12 kB as names go, and below the 16 kB that are read at all with the longest."""
+    """The token stays below 12 kB as names go, and below the 16 kB that are read at all with the longest."""
     number = 100
     while (await make_wide_role(tenants, number)).is_success:
         number += 1

@@ -1,4 +1,4 @@
-"""What a refused login tells a stranger: nothing, by status, body, headers or time."""
+"""A refused login tells a stranger nothing: not by status, body, headers or time."""
 
 import random
 import time
@@ -28,7 +28,7 @@ from tests.keys import ensure_keys
 
 SAMPLES = 200
 FARTHEST = 0.35
-"""Of two sets of samples the largest distance between their distributions: 0 for the same, 1 for two that are apart.
+"""Largest distance between the distributions of two sets of samples: 0 for the same, 1 for two that are apart.
 
 By chance alone it passes 0.19 once in a thousand times.
 """
@@ -65,7 +65,7 @@ class LoginProbe:
         return await self.client.post("/api/auth/login", json=body)
 
     async def timed(self, emails: Sequence[str]) -> dict[str, list[float]]:
-        """In an order that nothing but chance decides, so that what else goes on falls on all alike."""
+        """Attempts in an order that chance alone decides, so that other load on the machine falls on all alike."""
         order = list(emails) * SAMPLES
         random.Random(7).shuffle(order)
         took: dict[str, list[float]] = {email: [] for email in emails}
@@ -101,7 +101,7 @@ async def open_login_probe(*, disguised: bool = True, **variables: str) -> Login
 
 UNKNOWN = "unknown@example.com"
 STATES = (UNKNOWN, "known@example.com", "disabled@example.com", "unconfirmed@example.com", "social@example.com")
-"""No such account, a living one, a disabled one, one not confirmed, one without a password."""
+"""An account that does not exist, and living, disabled, unconfirmed and passwordless ones."""
 
 
 @pytest_asyncio.fixture
@@ -165,9 +165,9 @@ def median(samples: Sequence[float]) -> float:
     return sorted(samples)[len(samples) // 2]
 
 
-def distance(one: Sequence[float], other: Sequence[float]) -> float:
+def distance(left: Sequence[float], right: Sequence[float]) -> float:
     """Kolmogorov's and Smirnov's: how far the two cumulative distributions are apart at most."""
-    first, second = sorted(one), sorted(other)
+    first, second = sorted(left), sorted(right)
     return max(
         abs(bisect_right(first, moment) / len(first) - bisect_right(second, moment) / len(second))
         for moment in (*first, *second)

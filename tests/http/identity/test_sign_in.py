@@ -28,7 +28,7 @@ async def provider() -> AsyncIterator[FakeProvider]:
 
 @pytest.fixture
 async def social(app: TestApp, provider: FakeProvider) -> AsyncIterator[TestApp]:
-    """The place with ``google`` turned on, which answers on this machine."""
+    """The application with ``google`` turned on, which answers on this machine."""
     ours = {"TENANTRY_SOCIAL_GOOGLE_CLIENT_ID": "ours", "TENANTRY_SOCIAL_GOOGLE_BASE_URL": provider.url}
     settings = read_settings({**SETTINGS, **ours})
     providers = social_providers(settings, app.adapters.clock)
@@ -108,7 +108,7 @@ async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(
         await app.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=True, email=email))
         for email in (ADMIN, "nobody@example.com")
     ]
-    assert [one.status_code for one in answers] == [400, 400]
+    assert [answer.status_code for answer in answers] == [400, 400]
     assert answers[0].json() == answers[1].json()
     (error,) = answers[0].json()["errors"]
     assert error["field"] == "password"
@@ -165,7 +165,7 @@ async def test_an_application_that_does_not_take_the_caller_is_forbidden(app: Te
 async def test_an_application_id_that_could_not_be_registered_is_refused(app: TestApp) -> None:
     for answer in (await ask(app, "x" * 101), await ask(app, None, requestedAppId="x" * 101)):
         assert answer.status_code == 400
-        assert [one["field"] for one in answer.json()["errors"]] == ["requestedAppId"]
+        assert [error["field"] for error in answer.json()["errors"]] == ["requestedAppId"]
 
 
 async def test_the_password_is_asked_before_the_application(app: TestApp) -> None:

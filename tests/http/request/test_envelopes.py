@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.http.app import HttpSettings, endpoints
+from adapters.http.app import HttpSettings
 from adapters.http.request.errors import STATUS
 from application.ports.entities.records import RecordTransaction
 from domain import errors
 from domain.scope import Scope
 from tests.http.app import ADMIN, PASSWORD, TestApp, client_of
+from tests.http.served import served_by
 
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
@@ -197,5 +198,5 @@ def test_every_code_has_one_status() -> None:
 
 
 def test_nothing_is_served_twice(app: TestApp) -> None:
-    table = endpoints(app.services, HttpSettings())
+    table = served_by(app.services)
     assert len({one.operation for one in table}) == len(table)

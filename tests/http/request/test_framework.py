@@ -1,34 +1,95 @@
-"""Requests that go straight to the door are answered as the framework would have them answered."""
+"""Litestar serves every request: odd paths and hosts, HEAD, OPTIONS, and nothing of ours before its router."""
 
 import re
 from typing import Any
 
 import httpx
 import pytest
+from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
 from tests.http.app import TestApp
+from tests.http.served import served_by
 
-PATHS = ["/health/live", "//health//live", "/health/live/", "/", "//", "/api//products", "/nowhere", "/%2F/health/live"]
-HOSTS = ["localhost", "a.example:80", "[::1]:80", "", "a b", "a/b", "ä.example", "user@there", "a\\b"]
+FOUND = ["/health/live", "//health//live", "/health/live/", "/docs", "//docs/"]
+UNKNOWN = ["/", "//", "/nowhere", "/%2F/nowhere", "/api/nowhere/"]
+HOSTS = ["localhost", "a.example:80", "[::1]:80", "user@there", ""]
+NO_HOSTS = ["a b", "a/b", "a\\b"]
 
 
-async def ask(app: Any, path: str, host: str) -> tuple[int, list[str]]:
-    """The status, and the code of the error if it is one."""
+async def ask(app: Any, path: str, host: str, method: str = "GET") -> httpx.Response:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
         url = httpx.URL("http://localhost").copy_with(raw_path=path.encode())
-        response = await client.request("GET", url, headers=[(b"Host", host.encode("utf-8"))])
-    return response.status_code, re.findall(r'"(?:code|errorCode)":"(\w+)"', response.text)
+        return await client.request(method, url, headers=[(b"Host", host.encode("utf-8"))])
+
+
+def codes(answer: httpx.Response) -> list[str]:
+    return re.findall(r'"(?:code|errorCode)":"(\w+)"', answer.text)
+
+
+async def test_what_is_served_is_a_litestar_that_has_every_path(app: TestApp) -> None:
+    served = build_app(app.services, HttpSettings())
+    assert type(served) is Litestar
+    paths = {route.path_format for route in served.routes}
+    assert {"/api/auth/login", "/api/products/{id}", "/health/live", "/docs/v1/docs.json"} <= paths
+    assert {handler.path for handler in served_by(app.services)} <= paths
 
 
 @pytest.mark.parametrize("host", HOSTS)
-async def test_an_odd_host_or_path_is_answered_as_by_the_framework(app: TestApp, host: str) -> None:
+async def test_slashes_that_are_doubled_or_trail_are_as_if_they_were_not_there(app: TestApp, host: str) -> None:
     served = build_app(app.services, HttpSettings())
-    for path in PATHS:
-        assert await ask(served, path, host) == await ask(served.framework, path, host), path
+    for path in FOUND:
+        assert (await ask(served, path, host)).status_code in (200, 302), path
+    for path in UNKNOWN:
+        answer = await ask(served, path, host)
+        assert (answer.status_code, codes(answer)) == (404, ["NOT_FOUND"]), path
 
 
-async def test_a_host_that_is_none_is_refused_and_a_usual_one_is_not(app: TestApp) -> None:
+@pytest.mark.parametrize("host", NO_HOSTS)
+async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
     served = build_app(app.services, HttpSettings())
-    statuses = [(await ask(served, "/health/live", host))[0] for host in ("localhost:8000", "a b", "a/b")]
-    assert statuses == [200, 400, 400]
+    for path in ("/health/live", "/api/users", "/nowhere"):
+        answer = await ask(served, path, host)
+        code = "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST"
+        assert (answer.status_code, codes(answer)) == (400, [code]), path
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+async def test_head_is_get_without_its_body(app: TestApp) -> None:
+    served = build_app(app.services, HttpSettings())
+    for path in ("/health/live", "/docs/v1/docs.json", "/docs/index.html", "/api/products"):
+        got, head = await ask(served, path, "localhost"), await ask(served, path, "localhost", "HEAD")
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        assert head.headers["content-length"] == got.headers["content-length"], path
+
+
+async def test_options_and_405_name_the_methods(app: TestApp) -> None:
+    served = build_app(app.services, HttpSettings())
+    for path, allow in (
+        ("/api/products", "GET, POST, HEAD, OPTIONS"),
+        ("/api/products/17", "DELETE, GET, PATCH, PUT, HEAD, OPTIONS"),
+        ("/api/auth/login", "POST, OPTIONS"),
+    ):
+        options = await ask(served, path, "localhost", "OPTIONS")
+        assert (options.status_code, options.headers["allow"], options.content) == (204, allow, b"")
+        other = await ask(served, path, "localhost", "TRACE")
+        assert (other.status_code, other.headers["allow"], codes(other)) == (405, allow, ["METHOD_NOT_ALLOWED"])
+
+
+async def test_no_page_of_the_framework_is_shown(app: TestApp) -> None:
+    answer = await ask(build_app(app.services, HttpSettings()), "/docs/v1/nothing", "localhost")
+    assert (answer.status_code, codes(answer)) == (404, ["NOT_FOUND"])
+
+
+async def test_a_websocket_is_refused(app: TestApp) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope: Any = {"type": "websocket", "path": "/api/products", "query_string": b"", "headers": []}
+    await build_app(app.services, HttpSettings())(scope, receive, send)
+    assert [message["type"] for message in sent] == ["websocket.close"]

@@ -6,12 +6,12 @@ from ipaddress import ip_network
 import httpx
 import pytest
 
-from adapters.http.app import HttpSettings, endpoints
 from adapters.http.request.client_address import forwarded_address
-from adapters.http.request.endpoint import Policy, Unlimited
+from adapters.http.request.rules import Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from domain.limits import Limit
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
+from tests.http.served import served_by
 
 WRONG = {"email": "nobody@example.com", "password": "wrong password", "isPasswordEncrypted": False}
 
@@ -33,21 +33,19 @@ TABLE = {
 
 
 def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> None:
-    for endpoint in endpoints(app.services, HttpSettings()):
+    for endpoint in served_by(app.services):
         assert isinstance(endpoint.policy, Policy)
         is_free = endpoint.path.startswith(("/health", "/metrics", "/.well-known", "/docs", "/account/"))
         assert isinstance(endpoint.limit, Unlimited) is is_free
     limits: dict[tuple[str, str], Limit] = {
-        (one.method, one.path): one.limit
-        for one in endpoints(app.services, HttpSettings())
-        if isinstance(one.limit, Limit)
+        (one.method, one.path): one.limit for one in served_by(app.services) if isinstance(one.limit, Limit)
     }
     assert {key: limits[key].count for key in TABLE} == TABLE
     assert limits["PUT", "/api/products/{id}"] == limits["PATCH", "/api/products/{id}"]
 
 
 def test_limits_are_counted_apart(app: TestApp) -> None:
-    table = [one for one in endpoints(app.services, HttpSettings()) if not isinstance(one.limit, Unlimited)]
+    table = [one for one in served_by(app.services) if not isinstance(one.limit, Unlimited)]
     paths = [(one.limit, one.path.replace("batch/delete", "batch")) for one in table]
     names = {(limit.name, path) for limit, path in paths if not isinstance(limit, Unlimited)}
     assert len({name for name, _ in names}) == len(names)

@@ -1,44 +1,110 @@
-"""What the door does before and after any endpoint: bodies that do not come, headers out of app, counting."""
+"""The pipeline before and after any handler: bodies that do not come or are not read, headers, counting."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import AsyncGenerator
+from typing import Any, cast
 
 import pytest
+from litestar.connection import Request
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.request import body, strict_json
-from adapters.http.request.body import Arriving, TooSlow
-from adapters.http.request.door import _send
-from adapters.http.request.endpoint import Answer, Call
-from domain.audit import Client
+from adapters.http.request.body import BodyReader, TooSlow
+from adapters.http.request.export import Export
 from domain.bounded_cache import BoundedCache
 from domain.errors import BadRequest
-from tests.http.app import TestApp, client_of
+from tests.http.app import ADMIN, TestApp, client_of
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
+Message = dict[str, Any]
+
+POST = {
+    "type": "http",
+    "http_version": "1.1",
+    "method": "POST",
+    "path": "/api/auth/login",
+    "raw_path": b"/api/auth/login",
+    "query_string": b"",
+    "client": ("127.0.0.1", 1),
+}
+
+
+def reader(receive: Any, length: int) -> BodyReader:
+    return BodyReader(cast(Any, POST), receive, {b"content-length": b"%d" % length})
+
+
 async def test_a_body_that_does_not_come_is_given_up() -> None:
-    async def silent() -> dict[str, Any]:
+    async def silent() -> Message:
         return await asyncio.Future()
 
-    arriving = Arriving(silent)
+    arriving = reader(silent, 10)
     arriving._late_at = asyncio.get_running_loop().time()  # its patience is at its end
     with pytest.raises(TooSlow):
-        await arriving.next()
+        await arriving()
 
 
 async def test_a_body_earns_time_by_what_comes_of_it() -> None:
-    async def brisk() -> dict[str, Any]:
+    async def brisk() -> Message:
         return {"type": "http.request", "body": b"x" * body.SLOWEST, "more_body": True}
 
-    arriving = Arriving(brisk)
+    arriving = reader(brisk, body.SLOWEST * 3)
+    await arriving()
     before = arriving._late_at
-    assert await arriving.next() == (b"x" * body.SLOWEST, True)
+    message: Any = await arriving()
+    assert message["body"] == b"x" * body.SLOWEST
     assert arriving._late_at == before + 1
+
+
+async def ask(app: TestApp, path: str, pieces: list[Message], **headers: str) -> tuple[Message, list[Message]]:
+    """The start of the answer, and the pieces that nobody has read."""
+    left, sent = list(pieces), list[Message]()
+
+    async def receive() -> Message:
+        return left.pop(0) if left else await asyncio.Future()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope: Any = {**POST, "path": path, "raw_path": path.encode(), "headers": given}
+    await build_app(app.services, HttpSettings())(scope, cast(Any, receive), cast(Any, send))
+    return sent[0], left
+
+
+SMALL: list[Message] = [{"type": "http.request", "body": b"x" * 600, "more_body": False}]
+
+
+@pytest.mark.parametrize(("path", "status"), [("/nowhere", 404), ("/api/users", 401), ("/health/live", 405)])
+async def test_a_small_body_is_read_before_an_early_answer(app: TestApp, path: str, status: int) -> None:
+    start, left = await ask(app, path, SMALL, content_length="600")
+    assert (start["status"], left) == (status, [])
+    assert b"connection" not in dict(start["headers"])
+
+
+@pytest.mark.parametrize(("path", "status"), [("/nowhere", 404), ("/api/users", 401), ("/health/live", 405)])
+@pytest.mark.parametrize("told", [{"content_length": "70000"}, {"transfer_encoding": "chunked"}])
+async def test_a_large_or_endless_body_ends_the_connection(
+    app: TestApp, path: str, status: int, told: dict[str, str]
+) -> None:
+    start, left = await ask(app, path, SMALL, **told)
+    assert (start["status"], left) == (status, SMALL)
+    assert dict(start["headers"])[b"connection"] == b"close"
+
+
+async def test_a_login_is_parsed_once(app: TestApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[bool] = []
+    strictly = strict_json.read_strictly
+
+    def counting(text: str, decimals: bool) -> object:
+        parsed.append(decimals)
+        return strictly(text, decimals)
+
+    monkeypatch.setattr(strict_json, "read_strictly", counting)
+    await app.login("root", ADMIN)
+    assert parsed == [False]
 
 
 async def test_one_who_dribbles_is_answered_408_and_left(app: TestApp) -> None:
@@ -51,18 +117,17 @@ async def test_one_who_dribbles_is_answered_408_and_left(app: TestApp) -> None:
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    path = "/api/auth/login"
-    scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b""}
-    served = build_app(app.services, HttpSettings())
-    await served({**scope, "headers": [(b"content-type", b"application/json")], "client": ("127.0.0.1", 1)}, late, send)
+    served: Any = build_app(app.services, HttpSettings())
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+    await served({**POST, "headers": headers}, late, send)
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
 
 
-async def test_head_of_a_stream_closes_it_unread() -> None:
+async def test_head_of_an_export_closes_it_unread() -> None:
     steps: list[str] = []
 
-    async def rows() -> AsyncIterator[bytes]:
+    async def rows() -> AsyncGenerator[bytes, None]:
         try:
             yield b"begun"
             steps.append("ran on")
@@ -70,19 +135,20 @@ async def test_head_of_a_stream_closes_it_unread() -> None:
         finally:
             steps.append("closed")
 
-    pieces, sent = rows(), []
+    pieces, sent = rows(), list[Message]()
     await anext(pieces)
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Message) -> None:
         sent.append(message)
 
-    client = Client(address="::1", network="::1", device="", request_id="r")
-    call = Call(
-        method="HEAD", path="/", path_params={}, query_string=b"", headers={}, client=client, at=datetime.now(UTC)
-    )
-    await _send(Answer(200, pieces), call, send)
+    async def silent() -> Message:
+        return await asyncio.Future()
+
+    scope: Any = {**POST, "method": "HEAD"}
+    response: Any = Export(pieces).to_asgi_response(app=None, request=Request(scope))
+    await response(scope, silent, send)
     assert steps == ["closed"]
-    assert [one["type"] for one in sent] == ["http.response.start", "http.response.body"]
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
     assert sent[1]["body"] == b""
 
 

@@ -9,10 +9,11 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from adapters.http.app import HttpSettings, build_app
+from adapters.http.app import HttpSettings, build_pipeline
+from adapters.http.operations.access_log import log_nothing
 from adapters.http.operations.server_timing import STAGES, Watch, on
 from adapters.http.request.bearer import Security
-from adapters.http.request.door import Door
+from adapters.http.request.pipeline import Pipeline
 from application.throttle import Throttle
 from entrypoints.timed_database import TimedDatabase
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
@@ -109,10 +110,10 @@ async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(app: TestA
     answer = await app.call("GET", "/api/products", as_whom="acme")
     assert answer.status_code == 200
     assert "server-timing" not in answer.headers
-    door = build_app(app.services, HttpSettings()).door
-    assert type(door) is Door
-    assert type(door.pipeline.security) is Security
-    assert type(door.pipeline.throttle) is Throttle
+    pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
+    assert type(pipeline) is Pipeline
+    assert type(pipeline.security) is Security
+    assert type(pipeline.throttle) is Throttle
     assert not isinstance(app.services.database, TimedDatabase)
 
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from adapters.http.app import HttpSettings, endpoints
-from adapters.http.request.endpoint import Endpoint, Unlimited
+from adapters.http.app import HttpSettings
+from adapters.http.request.rules import Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.commands import Commands
@@ -22,6 +22,7 @@ from domain.limits import Limit
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble
 from tests.http.app import ADMIN, SETTINGS, client_of, open_test_app
+from tests.http.served import Served, served_by
 from tests.redis_server import RedisServer
 from tests.shared_memories import NothingDue
 
@@ -119,12 +120,12 @@ async def test_a_limit_lets_exactly_its_number_through_two_processes(
 
 
 def test_every_endpoint_has_the_limit_of_its_line(processes: Processes) -> None:
-    for endpoint in endpoints(processes.services, HttpSettings()):
+    for endpoint in served_by(processes.services):
         if isinstance(endpoint.limit, Limit):
             assert endpoint.limit.count == TABLES.get((endpoint.method, in_table(endpoint)), 100), endpoint.path
 
 
-def in_table(endpoint: Endpoint) -> str:
+def in_table(endpoint: Served) -> str:
     if endpoint.area == "A":
         return endpoint.path
     return "/".join(["", "api", "{entities}", *endpoint.path.split("/")[3:]])
@@ -132,7 +133,7 @@ def in_table(endpoint: Endpoint) -> str:
 
 async def test_every_limited_answer_carries_the_three_headers_and_no_other_does(processes: Processes) -> None:
     """Whatever becomes of the request: answered, refused, not found, not understood."""
-    for endpoint in endpoints(processes.services, HttpSettings()):
+    for endpoint in served_by(processes.services):
         path = endpoint.path
         for step in [step for step in path.split("/") if step.startswith("{")]:
             path = path.replace(step, ID)

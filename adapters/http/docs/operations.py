@@ -1,0 +1,181 @@
+"""Operations of the document, completed by what follows from their handlers' rules."""
+
+import re
+from typing import Any
+
+from litestar.enums import HttpMethod, ParamType
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.spec import Components, OpenAPIHeader, Operation, Schema, SecurityScheme
+from litestar.openapi.spec.enums import OpenAPIType
+from litestar.params import ParameterKwarg
+from litestar.types import OperationIDCreator
+
+from adapters.http.docs.schemas import ExactSchemas, ref
+from adapters.http.request.errors import STATUS, STATUS_AT, code_in
+from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
+from domain.limits import Limit
+
+Json = dict[str, Any]
+
+LIMIT_HEADERS = {
+    "X-RateLimit-Limit": "How many requests the window takes.",
+    "X-RateLimit-Remaining": "How many of them are left.",
+    "X-RateLimit-Reset": "The epoch second at which there is room again.",
+}
+BEARER = SecurityScheme(
+    type="http",
+    scheme="bearer",
+    bearer_format="JWT",
+    description="The token that login, refresh and switch-tenant answer with.",
+)
+_RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_ERROR_HEADERS: dict[int, Json] = {
+    401: {"WWW-Authenticate": {"description": "RFC 6750.", "schema": {"type": "string"}}},
+    429: _RETRY,
+    503: _RETRY,
+}
+_ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
+
+
+def shared_components() -> Components:
+    """The security scheme, and the headers of every response that counts a limit."""
+    number = Schema(type=OpenAPIType.INTEGER)
+    headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.items()}
+    return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
+
+
+def query_names(handler: HTTPRouteHandler) -> frozenset[str]:
+    """Names of the query parameters that a handler and its dependencies declare."""
+    takers: list[Any] = [handler, *handler.resolve_dependencies().values()]
+    fields = [field for taker in takers for field in taker.parsed_fn_signature.parameters.values()]
+    declared = [(field.name, field.kwarg_definition) for field in fields]
+    return frozenset(
+        kwarg.query or kwarg.name or name
+        for name, kwarg in declared
+        if isinstance(kwarg, ParameterKwarg) and kwarg.param_type == ParamType.QUERY
+    )
+
+
+def camel(name: str) -> str:
+    """``auth.switch-tenant`` → ``authSwitchTenant``."""
+    first, *rest = re.split(r"[._-]", name)
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def operation_id(name: str | None) -> OperationIDCreator:
+    """``auth.switch-tenant`` → ``authSwitchTenant``, and another for HEAD, as ids are unique; None takes Litestar's."""
+
+    def made(handler: HTTPRouteHandler, method: Any, path: Any) -> str:
+        given = camel(name) if name else _UNNAMED(handler, method, path)
+        return given + ("Head" if method == HttpMethod.HEAD else "")
+
+    return made
+
+
+_UNNAMED = OpenAPIConfig("", "").operation_id_creator
+
+
+def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> type[Operation]:
+    """The operation of a handler, told with its parameters, errors, permission and limit."""
+
+    class RulesOperation(handler.operation_class):  # type: ignore[name-defined,misc]
+        def to_schema(self) -> Json:
+            operation: Json = super().to_schema()
+            parameters = [without_flags(parameter) for parameter in operation.get("parameters", ())]
+            has_id = any(parameter["in"] == "path" for parameter in parameters)
+            operation |= {
+                "description": _text(operation.get("description"), rules),
+                "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
+                "responses": _successes(operation["responses"], handler, rules)
+                | _failures(_codes(handler, rules, has_id), rules),
+                "security": [{"bearer": []}] if rules.policy.asks else [],
+            }
+            data = handler.parsed_fn_signature.parameters.get("data")
+            example = rules.example or exact.schemas.example(getattr(data and data.annotation, "form", None))
+            if example is not None and "requestBody" in operation:
+                operation["requestBody"]["content"]["application/json"]["example"] = example
+            return without_flags(operation | _extensions(rules))
+
+    return RulesOperation
+
+
+def without_flags(described: Json) -> Json:
+    """Litestar writes ``deprecated: false`` into everything."""
+    return {name: value for name, value in described.items() if value is not False}
+
+
+def _extensions(rules: Rules) -> Json:
+    extensions: Json = {"x-permission": rules.policy.permission} if rules.policy.permission else {}
+    if isinstance(rules.limit, Limit):
+        seconds = int(rules.limit.window.total_seconds())
+        extensions["x-rate-limit"] = {"requests": rules.limit.count, "seconds": seconds}
+    return extensions
+
+
+def _text(given: str | None, rules: Rules) -> str:
+    """Description of the handler, and what its rules say in words."""
+    sentences = {
+        given: given,
+        "Takes a Global Token as well as a Tenant Token.": rules.policy.asks == "any",
+        "For super-admins only.": rules.policy.super_admin,
+        f"Needs `{rules.policy.permission}`.": rules.policy.permission,
+    }
+    if isinstance(rules.limit, Limit):
+        sentences[f"At most {rules.limit.count} requests a minute."] = True
+    return " ".join(sentence for sentence, is_said in sentences.items() if sentence and is_said)
+
+
+def _parameter(parameter: Parameter) -> Json:
+    shown: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
+    return shown | ({"description": parameter.description} if parameter.description else {})
+
+
+def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
+    """Successes as the handler states them.
+
+    Litestar adds an error of its own shape to handlers with parameters; it never leaves this service.
+    """
+    stated = {str(status) for status in (handler.status_code, *(handler.responses or {})) if status not in _ERRORS}
+    counted = {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
+    successes: Json = {}
+    for status in (status for status in given if status in stated):
+        headers = {
+            name: {"schema": {"type": "string"}} | without_flags(header)
+            for name, header in given[status].get("headers", {}).items()
+        } | (counted if isinstance(rules.limit, Limit) else {})
+        success: Json = {"description": "Not modified." if status == "304" else "Done."}
+        success |= {"headers": headers} if headers else {}
+        if status != "204" and "content" in given[status]:
+            success["content"] = given[status]["content"]
+        successes[status] = success
+    return successes
+
+
+def _failures(codes: list[str], rules: Rules) -> Json:
+    """Errors by status, naming the codes that can stand there."""
+    by_status: dict[int, dict[str, None]] = {}
+    for code in codes:
+        status = STATUS_AT.get((rules.operation, code)) or STATUS[code]
+        by_status.setdefault(status, {})[code_in(rules.area, code)] = None
+    content = {"application/json": {"schema": ref(f"Error{rules.area}")}}
+    failures: Json = {}
+    for status, names in sorted(by_status.items()):
+        headers = {"headers": _ERROR_HEADERS[status]} if status in _ERROR_HEADERS else {}
+        failures[str(status)] = {"description": ", ".join(names), "content": content, **headers}
+    return failures
+
+
+def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
+    codes = [*rules.errors]
+    if rules.policy.asks:
+        codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
+    if rules.policy.asks and rules.policy != ANY_TOKEN:
+        codes.append("FORBIDDEN")
+    if "data" in handler.parsed_fn_signature.parameters:
+        codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
+    if has_id:
+        codes.append("NOT_FOUND")
+    if isinstance(rules.limit, Limit):
+        codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]
+    return [*codes, "INTERNAL_ERROR"]

@@ -1,0 +1,116 @@
+"""The document where it is served: Litestar's, on the service's own path, without what repeats itself."""
+
+import re
+from collections import defaultdict
+from typing import Any, Protocol
+
+import msgspec
+from litestar import MediaType, Response, Router
+from litestar.connection import Request
+from litestar.exceptions import NotFoundException
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Contact, License
+from litestar.response.base import ASGIResponse
+
+from adapters.http.docs.operations import camel, without_flags
+from adapters.http.docs.page import About, file_of
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+
+Json = dict[str, Any]
+
+
+class Routing(Protocol):
+    """The plugin, whose routers go through the pipeline."""
+
+    def router(self, path: str, handlers: Any, **options: Any) -> Router: ...
+
+
+class CachedDocument(JsonRenderPlugin):
+    """The document as the service shows it, made and encoded when it is first asked for."""
+
+    _document: bytes | None = None
+
+    def render(self, request: Request[Any, Any, Any], openapi_schema: Json) -> bytes:
+        if self._document is None:
+            self._document = self.render_json(request, finished(openapi_schema))
+        return self._document
+
+
+class DocumentResponse(Response[bytes]):
+    """The document with its entity tag, or 304 where the client has it."""
+
+    def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
+        file = file_of(self.content, "application/json")
+        return file.response(request.headers.get("if-none-match")).to_asgi_response(app, request, **options)
+
+
+def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:
+    contact = Contact(name=about.contact_name, url=about.contact_url, email=about.contact_email)
+    return OpenAPIConfig(
+        title=about.title,
+        version=about.version,
+        description=about.description,
+        contact=contact if contact.to_schema() else None,
+        license=License(name="Licence", url=about.license_url) if about.license_url else None,
+        render_plugins=[CachedDocument(path=f"/{about.root}.json", media_type=MediaType.JSON)],
+        openapi_router=plugin.router(
+            f"/{about.root}/v1",
+            [],
+            include_in_schema=False,
+            response_class=DocumentResponse,
+            after_request=_no_page,
+            opt=rules(policy=PUBLIC, limit=UNLIMITED),
+        ),
+    )
+
+
+async def _no_page(response: Response[Any]) -> Response[Any]:
+    """Litestar answers other paths beside its document with a page of its own."""
+    if response.status_code == 404:
+        raise NotFoundException
+    return response
+
+
+def finished(document: Json) -> Json:
+    """The service's own document: paths in camel case, repeated parameters once, tags in the order of the paths."""
+    document["paths"] = {  # HEAD is noise in it
+        re.sub(r"{(\w+)}", lambda found: "{" + camel(found[1]) + "}", path): {
+            method: operation for method, operation in item.items() if method != "head"
+        }
+        for path, item in document["paths"].items()
+    }
+    headers = document["components"]["headers"]
+    document["components"]["headers"] = {name: without_flags(header) for name, header in headers.items()}
+    operations = [operation for item in document["paths"].values() for operation in item.values()]
+    for operation in operations:
+        for parameter in operation["parameters"]:
+            if parameter["in"] == "path":
+                parameter["name"] = camel(parameter["name"])
+    document["components"]["parameters"] = _shared_parameters(operations)
+    tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
+    return document | {"tags": [{"name": tag} for tag in tags]}
+
+
+def _shared_parameters(operations: list[Json]) -> Json:
+    """Parameters that several operations take, which refer to them from now on.
+
+    The meaning that a name has most often keeps the bare name, as ``page`` does; any other has the tag before it.
+    """
+    takers = defaultdict(list)
+    for operation in operations:
+        for place, parameter in enumerate(operation["parameters"]):
+            if parameter["in"] != "path" and operation.get("tags"):
+                takers[msgspec.json.encode(parameter)].append((operation, place))
+    shared: Json = {}
+    for key, places in sorted(takers.items(), key=lambda item: -len(item[1])):
+        if len(places) > 1:
+            parameter, tags = msgspec.json.decode(key), [operation["tags"][0] for operation, _ in places]
+            bare, tagged = parameter["name"], f"{tags[0]}.{parameter['name']}"
+            names = ([bare] if len(set(tags)) > 1 else []) + [tagged]
+            names += [f"{tagged}-{number}" for number in range(2, len(shared) + 3)]
+            name = next(name for name in names if name not in shared)
+            shared[name] = parameter
+            for operation, place in places:
+                operation["parameters"][place] = {"$ref": f"#/components/parameters/{name}"}
+    return dict(sorted(shared.items()))

@@ -1,0 +1,250 @@
+"""Rows of one entity for handlers of a user's own, read and written as by the entity's generated handlers."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+from uuid import UUID
+
+import msgspec
+from litestar import Request
+from litestar.response.base import ASGIResponse
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from adapters.http.entities.bodies import EntityBodies
+from adapters.http.entities.idempotency import write_of
+from adapters.http.entities.rows import page_body
+from adapters.http.request.responses import Headers, Json, entity_data, etag
+from adapters.http.request.strict_request import StrictRequest
+from application.entities.batches import Batches
+from application.entities.crud import Crud
+from application.entities.writing import IdempotencyKey, Write
+from application.ports.entities.records import Change, RowPage, Stored
+from domain.entities.bodies import (
+    EVERYTHING,
+    Body,
+    Values,
+    read_changed_items,
+    read_changes_from,
+    read_items,
+    read_new_from,
+)
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.declaration import EntityModel
+from domain.entities.query.query import WHOLE, Condition, Path, Query, SortKey, default_sort, whole_order
+from domain.errors import Forbidden
+
+E = TypeVar("E", bound=Struct)
+
+WRITES = "own_writes"
+"""Key of the request's state that counts the writes of a handler."""
+
+
+@dataclass(frozen=True)
+class StoredRow(Generic[E]):
+    """One row as it is stored: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` the service's.
+
+    ``value`` has every field, ``body`` is the JSON that the caller may see. ``is_replayed`` is True where nothing was
+    written, because the request came before under its ``Idempotency-Key``.
+    """
+
+    id: UUID
+    version: int
+    value: E
+    body: bytes
+    is_replayed: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        replayed = {"idempotent-replayed": "true"} if self.is_replayed else {}
+        return {"etag": etag(self.version), **replayed}
+
+
+@dataclass(frozen=True)
+class RowsPage(Generic[E]):
+    """One page of rows; ``total`` counts those of all pages, ``body`` is the page's JSON."""
+
+    items: tuple[StoredRow[E], ...]
+    total: int | None
+    has_next: bool
+    body: bytes
+
+
+@dataclass(frozen=True)
+class EntityAccess:
+    """One entity with all that its Rows need."""
+
+    model: EntityModel
+    crud: Crud
+    batches: Batches
+    bodies: EntityBodies
+
+
+@dataclass(frozen=True)
+class Rows(Generic[E]):
+    """Rows of one entity that the request's caller may reach: those of their tenant, and those that all tenants share.
+
+    Values are given by Python name: ``await products.update(id, {"status": Status.RETIRED})``. Constraints, rules,
+    histories, versions, isolation and ``Idempotency-Key`` hold as for the generated handlers. Permissions do not: the
+    policy of the handler has been judged before, and a field with a permission of its own can be read and written.
+    """
+
+    access: EntityAccess
+    request: StrictRequest
+
+    @property
+    def if_match(self) -> int | None:
+        """Version that the header ``If-Match`` names, for ``update`` and ``delete``; None where any will do."""
+        return self.request.wanted_version()
+
+    async def get(self, row_id: UUID) -> StoredRow[E]:
+        """Raises NotFound for ids of nothing, of deleted rows and of other tenants' rows."""
+        stored = await self.access.crud.get(self.request.tenant_scope, self.access.model, row_id, WHOLE)
+        return self._row(stored)
+
+    async def page(
+        self, *conditions: Condition, sort: Sequence[str] = (), page: int = 1, page_size: int = 20
+    ) -> RowsPage[E]:
+        """``await products.page(where("stock", Operator.LT, 5), sort=["-price"])``; names are Python names."""
+        query = Query(where=conditions, sort=self._sort(sort), page=page, page_size=page_size)
+        found = await self.access.crud.page(self.request.tenant_scope, self.access.model, query)
+        rows = tuple(self._row(_stored(body)) for body in msgspec.json.decode(found.items, type=list[Raw]))
+        return RowsPage(rows, found.total, found.has_next, _page_body(query, found, rows))
+
+    async def create(self, values: E | Mapping[str, object]) -> StoredRow[E]:
+        write = await self._write()
+        with self.access.bodies.concealing(write.caller):
+            new = self._read_new(self._given(values))
+            written = await self.access.crud.create(write, self.access.model, new)
+        return self._row(written.answer, is_replayed=written.is_replayed)
+
+    async def update(self, row_id: UUID, values: Mapping[str, object], *, version: int | None = None) -> StoredRow[E]:
+        """Values left out stay. Raises PreconditionFailed where ``version`` is given and another is stored.
+
+        A repeated request under one ``Idempotency-Key`` is not recognised here, as with PUT: it updates once more.
+        """
+        write = await self._write()
+        with self.access.bodies.concealing(write.caller):
+            change = Change(row_id, self._read_changes(self._wire(values)), version)
+            return self._row(await self.access.crud.update(write, self.access.model, change))
+
+    async def delete(self, row_id: UUID, *, version: int | None = None) -> None:
+        await self.access.crud.delete(await self._write(), self.access.model, row_id, version)
+
+    async def restore(self, row_id: UUID) -> StoredRow[E]:
+        write = await self._write()
+        with self.access.bodies.concealing(write.caller):
+            written = await self.access.crud.restore(write, self.access.model, row_id)
+        return self._row(written.answer, is_replayed=written.is_replayed)
+
+    async def create_many(self, values: Iterable[E | Mapping[str, object]]) -> list[StoredRow[E]]:
+        """All or none, in the order given; an error names the field as ``items[3].sku``."""
+        write = await self._write()
+        with self.access.bodies.concealing(write.caller):
+            new = read_items({"items": [self._given(row) for row in values]}, self._read_new)
+            written = await self.access.batches.create(write, self.access.model, new)
+        return [self._row(stored, is_replayed=written.is_replayed) for stored in written.answer]
+
+    async def update_many(self, values: Mapping[UUID, Mapping[str, object]]) -> list[StoredRow[E]]:
+        """All or none: ``await products.update_many({id: {"stock": 3}, …})``."""
+        write = await self._write()
+        with self.access.bodies.concealing(write.caller):
+            items = [{"id": str(row_id), **self._wire(row)} for row_id, row in values.items()]
+            read = read_changed_items({"items": items}, self._read_changes)
+            changes = [Change(item.id, item.values) for item in read]
+            written = await self.access.batches.update(write, self.access.model, changes)
+        return [self._row(stored) for stored in written]
+
+    async def delete_many(self, ids: Sequence[UUID]) -> None:
+        """All or none; an error names those that are missing as ``ids[2]``."""
+        await self.access.batches.delete(await self._write(), self.access.model, ids)
+
+    def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:
+        value = msgspec.json.decode(stored.body, type=self.access.model.struct)
+        body = self.access.bodies.shown(self.request.caller, stored.body)
+        return StoredRow(stored.id, stored.version, cast(E, value), body, is_replayed)
+
+    def _read_new(self, body: Body) -> Values:
+        return read_new_from(self.access.model, body, EVERYTHING)
+
+    def _read_changes(self, body: Body) -> Values:
+        return read_changes_from(self.access.model, body, EVERYTHING)
+
+    def _given(self, values: E | Mapping[str, object]) -> Body:
+        return self._wire(msgspec.structs.asdict(values) if isinstance(values, Struct) else values)
+
+    def _wire(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Values as a client would send them, so that the same constraints are checked in the same words."""
+        model = self.access.model
+        if unknown := values.keys() - set(model.names):
+            raise TypeError(f"{model.plural} declare no field {', '.join(sorted(unknown))}.")
+        return {model.by_name[name].wire: msgspec.to_builtins(value) for name, value in values.items()}
+
+    def _sort(self, names: Sequence[str]) -> tuple[SortKey, ...]:
+        model = self.access.model
+        if unknown := {name.removeprefix("-") for name in names} - model.by_name.keys():
+            raise TypeError(f"{model.plural} have no field {', '.join(sorted(unknown))} to sort by.")
+        keys = [SortKey(Path((), name.removeprefix("-")), name.startswith("-")) for name in names]
+        return whole_order(keys) if keys else default_sort(model, frozenset())
+
+    async def _write(self) -> Write:
+        model = self.access.model
+        # the audit trail is written by the service alone; a project may write what its routes only read
+        if model.struct in BUILTIN_ENTITIES and not model.declaration.writable:
+            raise Forbidden
+        write = write_of(self.request, await _sent_body(self.request))
+        number = self.request.scope["state"][WRITES] = self.request.scope["state"].get(WRITES, 0) + 1
+        if write.idempotency_key is None or number == 1:
+            return write
+        return replace(write, idempotency_key=_numbered(write.idempotency_key, number))
+
+
+def _stored(body: Raw) -> Stored:
+    known = msgspec.json.decode(body, type=_Known)
+    return Stored(known.id, known.version, body)
+
+
+class _Known(Struct):
+    id: UUID
+    version: int = 0
+
+
+def _page_body(query: Query, found: RowPage, rows: Sequence[StoredRow[Any]]) -> bytes:
+    items = b"[" + b",".join(row.body for row in rows) + b"]"
+    return page_body(query, replace(found, items=Raw(items)))
+
+
+def _numbered(given: IdempotencyKey, number: int) -> IdempotencyKey:
+    """Key of a handler's second and later writes: under the request's own they would get the first one's answer."""
+    return replace(given, key=hashlib.sha256(f"{number}\n{given.key}".encode()).hexdigest())
+
+
+async def _sent_body(request: StrictRequest) -> bytes:
+    if request.header(b"idempotency-key") is None:
+        return b""
+    kind = request.header(b"content-type") or ""
+    if kind.startswith("multipart/"):
+        # a form may have been read to its end already: its length stands for it
+        return (request.header(b"content-length") or "").encode()
+    return await request.body()
+
+
+class DataResponse(Json):
+    """Envelope of entities around a row, a page of rows or any other value: ``return DataResponse(row)``.
+
+    A row brings its ``ETag``. In annotations the envelope is ``Response[EntityData[Product]]``.
+    """
+
+    def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:
+        shown = value.headers if isinstance(value, StoredRow) else {}
+        super().__init__(_encoded(value), status, {**shown, **(headers or {})})
+
+    def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
+        enveloped = entity_data(cast(StrictRequest, request), self.content, self.status_code, self.headers)
+        enveloped.background, enveloped.cookies = self.background, self.cookies
+        return enveloped.to_asgi_response(app, request, **options)
+
+
+def _encoded(value: object) -> bytes:
+    return value.body if isinstance(value, StoredRow | RowsPage) else msgspec.json.encode(value)

@@ -1,0 +1,64 @@
+"""Types that stand for an entity's JSON in annotations, and what the decorators of its handlers have in common."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from litestar import Response
+from litestar.params import JSONBody
+
+from adapters.http.request.rules import Parameters, Policy, needs, rules, super_admin
+from domain.entities.declaration import EntityModel
+from domain.limits import entity_limit
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Shape:
+    """A named schema of the document: a row arrives from the database as JSON, so no struct of it exists."""
+
+
+@lru_cache(maxsize=4096)
+def shape(name: str) -> type[Shape]:
+    """``shape("ProductPage")``: the type for annotations of a response that holds a page of products."""
+    return type(name, (Shape,), {"__module__": "entities"})
+
+
+def typed(function: F, answer: Any, body: Any = None) -> F:
+    """Gives a closure the types of its entity, which Litestar reads and a type checker cannot."""
+    function.__annotations__["return"] = Response[answer]
+    if body is not None:
+        function.__annotations__["data"] = cast(Any, JSONBody)[body]
+    return function
+
+
+def operation(
+    model: EntityModel,
+    name: str,
+    summary: str,
+    policy: Policy,
+    *errors: str,
+    limit: str | None = None,
+    parameters: Parameters = (),
+) -> dict[str, Any]:
+    """Arguments of a handler's decorator: ``products.read``, its summary with the rows' name for ``{}``, its rules.
+
+    Operations count their limit under their own name, or share the one of ``limit``.
+    """
+    counted = entity_limit(model.plural, limit or name)
+    opt = rules(policy=policy, limit=counted, parameters=parameters, errors=errors)
+    return {"name": f"{model.plural}.{name}", "summary": summary.format(model.plural.replace("-", " ")), "opt": opt}
+
+
+def may_read(model: EntityModel) -> Policy:
+    return needs(model.permission("read"))
+
+
+def may_write(model: EntityModel, action: str) -> Policy:
+    """Rows that all tenants share are written by super-admins only."""
+    permission = model.permission(action)
+    return needs(permission) if model.tenant_owned else super_admin(permission)
+
+
+def rule_errors(model: EntityModel) -> tuple[str, ...]:
+    return ("UNPROCESSABLE_ENTITY",) if model.has_rule else ()

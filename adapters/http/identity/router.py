@@ -1,0 +1,63 @@
+"""The controllers of area A, and of the keys that verify its tokens."""
+
+from typing import Any
+
+from litestar import Router
+from litestar.di import Provide
+
+from adapters.http.identity.accounts import AccountsController
+from adapters.http.identity.auth import AuthController
+from adapters.http.identity.keys import KeysController
+from adapters.http.identity.me import MeController
+from adapters.http.identity.memberships import MembershipsController
+from adapters.http.identity.registration import RegistrationController
+from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.social import SocialController
+from adapters.http.identity.tenants import TenantsController
+from adapters.http.identity.users import UsersController
+from adapters.http.use_cases import UseCases
+
+CONTROLLERS = (
+    AuthController,
+    SocialController,
+    RegistrationController,
+    AccountsController,
+    SessionsController,
+    MeController,
+    UsersController,
+    RolesController,
+    PermissionsController,
+    TenantsController,
+    MembershipsController,
+    KeysController,
+)
+
+
+def identity_router(services: UseCases) -> Router:
+    """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
+    # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
+    use_cases = {
+        "accounts": services.accounts,
+        "keyring": services.keyring,
+        "memberships": services.memberships,
+        "my_sessions": services.my_sessions,
+        "profiles": services.profiles,
+        "registration": services.registration,
+        "roles": services.roles,
+        "sign_in": services.sign_in,
+        "social_sign_in": services.social_sign_in,
+        "tenants": services.tenants,
+        "users": services.users,
+    }
+    dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
+    return Router("/", route_handlers=CONTROLLERS, dependencies=dependencies)
+
+
+def _always(use_case: Any) -> Provide:
+    """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
+
+    async def provide() -> Any:
+        return use_case
+
+    return Provide(provide)

@@ -1,0 +1,210 @@
+"""Tenantry as a Litestar plugin: its routers in any application, which is otherwise left as it was."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from litestar import Request, Response, Router
+from litestar.config.app import AppConfig
+from litestar.di import Provide
+from litestar.exceptions import ClientException, HTTPException, MethodNotAllowedException, NotFoundException
+from litestar.exceptions.responses import create_exception_response
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.datastructures import ResponseSpec
+from litestar.plugins import InitPlugin, ReceiveRoutePlugin
+from litestar.routes import BaseRoute, HTTPRoute
+from litestar.types import ControllerRouterHandler
+
+from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
+from adapters.http.docs.schemas import ExactSchemas
+from adapters.http.entities.own_routes import own_router
+from adapters.http.entities.router import entity_routers
+from adapters.http.identity.router import identity_router
+from adapters.http.request.body import IDENTITY_BODY
+from adapters.http.request.errors import ErrorA, ErrorB, answer_error
+from adapters.http.request.pipeline import Pipeline
+from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Parameters, Rules, allowed
+from adapters.http.request.strict_request import StrictRequest
+from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
+from adapters.http.use_cases import UseCases
+from domain.audit import Client
+from domain.limits import endpoint_limit
+from domain.scope import Caller, Scope
+
+OURS = "tenantry"
+"""Key of ``opt`` by which the plugin knows the handlers under its router."""
+
+
+class NoPolicy(Exception):
+    """A handler that states no policy or no limit: the application does not start."""
+
+
+class ServedTwice(Exception):
+    """Methods and paths that more than one handler wants; Litestar would leave all but the last of them out."""
+
+    def __init__(self, mistakes: Sequence[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("; ".join(mistakes))
+
+
+@dataclass(eq=False)
+class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
+    """``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
+
+    ``beside`` are handlers of the service that need no use case, such as its pages. ``answers_everything`` gives our
+    envelope to paths of nobody, too; else only paths under ours get it.
+    """
+
+    services: UseCases
+    pipeline: Pipeline
+    routes: Sequence[ControllerRouterHandler] = ()
+    beside: Sequence[ControllerRouterHandler] = ()
+    answers_everything: bool = False
+
+    def __post_init__(self) -> None:
+        ExactSchemas.__init__(self, self.services.registry)
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        own = own_router(self.services, self.routes)
+        handlers = [identity_router(self.services), *entity_routers(self.services), *self.beside, own]
+        router = self.router("/", handlers)
+        _ensure_served_once(router)
+        app_config.route_handlers.append(router)
+        _answer_unmatched(app_config, self._owns, self.pipeline)
+        if app_config.openapi_config is not None:
+            given = app_config.openapi_config.components
+            added = shared_components()
+            app_config.openapi_config.components = [*(given if isinstance(given, list) else [given]), added]
+        return app_config
+
+    def router(
+        self, path: str, handlers: Sequence[ControllerRouterHandler], opt: dict[str, Any] | None = None, **options: Any
+    ) -> Router:
+        """A router whose handlers go through the pipeline; nothing of it reaches anybody else's handlers."""
+        return Router(
+            path,
+            route_handlers=handlers,
+            opt={OURS: True, "area": "B", **(opt or {})},
+            middleware=[self.pipeline],
+            request_class=StrictRequest,
+            request_max_body_size=IDENTITY_BODY,
+            exception_handlers={Exception: answer_error},
+            dependencies=dependencies(),
+            **options,
+        )
+
+    def receive_route(self, route: BaseRoute) -> None:
+        """Called once a route's handlers are complete, and before requests can reach it."""
+        if not isinstance(route, HTTPRoute) or not any(OURS in handler.opt for handler in route.route_handlers):
+            return
+        if "GET" in route.route_handler_map and "HEAD" not in route.route_handler_map:
+            # the pipeline takes the body off
+            route.route_handler_map["HEAD"] = route.route_handler_map["GET"]
+        for method, (handler, _) in route.route_handler_map.items():
+            if method == "OPTIONS" and not handler.include_in_schema:
+                allow = ", ".join(allowed(route.route_handler_map))
+                area = area_of(route.path)
+                handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area=area, operation="options", allow=allow)
+            elif RULES not in handler.opt:
+                self._apply_rules(handler)
+
+    def _apply_rules(self, handler: HTTPRouteHandler) -> None:
+        """Judges a handler's ``opt`` once, so that a request costs one look-up; and documents what it says."""
+        opt = handler.opt
+        if "policy" not in opt or "limit" not in opt:
+            raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
+        judges_query = opt["area"] == "A" and not _reads_query(opt.get("parameters", ()))
+        operation, limit = handler.name or handler.handler_name, opt["limit"]
+        rules = opt[RULES] = Rules(
+            policy=opt["policy"],
+            limit=endpoint_limit(operation) if limit == ORDINARY else limit,
+            area=opt["area"],
+            operation=operation,
+            by_email=opt.get("by_email", False),
+            takes_scope=opt.get("takes_scope", False),
+            is_write="GET" not in handler.http_methods,
+            query=query_names(handler) if judges_query else None,
+            parameters=opt.get("parameters", ()),
+            errors=opt.get("errors", ()),
+            example=opt.get("example"),
+        )
+        envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
+        handler.responses = {500: envelope, **(handler.responses or {})}
+        self.publish(handler)
+        if not callable(handler.operation_id):
+            handler.operation_id = operation_id(handler.operation_id or handler.name)
+        handler.operation_class = operation_class(handler, rules, self)
+
+    def _owns(self, path: str) -> bool:
+        plurals = {model.plural for model in self.services.registry}
+        return self.answers_everything or segment_of(path) in AREA_A | plurals
+
+
+def dependencies() -> dict[str, Provide]:
+    """Arguments that users' handlers may take: ``caller``, ``client``, ``tenant_scope``.
+
+    A handler of ours takes one at most: Litestar resolves two of them in a task group, which costs more than both.
+    """
+    return {
+        "caller": Provide(provide_caller),
+        "client": Provide(provide_client),
+        "tenant_scope": Provide(provide_tenant_scope),
+    }
+
+
+async def provide_caller(request: Request[Any, Any, Any]) -> Caller:
+    return cast(StrictRequest, request).caller
+
+
+async def provide_client(request: Request[Any, Any, Any]) -> Client:
+    return cast(StrictRequest, request).from_client
+
+
+async def provide_tenant_scope(request: Request[Any, Any, Any]) -> Scope:
+    return cast(StrictRequest, request).tenant_scope
+
+
+def _reads_query(parameters: Parameters) -> bool:
+    """True where a handler reads query parameters itself, and so names the unknown ones; headers do not count."""
+    return callable(parameters) or any(parameter.place == "query" for parameter in parameters)
+
+
+def _ensure_served_once(router: Router) -> None:
+    routes = [route for route in router.routes if isinstance(route, HTTPRoute)]
+    wanted = Counter(
+        (method, route.path) for route in routes for handler in route.route_handlers for method in handler.http_methods
+    )
+    mistakes = [f"{method} {path} is served twice" for (method, path), times in wanted.items() if times > 1]
+    if mistakes:
+        raise ServedTwice([mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")])
+
+
+Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]
+
+
+def _answer_unmatched(app_config: AppConfig, owns: Callable[[str], bool], pipeline: Pipeline) -> None:
+    """404, 405 and odd hosts are found before any route: the application's own handlers answer them."""
+    theirs = dict(app_config.exception_handlers)
+
+    def answer(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+        if "route_handler" not in request.scope and owns(request.scope["path"]):
+            return Unmatched(request, error, pipeline)
+        return _as_before(request, error, theirs, answer)
+
+    for kind in (NotFoundException, MethodNotAllowedException, ClientException):
+        app_config.exception_handlers[kind] = answer
+    # keys that are a status beat those that are a class
+    for status in {404, 405, 400} & theirs.keys():
+        app_config.exception_handlers[status] = answer
+
+
+def _as_before(request: Request[Any, Any, Any], error: HTTPException, theirs: Any, ours: Answer) -> Response[Any]:
+    """The answer that the application would give without us, found in Litestar's own order."""
+    handlers = dict(theirs)
+    if "route_handler" in request.scope:
+        layered = request.scope["route_handler"].resolve_exception_handlers()
+        handlers |= {key: handler for key, handler in layered.items() if handler is not ours}
+    keys = (error.status_code, *type(error).__mro__)
+    found: Answer = next((handlers[key] for key in keys if key in handlers), create_exception_response)
+    return found(request, error)

@@ -1,0 +1,180 @@
+"""Rules of a handler, said in its ``opt``: who may call it, how often, and what it takes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict, Unpack
+
+from litestar.connection import ASGIConnection
+from litestar.handlers import BaseRouteHandler
+from litestar.types import Guard
+from msgspec import Struct
+
+from domain.errors import Forbidden, Unauthorized
+from domain.limits import Limit
+from domain.scope import Caller
+
+Area = Literal["A", "B"]
+"""A is identity, B is entities and everything else: two envelopes."""
+
+NOWHERE = "nowhere"
+"""Operation of a request that no handler answers."""
+
+RULES = "rules"
+"""Key of ``opt`` under which the merged Rules of a handler lie."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
+
+    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes.
+    """
+
+    asks: Literal["any", "tenant"] | None
+    permission: str | None = None
+    super_admin: bool = False
+    or_permission: str | None = None
+
+    def ensure(self, caller: Caller | None) -> None:
+        """Raises Forbidden, before anybody looks whether the thing exists."""
+        if self.asks is None:
+            return
+        if caller is None:
+            raise Unauthorized
+        if self.asks == "tenant" and caller.is_global:
+            raise Forbidden("A Global Token only serves to choose a tenant: switch to one first.")
+        if self.super_admin and not caller.is_super_admin:
+            raise Forbidden
+        if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
+            caller.ensure_may(self.permission)
+
+
+PUBLIC = Policy(None)
+ANY_TOKEN = Policy("any")
+TENANT_TOKEN = Policy("tenant")
+
+
+def needs(permission: str) -> Policy:
+    """A Tenant Token that holds the permission: ``needs("read:products")``."""
+    return Policy("tenant", permission)
+
+
+def super_admin(permission: str) -> Policy:
+    """Super-admins alone, and of them those who hold the permission."""
+    return Policy("tenant", permission, super_admin=True)
+
+
+class Unlimited(Struct, frozen=True):
+    """The limit of health, keys and the documentation: none."""
+
+
+UNLIMITED = Unlimited()
+
+
+class Ordinary(Struct, frozen=True):
+    """The limit of what the specification's tables do not list: 100 a minute, counted under the handler's name."""
+
+
+ORDINARY = Ordinary()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema."""
+
+    name: str
+    schema: Mapping[str, object]
+    description: str = ""
+    place: Literal["query", "header"] = "query"
+
+
+_READS_IN = Parameter(
+    "X-Tenant-Scope",
+    {"type": "string"},
+    "For super-admins: `all` reads over all tenants, whose rows then show `tenantId`; a tenant's id reads in that one.",
+    "header",
+)
+_WRITES_IN = Parameter(
+    "X-Tenant-Scope",
+    {"type": "string", "format": "uuid"},
+    "For super-admins: the id of the tenant to write in.",
+    "header",
+)
+
+Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
+"""A function is called when the document is asked for: an entity's list takes hundreds."""
+
+
+class RuleOptions(TypedDict, total=False):
+    """Keys of ``opt`` that this service reads.
+
+    ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
+    for the e-mail in the body as well. ``takes_scope`` accepts the header X-Tenant-Scope. ``parameters`` are those
+    that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
+    rules, ``example`` is a body for the document.
+    """
+
+    policy: Policy
+    limit: Limit | Ordinary | Unlimited
+    area: Area
+    by_email: bool
+    takes_scope: bool
+    parameters: Parameters
+    errors: tuple[str, ...]
+    example: Mapping[str, object]
+
+
+def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
+    """``opt=rules(policy=needs("read:products"), limit=Limit("report", 10))``; layers merge downwards."""
+    unknown = options.keys() - RuleOptions.__annotations__.keys()
+    assert not unknown, f"no such rule: {', '.join(sorted(unknown))}"
+    # registering a router copies opt deeply, and a bound method with the object it is bound to
+    assert not hasattr(options.get("parameters"), "__self__"), "parameters are a tuple or a plain function"
+    return dict(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """The rules of one handler as they stand after ``opt`` was merged from application to handler.
+
+    ``query`` names the query parameters taken, None where the handler judges them itself. ``allow`` is what an
+    automatic OPTIONS handler answers with, empty for every other.
+    """
+
+    policy: Policy
+    limit: Limit | Unlimited
+    area: Area
+    operation: str
+    by_email: bool = False
+    takes_scope: bool = False
+    is_write: bool = False
+    query: frozenset[str] | None = None
+    parameters: Parameters = ()
+    errors: tuple[str, ...] = ()
+    example: Mapping[str, object] | None = None
+    allow: str = ""
+
+    def described_parameters(self) -> tuple[Parameter, ...]:
+        own = self.parameters() if callable(self.parameters) else self.parameters
+        scope = (_WRITES_IN if self.is_write else _READS_IN,) if self.takes_scope else ()
+        return (*own, *scope)
+
+
+def allowed(methods: Iterable[str]) -> tuple[str, ...]:
+    """Methods in the order of the header ``Allow``: HEAD and OPTIONS, which come by themselves, at the end."""
+    return tuple(sorted(methods, key=lambda method: (_BY_THEMSELVES.get(method, 0), method)))
+
+
+_BY_THEMSELVES = {"HEAD": 1, "OPTIONS": 2}
+
+
+def requires(permission: str) -> Guard:
+    """A guard for handlers whose policy stands elsewhere: ``guards=[requires("update:products")]``.
+
+    It is async because Litestar runs a synchronous guard in a thread, at ten times its cost.
+    """
+
+    async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+        needs(permission).ensure(connection.scope.get("auth"))
+
+    return guard

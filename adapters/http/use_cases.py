@@ -1,0 +1,54 @@
+"""Use cases that handlers call, and the ports that they look at themselves."""
+
+from dataclasses import dataclass
+
+from application.entities.batches import Batches
+from application.entities.cross_tenant_access import CrossTenantAccess
+from application.entities.crud import Crud
+from application.entities.histories import Histories
+from application.entities.transfers import FileTransfer
+from application.identity.accounts import Accounts
+from application.identity.administration.memberships import MembershipAdministration
+from application.identity.administration.roles import RoleAdministration
+from application.identity.administration.tenants import TenantAdministration
+from application.identity.administration.users import UserAdministration
+from application.identity.login.sign_in import SignIn
+from application.identity.login.social_sign_in import SocialSignIn
+from application.identity.my_sessions import MySessions
+from application.identity.profiles import Profiles
+from application.identity.registration import Registration
+from application.ports.admissions import Admissions
+from application.ports.identity.sessions import Tokens
+from application.ports.identity.signing_keys import Keyring
+from application.ports.runtime import Clock
+from application.ports.whole_database import WholeDatabase
+from application.throttle import Throttle
+from domain.entities.declaration import Registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases:
+    """Filled in by ``entrypoints.use_cases``."""
+
+    sign_in: SignIn
+    social_sign_in: SocialSignIn
+    registration: Registration
+    accounts: Accounts
+    my_sessions: MySessions
+    profiles: Profiles
+    users: UserAdministration
+    roles: RoleAdministration
+    tenants: TenantAdministration
+    memberships: MembershipAdministration
+    crud: Crud
+    batches: Batches
+    histories: Histories
+    transfer: FileTransfer
+    cross_tenant_access: CrossTenantAccess
+    throttle: Throttle
+    registry: Registry
+    database: WholeDatabase
+    admissions: Admissions
+    tokens: Tokens
+    keyring: Keyring
+    clock: Clock

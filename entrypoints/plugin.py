@@ -1,0 +1,116 @@
+"""Tenantry as a Litestar plugin with adapters of its own, and the service: that plugin on an empty application."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from litestar import Litestar
+from litestar.config.app import AppConfig
+from litestar.types import ControllerRouterHandler
+from msgspec import Struct
+from msgspec.structs import replace as with_values
+
+from adapters.http.app import (
+    Handlers,
+    HttpSettings,
+    Lifespan,
+    empty_application,
+    plugin_parts,
+    service_parts,
+)
+from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.plugin import HttpPlugin
+from adapters.http.request.pipeline import Pipeline
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.declaration import Registry
+from entrypoints.composition import Adapters, production_adapters
+from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
+from entrypoints.server.background import background
+from entrypoints.settings.settings import Settings, SettingsError, read_settings
+from entrypoints.use_cases import Services, assemble, http_settings, told_as_mistakes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """What the plugin stands on: real technology here, memory in ``entrypoints.testing``."""
+
+    adapters: Callable[[Settings, Registry], Adapters]
+    background: Callable[[Services], AbstractAsyncContextManager[None]]
+    log: AccessLog = log_access
+
+
+PRODUCTION = Runtime(adapters=production_adapters, background=background)
+
+
+class TenantryPlugin(HttpPlugin):
+    """Identity, tenants and entities in a Litestar application: ``Litestar(plugins=[TenantryPlugin()])``.
+
+    Without ``settings`` they are read from the environment. ``entities`` are structs that are served instead of those
+    in the modules of the setting ``entities``, ``routes`` are handlers beside those of the modules. What the plugin
+    needs is opened and closed with the application. Raises SettingsError and EntitiesError.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        entities: Sequence[type[Struct]] | None = None,
+        routes: Sequence[ControllerRouterHandler] = (),
+        runtime: Runtime = PRODUCTION,
+    ) -> None:
+        given = read_settings(os.environ) if settings is None else settings
+        if runtime is PRODUCTION:
+            _ensure_servers(given)
+        self.settings, registry = _with_entities(given, entities)
+        own = (*(load_routes(given.entities) if entities is None else ()), *ensure_routes(routes, "TenantryPlugin"))
+        self.http = http_settings(self.settings, own, runtime.log)
+        self.runtime, self.adapters = runtime, runtime.adapters(self.settings, registry)
+        services = self.use_cases = assemble(self.adapters, self.settings)
+        pipeline, beside = self.parts(services, self.http)
+        super().__init__(services, pipeline, self.http.routes, beside, self.answers_everything)
+
+    def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+        return plugin_parts(services, settings)
+
+    def on_app_init(self, app_config: AppConfig) -> AppConfig:
+        app_config.lifespan.append(self.lifespan)
+        return super().on_app_init(app_config)
+
+    @asynccontextmanager
+    async def lifespan(self, _: Litestar) -> AsyncIterator[None]:
+        async with self.adapters.life(), self.runtime.background(self.use_cases):
+            yield
+
+
+class Service(TenantryPlugin):
+    """The whole service: the plugin with documentation, health and metrics, which answers every path."""
+
+    answers_everything = True
+
+    def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+        return service_parts(services, settings)
+
+    def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
+        """Raises EntitiesError for routes that cannot be served."""
+        with told_as_mistakes():
+            return empty_application(self, self.http, lifespan, **options)
+
+
+def production_with(log: AccessLog) -> Runtime:
+    return replace(PRODUCTION, log=log)
+
+
+def _with_entities(settings: Settings, entities: Sequence[type[Struct]] | None) -> tuple[Settings, Registry]:
+    """Structs that are given name their modules: migrations are looked for beside them."""
+    if entities is None:
+        return settings, load_registry(settings.entities)
+    modules = tuple(dict.fromkeys(entity.__module__ for entity in entities))
+    return with_values(settings, entities=modules), registry_of([*BUILTIN_ENTITIES, *entities])
+
+
+def _ensure_servers(settings: Settings) -> None:
+    if settings.database_url is None or settings.redis_url is None or settings.secret_key is None:
+        needed = "TENANTRY_DATABASE_URL, TENANTRY_REDIS_URL and TENANTRY_SECRET_KEY"
+        raise SettingsError([f"{needed} must be set: `tenantry serve` alone starts servers of its own."])

@@ -1,0 +1,71 @@
+"""Work that a serving process does beside its requests: keys read again, mail delivered, old rows removed."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from application.operations.mail_delivery import OutboxRelay
+from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
+from domain.errors import ServiceUnavailable
+from entrypoints.server.housekeeping import keep_clean
+from entrypoints.use_cases import Services
+
+log = logging.getLogger(__name__)
+
+TRIED_AGAIN_AFTER = 0.5
+LOOKED_FOR_MAIL_EVERY = 1.0
+
+
+@asynccontextmanager
+async def background(services: Services) -> AsyncIterator[None]:
+    """Begins when the signing keys have been read."""
+    await _first_keys(services.signing_keys)
+    tasks = [
+        asyncio.create_task(_keep_reloading(services.signing_keys)),
+        asyncio.create_task(_keep_delivering(services.relay)),
+        asyncio.create_task(keep_clean(services.housekeeping)),
+    ]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def _first_keys(keys: KeyRotation) -> None:
+    """Reads the keys, and makes them at the very first start; while the database is away, the process waits for it.
+
+    Without them every token would look forged.
+    """
+    while True:
+        try:
+            return await keys.ensure()
+        except ServiceUnavailable:
+            log.warning("The database does not answer: waiting for it.")
+            await asyncio.sleep(TRIED_AGAIN_AFTER)
+
+
+async def _keep_reloading(keys: KeyRotation) -> None:
+    while True:
+        await asyncio.sleep(RELOADED_EVERY.total_seconds())
+        try:
+            await keys.reload()
+        except Exception as error:  # noqa: BLE001  # the old keys serve on, and the next turn tries again
+            log.warning("The signing keys could not be read again: %s", error)
+
+
+async def _keep_delivering(relay: OutboxRelay) -> None:
+    """Every process looks for itself: a mail is handed to one of them alone."""
+    while True:
+        taken = 0
+        try:
+            taken = await relay.deliver()
+        except ServiceUnavailable:
+            log.debug("The outbox cannot be read while the database is away.")
+        except Exception:
+            log.exception("The outbox could not be emptied.")
+        if not taken:
+            await asyncio.sleep(LOOKED_FOR_MAIL_EVERY)

@@ -1,0 +1,167 @@
+"""``Rows`` in handlers of a user's own: what the generated handlers promise holds here, too."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import pytest_asyncio
+from litestar import Request, Response, delete, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from tenantry import (
+    ORDINARY,
+    TENANT_TOKEN,
+    Caller,
+    DataResponse,
+    EntityData,
+    NotFound,
+    Rows,
+    StoredRow,
+    TenantDatabase,
+    needs,
+    rules,
+)
+from tenantry.catalogue import Category, Currency, Product, Status
+from tests.http.app import Json, TestApp, open_test_app
+from tests.http.conftest import seed
+
+OPT = rules(policy=needs("create:products"), limit=ORDINARY, takes_scope=True)
+
+
+@post("/own/kits", opt=OPT)
+async def create_kit(
+    request: Request[Any, Any, Any],
+    categories: NamedDependency[Rows[Category]],
+    products: NamedDependency[Rows[Product]],
+) -> Response[EntityData[Product]]:
+    """A category and a product in it: two writes under one Idempotency-Key."""
+    body = await request.json()
+    category = await categories.create(Category(name=body["category"]))
+    row: StoredRow[Product] = await products.create({**body["product"], "category_id": category.id})
+    return DataResponse(row)
+
+
+@post("/own/many", opt=OPT)
+async def create_many(request: Request[Any, Any, Any], products: NamedDependency[Rows[Product]]) -> Json:
+    rows = await products.create_many((await request.json())["items"])
+    changed = await products.update_many({row.id: {"stock": 7} for row in rows})
+    await products.delete_many([changed[0].id])
+    return {"stocks": [row.value.stock for row in changed], "versions": [row.version for row in changed]}
+
+
+@delete("/own/products/{id:str}", opt=OPT)
+async def delete_and_restore(id: FromPath[UUID], products: NamedDependency[Rows[Product]]) -> None:  # noqa: A002
+    await products.delete(id, version=products.if_match)
+    try:
+        await products.get(id)
+    except NotFound:
+        await products.restore(id)
+
+
+@post("/own/currencies", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def create_currency(currencies: NamedDependency[Rows[Currency]]) -> str:
+    return (await currencies.create({"code": "EUR", "name": "Euro"})).value.code
+
+
+@post("/own/audit", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def forge(audit_events: NamedDependency[Rows[Any]]) -> None:
+    await audit_events.create({})
+
+
+@post("/own/misspelt", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def misspell(products: NamedDependency[Rows[Product]]) -> None:
+    await products.create({"nmae": "Lamp"})
+
+
+@post("/own/live", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def create_live(products: NamedDependency[Rows[Product]]) -> None:
+    await products.create({"name": "Lamp", "sku": "L-1", "price": 1, "status": Status.LIVE})
+
+
+@post("/own/tenants", status_code=200, opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def tenant_name(database: NamedDependency[TenantDatabase], caller: NamedDependency[Caller]) -> str:
+    async with database.read_only() as read, database.transaction() as tx:
+        tenant, again = await read.tenants.by_id(caller.tenant.id), await tx.tenants.by_id(caller.tenant.id)
+    assert tenant == again
+    return "" if tenant is None else tenant.name
+
+
+ROUTES = (
+    create_kit,
+    create_many,
+    delete_and_restore,
+    create_currency,
+    forge,
+    misspell,
+    create_live,
+    tenant_name,
+)
+KIT = {"category": "Lamps", "product": {"name": "Lamp", "sku": "LAMP-1", "price": "19.99"}}
+
+
+@pytest_asyncio.fixture
+async def own() -> AsyncIterator[TestApp]:
+    app = await open_test_app(routes=ROUTES)
+    await seed(app)
+    yield app
+    await app.client.aclose()
+
+
+async def test_two_writes_are_answered_again_under_one_key(own: TestApp) -> None:
+    headers = {"Idempotency-Key": "one"}
+    first = await own.call("POST", "/own/kits", as_whom="acme", json=KIT, headers=headers)
+    again = await own.call("POST", "/own/kits", as_whom="acme", json=KIT, headers=headers)
+    assert (first.status_code, again.status_code) == (201, 201), again.text
+    assert first.json()["data"] == again.json()["data"]
+    assert (first.headers.get("Idempotent-Replayed"), again.headers["Idempotent-Replayed"]) == (None, "true")
+    other = {**KIT, "category": "Bulbs"}
+    refused = await own.call("POST", "/own/kits", as_whom="acme", json=other, headers=headers)
+    assert refused.status_code == 422
+
+
+async def test_many_rows_are_written_all_or_none(own: TestApp) -> None:
+    items = [{"name": "A", "sku": "AAA", "price": 1}, {"name": "B", "sku": "BBB", "price": 2}]
+    answer = await own.call("POST", "/own/many", as_whom="acme", json={"items": items})
+    assert answer.json() == {"stocks": [7, 7], "versions": [2, 2]}
+    wrong = await own.call("POST", "/own/many", as_whom="acme", json={"items": [items[0], {**items[1], "sku": "x"}]})
+    assert [field["field"] for field in wrong.json()["error"]["details"]] == ["items[1].sku"]
+    page = (await own.call("GET", "/api/products", as_whom="acme")).json()["data"]
+    assert [row["sku"] for row in page["items"]] == ["BBB"]
+
+
+async def test_versions_and_tenants_hold(own: TestApp) -> None:
+    made = await own.call("POST", "/own/kits", as_whom="acme", json=KIT)
+    path = f"/own/products/{made.json()['data']['id']}"
+    assert (await own.call("DELETE", path, as_whom="other")).status_code == 404
+    assert (await own.call("DELETE", path, as_whom="acme", headers={"If-Match": '"9"'})).status_code == 412
+    assert (await own.call("DELETE", path, as_whom="acme", headers={"If-Match": '"1"'})).status_code == 204
+    assert (await own.call("DELETE", "/own/products/17", as_whom="acme")).status_code == 404
+
+
+async def test_rules_and_shared_rows_hold(own: TestApp) -> None:
+    refused = await own.call("POST", "/own/live", as_whom="acme")
+    assert (refused.status_code, refused.json()["error"]["details"][0]["field"]) == (422, "categoryId")
+    assert (await own.call("POST", "/own/currencies", as_whom="acme")).status_code == 403
+    assert (await own.call("POST", "/own/currencies", as_whom="root in acme")).text == "EUR"
+    assert (await own.call("POST", "/own/audit", as_whom="acme")).status_code == 403
+
+
+async def test_a_field_that_is_not_declared_is_a_mistake_of_the_handler(own: TestApp) -> None:
+    answer = await own.call("POST", "/own/misspelt", as_whom="acme")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
+
+
+async def test_the_tenant_scope_is_the_requests(own: TestApp) -> None:
+    tenants = (await own.call("GET", "/api/tenants", as_whom="root in other")).json()["data"]["items"]
+    acme = next(tenant["id"] for tenant in tenants if tenant["identifier"] == "acme")
+    headers = {"X-Tenant-Scope": acme}
+    assert (await own.call("POST", "/own/kits", as_whom="other", json=KIT, headers=headers)).status_code == 403
+    made = await own.call("POST", "/own/kits", as_whom="root in other", json=KIT, headers=headers)
+    assert made.status_code == 201, made.text
+    page = (await own.call("GET", "/api/products", as_whom="acme")).json()["data"]
+    assert [row["sku"] for row in page["items"]] == ["LAMP-1"]
+
+
+async def test_the_database_is_handed_to_who_asks(own: TestApp) -> None:
+    assert (await own.call("POST", "/own/tenants", as_whom="acme")).text == "Acme"

@@ -1,0 +1,70 @@
+"""/api/auth/me on the wire: the claims of the token, and the profile from the database."""
+
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from application.ports.shared_memory import TOMBSTONE
+from domain.scope import EveryTenant
+from tests.http.identity.steps import join, move
+from tests.http.two_tenants import TwoTenants, email_of
+
+
+async def test_me_is_what_the_token_says(tenants: TwoTenants) -> None:
+    data = (await tenants.call("clerk", "GET", "/api/auth/me")).json()["data"]
+    assert data.keys() == {"id", "name", "email", "roles", "permissions"}
+    assert (data["id"], data["email"], data["roles"]) == (tenants.users["clerk"], email_of("clerk"), ["Clerk"])
+
+
+async def test_me_needs_no_database(tenants: TwoTenants) -> None:
+    await tenants.call("clerk", "GET", "/api/auth/me")
+    tenants.app.adapters.database.down = True  # type: ignore[attr-defined]
+    assert (await tenants.call("clerk", "GET", "/api/auth/me")).status_code == 200
+
+
+async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(tenants: TwoTenants) -> None:
+    paths = ("/api/auth/me?include=profile", "/api/auth/me/complete")
+    first, second = [(await tenants.call("clerk", "GET", path)).json()["data"] for path in paths]
+    assert first == second
+    assert first.keys() == {
+        "id", "email", "fullName", "phoneNumber", "profilePictureUrl", "emailConfirmed", "roles", "permissions",
+        "tenants", "createdAt", "lastLoginAt",
+    }  # fmt: skip
+    assert first["tenants"] == [{"id": tenants.tenants["acme"], "name": "Acme", "isDefault": True}]
+    await tenants.call("admin", "PUT", f"/api/users/{tenants.users['clerk']}", {"fullName": "Renamed"})
+    assert (await tenants.call("clerk", "GET", paths[0])).json()["data"]["fullName"] == "Renamed"
+
+
+async def test_the_profile_shows_what_became_of_a_tenant_at_once(tenants: TwoTenants) -> None:
+    await join(tenants, "member", "other")
+    path = f"/api/tenants/{tenants.tenants['other']}"
+
+    async def seen() -> list[str]:
+        names = []
+        for name in ("member", "clerk"):
+            answer = await tenants.call(name, "GET", "/api/auth/me/complete")
+            names.append(",".join(tenant["name"] for tenant in answer.json()["data"]["tenants"]))
+        return names
+
+    await tenants.app.login("member", email_of("member"), tenants.tenants["acme"])
+    move(tenants, TOMBSTONE)
+    assert await seen() == ["Acme,Other", "Acme"]
+    await tenants.call("root", "PUT", path, {"name": "Otherwise"})
+    assert await seen() == ["Acme,Otherwise", "Acme"]
+    await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"name": "Ac"})
+    assert await seen() == ["Ac,Otherwise", "Ac"]
+    await tenants.call("root", "PUT", path, {"isActive": False})
+    assert await seen() == ["Ac,Otherwise", "Ac"]
+    await tenants.call("root", "DELETE", path)
+    assert await seen() == ["Ac", "Ac"]
+
+
+async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) -> None:
+    await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['other']}", {"name": "Otherwise"})
+    move(tenants, TOMBSTONE)
+    first = await tenants.call("clerk", "GET", "/api/auth/me/complete")
+    async with tenants.app.adapters.database.transaction(EveryTenant()) as tx:
+        state = await tx.users.state(UUID(tenants.users["clerk"]))
+        assert state is not None
+        await tx.users.save(replace(state.user, full_name="Unseen"), state.user)
+    assert (await tenants.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()

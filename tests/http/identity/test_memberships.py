@@ -1,0 +1,23 @@
+"""/api/tenants/{id}/users on the wire: every field of every answer."""
+
+from tests.http.identity.steps import PAGE, log_in
+from tests.http.two_tenants import TwoTenants
+
+MEMBERSHIP = {"userId", "tenantId", "roles", "isDefault", "joinedAt"}
+
+
+async def test_a_membership_is_made_replaced_listed_and_ended(tenants: TwoTenants) -> None:
+    path = f"/api/tenants/{tenants.tenants['other']}/users"
+    body = {"userId": tenants.users["member"], "roles": ["Member"]}
+    made = await tenants.call("root", "POST", path, body)
+    assert (made.status_code, made.json()["data"].keys()) == (201, MEMBERSHIP)
+    assert (made.json()["data"]["roles"], made.json()["data"]["isDefault"]) == (["Member"], False)
+    replaced = await tenants.call("root", "POST", path, {**body, "roles": [], "isDefault": True})
+    assert (replaced.status_code, replaced.json()["data"]["roles"]) == (200, [])
+    assert replaced.json()["data"]["isDefault"] is True
+    listed = (await tenants.call("root", "GET", path)).json()
+    assert (listed.keys(), listed["data"].keys()) == ({"isSuccess", "data"}, PAGE)
+    assert tenants.users["member"] in [user["id"] for user in listed["data"]["items"]]
+    ended = await tenants.call("root", "DELETE", f"{path}/{tenants.users['member']}")
+    assert (ended.status_code, ended.json().keys()) == (200, {"isSuccess", "message"})
+    assert (await log_in(tenants, "member"))["currentTenant"]["isDefault"] is True

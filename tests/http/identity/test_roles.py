@@ -1,0 +1,25 @@
+"""/api/roles on the wire: every field of every answer."""
+
+from tests.http.two_tenants import TwoTenants
+
+
+async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
+    listed = (await tenants.call("admin", "GET", "/api/roles")).json()
+    assert listed.keys() == {"items"}
+    roles = {role["name"]: role for role in listed["items"]}
+    assert roles.keys() == {"Admin", "Clerk", "Member", "Reader", "SuperAdmin"}
+    assert roles["Clerk"].keys() == {"id", "name", "description", "permissions", "isSystem", "userCount"}
+    assert (roles["Clerk"]["userCount"], roles["Clerk"]["isSystem"], roles["Admin"]["isSystem"]) == (1, False, True)
+    assert roles["Admin"]["permissions"] == ["*"]
+
+
+async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
+    body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
+    made = await tenants.call("admin", "POST", "/api/roles", body)
+    data = made.json()["data"]
+    assert (made.status_code, made.headers["Location"]) == (201, f"/api/roles/{data['id']}")
+    assert data["permissions"] == ["read:*"]
+    changed = await tenants.call("admin", "PUT", f"/api/roles/{data['id']}", {**body, "permissions": []})
+    assert (changed.status_code, changed.json()["data"]["permissions"]) == (200, [])
+    gone = await tenants.call("admin", "DELETE", f"/api/roles/{data['id']}")
+    assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})

@@ -1,0 +1,80 @@
+"""Sessions on the wire: their ends, and the end of the tokens that belong to them."""
+
+from datetime import timedelta
+
+from tests.http.identity.steps import log_in, move, refresh, try_login
+from tests.http.two_tenants import TwoTenants
+
+
+async def test_the_last_spent_refresh_token_gets_the_same_successor_within_the_grace(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    first = (await refresh(tenants, session["refreshToken"])).json()["data"]
+    move(tenants, timedelta(seconds=29))
+    again = (await refresh(tenants, session["refreshToken"])).json()["data"]
+    assert again["refreshToken"] == first["refreshToken"]
+    move(tenants, timedelta(seconds=1))
+    stolen = await refresh(tenants, session["refreshToken"])
+    assert (stolen.status_code, stolen.json()["errorCode"]) == (401, "TOKEN_INVALID")
+    tenants.app.tokens["member"] = first["token"]
+    dead = await tenants.call("member", "GET", "/api/auth/me")
+    assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
+    assert (await refresh(tenants, first["refreshToken"])).status_code == 401
+
+
+async def test_a_session_ends_when_it_is_not_used_and_when_it_is_old(tenants: TwoTenants) -> None:
+    unused, used = await log_in(tenants, "member"), await log_in(tenants, "clerk")
+    for _ in range(4):
+        move(tenants, timedelta(days=6, hours=1))
+        used = (await refresh(tenants, used["refreshToken"])).json()["data"]
+    move(tenants, timedelta(days=6, hours=1))
+    for session in (used, unused):
+        answer = await refresh(tenants, session["refreshToken"])
+        assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+
+
+async def test_an_access_token_ends_with_its_time(tenants: TwoTenants) -> None:
+    move(tenants, timedelta(minutes=60, seconds=6))
+    answer = await tenants.call("clerk", "GET", "/api/auth/me")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    assert "WWW-Authenticate" in answer.headers
+
+
+async def test_a_logout_ends_every_session_and_token_of_the_user(tenants: TwoTenants) -> None:
+    sessions = [await log_in(tenants, "member") for _ in range(2)]
+    tenants.app.tokens["member"] = sessions[0]["token"]
+    answer = await tenants.call("member", "POST", "/api/auth/logout")
+    assert answer.status_code == 200
+    assert answer.json().keys() == {"isSuccess", "message"}
+    for session in sessions:
+        tenants.app.tokens["member"] = session["token"]
+        assert (await tenants.call("member", "GET", "/api/auth/me")).json()["errorCode"] == "TOKEN_INVALID"
+        assert (await refresh(tenants, session["refreshToken"])).status_code == 401
+    await log_in(tenants, "member")
+
+
+async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    await tenants.call("admin", "PUT", f"/api/users/{tenants.users['member']}", {"isActive": False})
+    tenants.app.tokens["member"] = session["token"]
+    assert (await tenants.call("member", "GET", "/api/auth/me")).json()["errorCode"] == "TOKEN_INVALID"
+    answer = await try_login(tenants, "member")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "ACCOUNT_DISABLED")
+
+
+async def test_a_closed_tenant_takes_nobody_and_its_tokens_are_stale(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    tenants.app.tokens["member"] = session["token"]
+    await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": False})
+    dead = await tenants.call("member", "GET", "/api/auth/me")
+    assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    assert (await refresh(tenants, session["refreshToken"])).status_code == 403
+    await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": True})
+    assert (await refresh(tenants, session["refreshToken"])).status_code == 200
+
+
+async def test_a_token_of_one_kind_is_none_of_another(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    tenants.app.tokens["wrong"] = session["refreshToken"]
+    answer = await tenants.call("wrong", "GET", "/api/auth/me")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_INVALID")
+    assert (await refresh(tenants, session["token"])).json()["errorCode"] == "TOKEN_INVALID"

@@ -1,0 +1,50 @@
+"""/api/tenants on the wire: every field of every answer."""
+
+from tests.http.identity.steps import PAGE, SYSTEM
+from tests.http.two_tenants import TwoTenants
+
+TENANT = {"id", "name", "identifier", "domain", "isActive", "createdAt", "settings"}
+SETTINGS = {"timezone", "language", "currency", "enabledFeatures", "customSettings"}
+
+
+async def test_a_tenant_is_made_read_changed_and_deleted(tenants: TwoTenants) -> None:
+    settings = {"timezone": "Europe/Berlin", "language": "de-DE", "features": ["exports"]}
+    made = await tenants.call(
+        "root",
+        "POST",
+        "/api/tenants",
+        {"name": "New", "identifier": "new", "domain": "new.example", "settings": settings},
+    )
+    data = made.json()["data"]
+    path = f"/api/tenants/{data['id']}"
+    assert (made.status_code, made.headers["Location"]) == (201, path)
+    assert (data.keys(), data["settings"].keys(), data["isActive"]) == (TENANT, SETTINGS, True)
+    assert (data["settings"]["enabledFeatures"], data["settings"]["currency"]) == (["exports"], "USD")
+    assert (await tenants.call("root", "GET", path)).json()["data"] == data
+    changed = (await tenants.call("root", "PUT", path, {"isActive": False, "name": "Newer"})).json()["data"]
+    assert (changed["isActive"], changed["name"], changed["domain"]) == (False, "Newer", "new.example")
+    gone = await tenants.call("root", "DELETE", path)
+    assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+    assert (await tenants.call("root", "GET", path)).status_code == 404
+
+
+async def test_tenants_are_listed_in_the_envelope(tenants: TwoTenants) -> None:
+    listed = (await tenants.call("root", "GET", "/api/tenants?sortBy=identifier&sortDirection=asc&search=a")).json()
+    assert listed.keys() == {"isSuccess", "data"}
+    assert listed["data"].keys() == PAGE
+    assert listed["data"]["items"][0].keys() == TENANT
+    assert [tenant["identifier"] for tenant in listed["data"]["items"]] == ["acme"]
+
+
+async def test_settings_have_their_defaults(tenants: TwoTenants) -> None:
+    current = (await tenants.call("admin", "GET", "/api/tenants/current")).json()["data"]
+    assert (current.keys(), current["id"]) == (TENANT, tenants.tenants["acme"])
+    assert current["settings"] == {
+        "timezone": "UTC", "language": "en-US", "currency": "USD", "enabledFeatures": [], "customSettings": {},
+    }  # fmt: skip
+
+
+async def test_the_tenant_system_stays(tenants: TwoTenants) -> None:
+    for method, body in (("DELETE", None), ("PUT", {"isActive": False}), ("PUT", {"identifier": "other-name"})):
+        answer = await tenants.call("root", method, f"/api/tenants/{SYSTEM}", body)
+        assert (answer.status_code, answer.json()["errorCode"]) == (409, "CONFLICT")

@@ -1,0 +1,88 @@
+"""/api/users on the wire: every field of every answer."""
+
+from datetime import datetime, timedelta
+
+from adapters.memory.clock import START
+from tests.http.app import PASSWORD
+from tests.http.identity.steps import PAGE, join, log_in, try_login
+from tests.http.two_tenants import TwoTenants, email_of
+
+USER = {"id", "email", "fullName", "roles", "isActive", "createdAt"}
+DETAIL = USER | {
+    "phoneNumber", "profilePictureUrl", "emailConfirmed", "isLocked", "lockedUntil", "mustChangePassword",
+    "lastLoginAt", "updatedAt", "tenants",
+}  # fmt: skip
+
+
+async def test_users_are_listed_bare_and_read_whole(tenants: TwoTenants) -> None:
+    listed = (await tenants.call("admin", "GET", "/api/users?search=CLERK&role=Clerk&isActive=true")).json()
+    assert listed.keys() == PAGE
+    (clerk,) = listed["items"]
+    assert clerk.keys() == USER
+    assert (clerk["id"], clerk["roles"], listed["totalCount"]) == (tenants.users["clerk"], ["Clerk"], 1)
+    read = (await tenants.call("admin", "GET", f"/api/users/{clerk['id']}")).json()
+    assert read.keys() == {"isSuccess", "data"}
+    assert read["data"].keys() == DETAIL
+
+
+async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> None:
+    asked = "/api/users?sortBy=email&sortDirection=asc&pageSize=500"
+    listed = (await tenants.call("admin", "GET", asked)).json()
+    emails = [user["email"] for user in listed["items"]]
+    assert emails == sorted(emails)
+    assert (listed["pageSize"], listed["page"], listed["totalPages"]) == (100, 1, 1)
+    second = (await tenants.call("admin", "GET", "/api/users?pageSize=2&page=2")).json()
+    assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)
+
+
+async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
+    body = {"email": "new@acme.example", "password": PASSWORD, "fullName": "New", "roles": ["Reader"]}
+    made = await tenants.call("admin", "POST", "/api/users", body)
+    data = made.json()["data"]
+    assert (made.status_code, made.headers["Location"]) == (201, f"/api/users/{data['id']}")
+    assert (data.keys(), data["roles"], data["emailConfirmed"]) == (DETAIL, ["Reader"], True)
+    path, change = f"/api/users/{data['id']}", {"phoneNumber": "+49 30 1", "roles": [], "email": "other@acme.example"}
+    changed = (await tenants.call("admin", "PUT", path, change)).json()["data"]
+    assert (changed["phoneNumber"], changed["roles"], changed["fullName"]) == ("+49 30 1", [], "New")
+    assert (changed["email"], changed["emailConfirmed"]) == ("other@acme.example", False)
+    given = await tenants.call("admin", "POST", f"{path}/roles", {"roleNames": ["Reader"]})
+    assert (given.status_code, given.json()["data"]["roles"]) == (200, ["Reader"])
+    gone = await tenants.call("admin", "DELETE", path)
+    assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+    assert (await tenants.call("admin", "GET", path)).status_code == 404
+
+
+async def test_unknown_role_names_are_told_on_their_field(tenants: TwoTenants) -> None:
+    for method, path, body, field in (
+        ("POST", f"/api/users/{tenants.users['member']}/roles", {"roleNames": ["X"]}, "roleNames"),
+        ("PUT", f"/api/users/{tenants.users['member']}", {"roles": ["X"]}, "roles"),
+    ):
+        answer = await tenants.call("admin", method, path, body)
+        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, [field])
+
+
+async def test_from_system_users_and_roles_are_as_such(tenants: TwoTenants) -> None:
+    """A user made there has no membership, and the roles are held everywhere."""
+    new = {"email": "as@such.example", "password": PASSWORD, "fullName": "As Such", "roles": ["Admin"]}
+    made = (await tenants.call("root", "POST", "/api/users", new)).json()["data"]
+    assert (made["roles"], made["tenants"]) == (["Admin"], [])
+    tenants.users["such"] = made["id"]
+    await join(tenants, "such", "acme")
+    data = await log_in(tenants, "as@such.example")
+    assert (data["currentTenant"]["id"], data["permissions"]) == (tenants.tenants["acme"], ["*"])
+    assert (await tenants.call("root", "GET", "/api/users?pageSize=100")).json()["totalCount"] == 6
+
+
+async def test_a_lock_is_shown_and_lifted(tenants: TwoTenants) -> None:
+    wrong = {"email": email_of("member"), "password": "wrong", "isPasswordEncrypted": False}
+    for _ in range(5):
+        await tenants.app.call("POST", "/api/auth/login", json=wrong)
+    answer = await try_login(tenants, "member")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "ACCOUNT_LOCKED")
+    path = f"/api/users/{tenants.users['member']}"
+    shown = (await tenants.call("admin", "GET", path)).json()["data"]
+    until = START + timedelta(minutes=15)
+    assert (shown["isLocked"], datetime.fromisoformat(shown["lockedUntil"])) == (True, until)
+    lifted = (await tenants.call("admin", "POST", f"{path}/unlock")).json()["data"]
+    assert (lifted["isLocked"], lifted["lockedUntil"]) == (False, None)
+    await log_in(tenants, "member")

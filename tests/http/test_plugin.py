@@ -1,0 +1,110 @@
+"""The plugin in an application that exists: its own handlers, errors and document stay as they were."""
+
+from typing import Annotated, Any
+
+import httpx
+import pytest
+from litestar import Litestar, get, post
+from litestar.config.cors import CORSConfig
+from litestar.di import NamedDependency
+from litestar.exceptions import NotFoundException
+from litestar.params import JSONBody, QueryParameter
+from msgspec import Struct
+
+from adapters.http.app import HttpSettings, build_app, build_pipeline
+from adapters.http.operations.access_log import log_nothing
+from adapters.http.plugin import HttpPlugin, NoPolicy
+from adapters.http.request.rules import ANY_TOKEN, needs, requires, rules
+from domain.limits import Limit
+from domain.scope import Caller
+from tests.http.app import TestApp
+
+
+class Discount(Struct, forbid_unknown_fields=True):
+    percent: int
+    reason: str
+
+
+@post("/api/products/discount", status_code=200, opt=rules(policy=needs("update:products"), limit=Limit("discount", 2)))
+async def discount(data: JSONBody[Discount], caller: NamedDependency[Caller]) -> dict[str, Any]:
+    return {"percent": data.percent, "by": caller.email}
+
+
+@get("/reports/stock", opt=rules(policy=ANY_TOKEN, limit=Limit("stock", 100), area="A"), guards=[requires("no:such")])
+async def stock(top: Annotated[int, QueryParameter(ge=1)] = 10) -> dict[str, int]:
+    return {"top": top}
+
+
+@get("/theirs")
+async def theirs() -> dict[str, str]:
+    return {"whose": "theirs"}
+
+
+@get("/theirs/missing")
+async def missing() -> None:
+    raise NotFoundException(detail="theirs alone")
+
+
+def client_of(app: Litestar) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+def hosting(app: TestApp, *routes: Any) -> Litestar:
+    pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
+    return Litestar(
+        [theirs, missing],
+        plugins=[HttpPlugin(app.services, pipeline, routes)],
+        cors_config=CORSConfig(allow_origins=["https://a.example"]),
+        logging_config=None,
+    )
+
+
+async def test_the_application_stays_as_it_was(app: TestApp) -> None:
+    async with client_of(hosting(app)) as client:
+        assert (await client.get("/theirs")).json() == {"whose": "theirs"}
+        for path, detail in (("/theirs/missing", "theirs alone"), ("/nowhere", "Not Found")):
+            answer = await client.get(path)
+            assert answer.json() == {"status_code": 404, "detail": detail}
+            assert "x-request-id" not in answer.headers
+        ours = await client.get("/api/products/x/y/z")
+        assert (ours.status_code, ours.json()["error"]["code"]) == (404, "NOT_FOUND")
+        described = (await client.get("/schema/openapi.json")).json()
+    assert {"/theirs", "/api/auth/login", "/api/products/{id}"} <= described["paths"].keys()
+    assert "pattern" in described["components"]["schemas"]["ProductCreate"]["properties"]["sku"]
+
+
+async def test_own_handlers_get_limits_errors_and_dependencies(app: TestApp) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    async with client_of(hosting(app, discount, stock)) as client:
+        path = "/api/products/discount"
+        good = await client.post(path, json={"percent": 5, "reason": "sale"}, headers=token)
+        assert (good.status_code, good.json()["by"]) == (200, "admin@acme.example")
+        assert good.headers["x-ratelimit-remaining"] == "1"
+        wrong = await client.post(path, json={"percent": "x", "why": 1}, headers=token)
+        fields = {field["field"] for field in wrong.json()["error"]["details"]}
+        assert (wrong.status_code, fields) == (400, {"percent", "reason", "why"})
+        assert (await client.post(path, json={}, headers=token)).status_code == 429
+        assert (await client.post(path, json={})).status_code == 401
+        reader = {"Authorization": f"Bearer {app.tokens['reader']}"}
+        assert (await client.get("/reports/stock", headers=reader)).status_code == 403
+        misspelt = await client.get("/reports/stock?tpo=1", headers=token)
+        assert (misspelt.status_code, misspelt.json()["errors"][0]["field"]) == (400, "tpo")
+
+
+async def test_cors_is_litestars(app: TestApp) -> None:
+    asked = {"Origin": "https://a.example", "Access-Control-Request-Method": "GET"}
+    settings = HttpSettings(cors=CORSConfig(allow_origins=["https://a.example"]))
+    async with client_of(build_app(app.services, settings)) as client:
+        preflight = await client.options("/api/products", headers=asked)
+        answer = await client.get("/health/live", headers={"Origin": "https://a.example"})
+    assert preflight.headers["access-control-allow-origin"] == "https://a.example"
+    assert answer.headers["access-control-allow-origin"] == "https://a.example"
+
+
+def test_a_handler_without_a_policy_does_not_start(app: TestApp) -> None:
+    @get("/open")
+    async def unguarded() -> None: ...
+
+    with pytest.raises(NoPolicy, match="unguarded"):
+        hosting(app, unguarded)
