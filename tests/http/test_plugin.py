@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.operations.access_log import log_nothing
-from adapters.http.plugin import NoPolicy, HttpPlugin
+from adapters.http.plugin import HttpPlugin, NoPolicy
 from adapters.http.request.rules import ANY_TOKEN, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
