@@ -23,10 +23,19 @@ from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ErrorA, ErrorB, answer_error
-from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.rules import ORDINARY, PUBLIC, RULES, UNLIMITED, Parameters, Rules, allowed
+from adapters.http.request.pipeline import Pipeline, Refusal
+from adapters.http.request.rules import (
+    ORDINARY,
+    PUBLIC,
+    RULES,
+    UNLIMITED,
+    Area,
+    Parameters,
+    RuleOptions,
+    Rules,
+    allowed,
+)
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.request.unmatched import AREA_A, Unmatched, area_of, segment_of
 from adapters.http.use_cases import UseCases
 from domain.audit import Client
 from domain.limits import endpoint_limit
@@ -64,6 +73,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def __post_init__(self) -> None:
         ExactSchemas.__init__(self, self.services.registry)
+        self._areas: dict[str, Area] = {}  # by the first step under /api: users, products
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
@@ -71,7 +81,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)
-        _answer_unmatched(app_config, self._owns, self.pipeline)
+        _answer_unmatched(app_config, self.area_of, self.pipeline)
         if app_config.openapi_config is not None:
             given = app_config.openapi_config.components
             added = shared_components()
@@ -104,10 +114,12 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         for method, (handler, _) in route.route_handler_map.items():
             if method == "OPTIONS" and not handler.include_in_schema:
                 allow = ", ".join(allowed(route.route_handler_map))
-                area = area_of(route.path)
-                handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area=area, operation="options", allow=allow)
-            elif RULES not in handler.opt:
+                handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area="B", operation="options", allow=allow)
+                continue
+            if RULES not in handler.opt:
                 self._apply_rules(handler)
+            if segment := segment_of(route.path):
+                self._areas.setdefault(segment, handler.opt["area"])
 
     def _apply_rules(self, handler: HTTPRouteHandler) -> None:
         """Judges a handler's ``opt`` once, so that a request costs one look-up; and documents what it says."""
@@ -116,19 +128,14 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
         judges_query = opt["area"] == "A" and not _reads_query(opt.get("parameters", ()))
         operation, limit = handler.name or handler.handler_name, opt["limit"]
-        rules = opt[RULES] = Rules(
-            policy=opt["policy"],
-            limit=endpoint_limit(operation) if limit == ORDINARY else limit,
-            area=opt["area"],
-            operation=operation,
-            by_email=opt.get("by_email", False),
-            takes_scope=opt.get("takes_scope", False),
-            is_write="GET" not in handler.http_methods,
-            query=query_names(handler) if judges_query else None,
-            parameters=opt.get("parameters", ()),
-            errors=opt.get("errors", ()),
-            example=opt.get("example"),
-        )
+        derived = {
+            "limit": endpoint_limit(operation) if limit == ORDINARY else limit,
+            "operation": operation,
+            "is_write": "GET" not in handler.http_methods,
+            "query": query_names(handler) if judges_query else None,
+        }
+        stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
+        rules = opt[RULES] = Rules(**stated | derived)
         envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)
@@ -136,9 +143,15 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             handler.operation_id = operation_id(handler.operation_id or handler.name)
         handler.operation_class = operation_class(handler, rules, self)
 
-    def _owns(self, path: str) -> bool:
-        plurals = {model.plural for model in self.services.registry}
-        return self.answers_everything or segment_of(path) in AREA_A | plurals
+    def area_of(self, path: str) -> Area | None:
+        """Area whose envelope a path without a handler gets: ``/api/users/17`` → ``A``; None for a stranger's path."""
+        return self._areas.get(segment_of(path), "B" if self.answers_everything else None)
+
+
+def segment_of(path: str) -> str:
+    """``//api/products/17`` → ``products``; empty for paths that are not under /api."""
+    steps = [step for step in path.split("/") if step]
+    return steps[1] if len(steps) > 1 and steps[0] == "api" else ""
 
 
 def dependencies() -> dict[str, Provide]:
@@ -183,13 +196,13 @@ def _ensure_served_once(router: Router) -> None:
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
 
-def _answer_unmatched(app_config: AppConfig, owns: Callable[[str], bool], pipeline: Pipeline) -> None:
+def _answer_unmatched(app_config: AppConfig, area_of: Callable[[str], Area | None], pipeline: Pipeline) -> None:
     """404, 405 and odd hosts are found before any route: the application's own handlers answer them."""
     theirs = dict(app_config.exception_handlers)
 
     def answer(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
-        if "route_handler" not in request.scope and owns(request.scope["path"]):
-            return Unmatched(request, error, pipeline)
+        if "route_handler" not in request.scope and (area := area_of(request.scope["path"])):
+            return Refusal(error, area, pipeline)
         return _as_before(request, error, theirs, answer)
 
     for kind in (NotFoundException, MethodNotAllowedException, ClientException):

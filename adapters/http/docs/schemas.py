@@ -3,6 +3,7 @@
 Litestar's own generator loses constraints within unions.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from adapters.http.entities.own_rows import RowsPage
 from adapters.http.entities.shapes import Shape
 from adapters.http.request.responses import Data, EntityData, Message, Success
 from adapters.http.request.strict_request import RawBody
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Money, Registry, Relation
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
 
 Json = dict[str, Any]
 
@@ -120,13 +121,8 @@ def _payloads(kind: Any) -> Iterator[Any]:
             yield from _payloads(part)
 
 
-def _references(schema: object) -> Iterable[str]:
-    if isinstance(schema, dict):
-        if isinstance(reference := schema.get("$ref"), str):
-            yield reference.rpartition("/")[2]
-        schema = list(schema.values())
-    for value in schema if isinstance(schema, list) else ():
-        yield from _references(value)
+def _references(schema: Json) -> list[str]:
+    return re.findall(r'"#/components/schemas/([^"]+)"', msgspec.json.encode(schema).decode())
 
 
 class Schemas:
@@ -211,13 +207,9 @@ def _shown_type(field: FieldModel) -> Any:
     if (money := field.money) is None:
         return field.type
     text = f"At most {money.precision - money.scale} digits before the point and {money.scale} after it."
-    ge, le = _bounds(money)
-    number: Any = Annotated[float, Meta(ge=ge, le=le, description=text, examples=[19.99])]
+    bounds: Json = {name: float(bound) for name, bound in (("ge", money.ge), ("le", money.le)) if bound is not None}
+    number: Any = Annotated[float, Meta(**bounds, description=text, examples=[19.99])]
     return number | None if field.nullable else number
-
-
-def _bounds(money: Money) -> tuple[float | None, float | None]:
-    return None if money.ge is None else float(money.ge), None if money.le is None else float(money.le)
 
 
 def _with_text(number: Json) -> Json:
@@ -241,10 +233,7 @@ def _schema_of_other(kind: type) -> Json:
     return {"description": "Any JSON."}
 
 
-def _portable(schema: Any) -> Any:
-    """What msgspec says in Python's words, in those of JSON Schema."""
-    if isinstance(schema, dict):
-        return {name: _portable(value) for name, value in schema.items()}
-    if isinstance(schema, list):
-        return [_portable(value) for value in schema]
-    return schema.replace("\\Z", "$") if isinstance(schema, str) else schema
+def _portable(schemas: Json) -> Json:
+    """What msgspec says in Python's words, in those of JSON Schema: the end of a pattern."""
+    portable: Json = msgspec.json.decode(msgspec.json.encode(schemas).replace(rb"\\Z", b"$"))
+    return portable

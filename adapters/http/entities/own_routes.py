@@ -14,7 +14,8 @@ from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.own_rows import EntityAccess, Rows
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
-from application.ports.whole_database import Transaction, WholeDatabase
+from application.ports.database import Database
+from application.ports.entities.records import RecordTransaction
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
 
@@ -23,14 +24,14 @@ TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_sc
 class TenantDatabase:
     """The database as the request's caller reaches it: ``async with database.transaction() as tx: …``."""
 
-    whole: WholeDatabase
+    whole: Database[RecordTransaction]
     request: StrictRequest
 
-    def read_only(self) -> AbstractAsyncContextManager[Transaction]:
+    def read_only(self) -> AbstractAsyncContextManager[RecordTransaction]:
         """One snapshot of the rows of the caller's tenant, or of those that ``X-Tenant-Scope`` names."""
         return self.whole.read_only(self.request.tenant_scope)
 
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+    def transaction(self) -> AbstractAsyncContextManager[RecordTransaction]:
         """Commits when it is left, and undoes everything when an error leaves it."""
         return self.whole.transaction(self.request.written_tenant)
 
@@ -60,7 +61,7 @@ def _rows(entity: EntityAccess) -> Provide:
     return Provide(provide)
 
 
-def _database(database: WholeDatabase) -> Provide:
+def _database(database: Database[RecordTransaction]) -> Provide:
     async def provide(request: Request[Any, Any, Any]) -> TenantDatabase:
         return TenantDatabase(database, cast(StrictRequest, request))
 

@@ -94,6 +94,11 @@ class Rows(Generic[E]):
     request: StrictRequest
 
     @property
+    def model(self) -> EntityModel:
+        """The declaration as it was understood, which ``tx.records`` of TenantDatabase takes."""
+        return self.access.model
+
+    @property
     def if_match(self) -> int | None:
         """Version that the header ``If-Match`` names, for ``update`` and ``delete``; None where any will do."""
         return self.request.wanted_version()

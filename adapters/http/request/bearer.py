@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
 
 from application.ports.identity.sessions import Tokens
 from domain.bounded_cache import BoundedCache
@@ -12,11 +11,6 @@ from domain.scope import Caller
 
 REMEMBERED = 16 * 1024 * 1024
 """Bytes of tokens; their callers take a few times as much."""
-
-
-class Verifying(Protocol):
-    @property
-    def tokens(self) -> Tokens: ...
 
 
 @dataclass(frozen=True)

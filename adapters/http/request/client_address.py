@@ -1,10 +1,12 @@
 """Where a request comes from: the socket's address, or what trusted proxies say of it."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from secrets import token_hex
+
+from litestar.types import HTTPScope
 
 from domain.audit import Client
 
@@ -12,18 +14,15 @@ Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
 DEVICE_LENGTH = 200
-NOWHERE = "unknown"
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
-def read_client(
-    peer: tuple[str, int] | None, headers: Iterable[tuple[bytes, bytes]], proxies: tuple[Network, ...]
-) -> Client:
-    named = dict(headers)
-    address = peer[0] if peer else NOWHERE
+def read_client(scope: HTTPScope, named: Mapping[bytes, bytes], proxies: tuple[Network, ...]) -> Client:
+    peer = scope.get("client")
+    address = peer[0] if peer else "unknown"
     if proxies:
-        address = forwarded_address(address, headers, proxies)
+        address = forwarded_address(address, scope["headers"], proxies)
     return Client(
         address=address,
         network=network_of(address),

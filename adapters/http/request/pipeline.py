@@ -1,14 +1,17 @@
 """The one middleware, behind the router: token, limits, permission and headers, judged from the handler's rules."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, cast
+from uuid import UUID
 
+from litestar import Response
 from litestar.connection import Request
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.middleware import ASGIMiddleware
+from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from adapters.http.operations.access_log import AccessLine, AccessLog
@@ -16,11 +19,9 @@ from adapters.http.request.bearer import Security
 from adapters.http.request.body import BodyReader, TooSlow, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
-from adapters.http.request.rules import RULES, Rules
+from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_json import read_json
 from adapters.http.request.strict_request import PARSED, StrictRequest
-from adapters.http.request.tenant_scope import NAME as TENANT_SCOPE
-from adapters.http.request.tenant_scope import open_scope
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.ports.runtime import Clock
 from application.throttle import Throttle
@@ -28,9 +29,10 @@ from domain.audit import Client
 from domain.errors import BadRequest, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
 from domain.identity.users import email_key
 from domain.limits import Hit, Limit, Verdict
-from domain.scope import Caller
+from domain.scope import Caller, EveryTenant, OneTenant
+from domain.scope import Scope as TenantScope
 
-Raw = Mapping[bytes, bytes]
+TENANT_SCOPE = b"x-tenant-scope"
 
 
 class Outgoing:
@@ -92,29 +94,38 @@ class Pipeline(ASGIMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         started = perf_counter()
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
-        headers = dict(http["headers"])
-        client = read_client(http.get("client"), http["headers"], self.proxies)
-        state = http["state"]
-        state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
-        http["auth"] = None
-        body = BodyReader(http, receive, headers)
-        outgoing = Outgoing(body, client, http["method"], send)
+        body, outgoing = self._begin(http, receive, send)
         if rules.allow:
             await _answer_options(rules, outgoing)
-        elif await self._is_let_in(rules, http, headers, body, outgoing):
+        elif await self._is_let_in(rules, http, body, outgoing):
             await next_app(http, body, outgoing)
-        if not body.is_gone:
-            self._note(rules, http, client, outgoing.status, perf_counter() - started)
+        self._note(rules.operation, http, body, outgoing.status, perf_counter() - started)
 
-    async def _is_let_in(
-        self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing
-    ) -> bool:
+    async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""
+        started, http = perf_counter(), cast(HTTPScope, scope)
+        body, outgoing = self._begin(http, receive, send)
+        request_id = http["state"]["client"].request_id
+        told = as_error(Request(http), error, NOWHERE, request_id)
+        await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
+        self._note(NOWHERE, http, body, outgoing.status, perf_counter() - started)
+
+    def _begin(self, scope: HTTPScope, receive: Receive, send: Send) -> tuple[BodyReader, Outgoing]:
+        headers = dict(scope["headers"])
+        client = read_client(scope, headers, self.proxies)
+        state = scope["state"]
+        state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
+        scope["auth"] = None
+        body = BodyReader(scope, receive, headers)
+        return body, Outgoing(body, client, scope["method"], send)
+
+    async def _is_let_in(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> bool:
         """False once the request was answered with a refusal.
 
         The refusal is sent from here, as what a middleware raises would pass by its own ``send``.
         """
         try:
-            await self._judge(rules, scope, headers, body, outgoing)
+            await self._judge(rules, scope, body, outgoing)
         except TooSlow:
             await timed_out().respond(scope, body, outgoing)
         except Exception as error:  # noqa: BLE001  # the last door: nothing may leave as a broken connection
@@ -125,8 +136,9 @@ class Pipeline(ASGIMiddleware):
             return True
         return False
 
-    async def _judge(self, rules: Rules, scope: HTTPScope, headers: Raw, body: BodyReader, outgoing: Outgoing) -> None:
+    async def _judge(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
         """Token, limits, permission, tenants, parameters: in this order, and before the body is read."""
+        headers = scope["state"]["headers"]
         refusal = self._identify(scope, headers) if rules.policy.asks is not None else None
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, body, outgoing)
@@ -138,7 +150,7 @@ class Pipeline(ASGIMiddleware):
         if rules.query is not None and scope["query_string"]:
             _ensure_known(rules.query, scope["query_string"])
 
-    def _identify(self, scope: HTTPScope, headers: Raw) -> Unauthorized | None:
+    def _identify(self, scope: HTTPScope, headers: dict[bytes, bytes]) -> Unauthorized | None:
         """A token that does not verify is refused only once it was counted, against the address."""
         try:
             scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
@@ -164,23 +176,37 @@ class Pipeline(ASGIMiddleware):
             raise too_large
 
     async def _open_scope(self, rules: Rules, scope: HTTPScope, given: bytes) -> None:
+        """Tenants that the header names, with a line in the audit trail."""
         caller: Caller | None = scope["auth"]
         if caller is None or not caller.is_super_admin:
             raise Forbidden
         if not rules.takes_scope:
             raise BadRequest("X-Tenant-Scope is not taken here.")
-        client = scope["state"]["client"]
-        scope["state"]["tenant_scope"] = await open_scope(
-            self.cross_tenant_access, caller, given, rules.operation, client, is_write=rules.is_write
-        )
+        named = _read_scope(given.strip())
+        if rules.is_write and isinstance(named, EveryTenant):
+            raise BadRequest("Rows are written in one tenant at a time: name it in X-Tenant-Scope.")
+        await self.cross_tenant_access.open(caller, named, rules.operation, scope["state"]["client"])
+        scope["state"]["tenant_scope"] = named
 
-    def _note(self, rules: Rules, scope: HTTPScope, client: Client, status: int, took: float) -> None:
+    def _note(self, operation: str, scope: HTTPScope, body: BodyReader, status: int, took: float) -> None:
+        if body.is_gone:
+            return
+        client: Client = scope["state"]["client"]
         caller: Caller | None = scope["auth"]
         user_id = caller.user_id if caller else None
         path = "/" + scope["path"].strip("/")
-        self.log(
-            AccessLine(scope["method"], path, status, took, client.request_id, client.address, user_id, rules.operation)
-        )
+        self.log(AccessLine(scope["method"], path, status, took, client.request_id, client.address, user_id, operation))
+
+
+class Refusal(Response[None]):
+    """Response of an exception handler, for requests that never reached the pipeline."""
+
+    def __init__(self, error: Exception, area: Area, pipeline: Pipeline) -> None:
+        super().__init__(None, status_code=getattr(error, "status_code", 500))
+        self._send = partial(pipeline.refuse, error, area)
+
+    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
+        return cast(ASGIResponse, self._send)
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
@@ -205,6 +231,19 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
     scope["state"][PARSED] = value  # the handler's request finds it, and parses nothing again
     email = value.get("email")
     return (email_key(email) if isinstance(email, str) else None), None
+
+
+def _read_scope(given: bytes) -> TenantScope:
+    if given == b"all":
+        return EveryTenant()
+    text = given.decode("latin-1")
+    try:
+        found = UUID(text)
+    except ValueError:
+        found = None
+    if found is None or str(found) != text.lower():
+        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.")
+    return OneTenant(found)
 
 
 def _ensure_known(known: frozenset[str], query: bytes) -> None:

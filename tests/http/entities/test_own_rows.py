@@ -12,7 +12,6 @@ from litestar.params import FromPath
 from tenantry import (
     ORDINARY,
     TENANT_TOKEN,
-    Caller,
     DataResponse,
     EntityData,
     NotFound,
@@ -79,12 +78,14 @@ async def create_live(products: NamedDependency[Rows[Product]]) -> None:
     await products.create({"name": "Lamp", "sku": "L-1", "price": 1, "status": Status.LIVE})
 
 
-@post("/own/tenants", status_code=200, opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
-async def tenant_name(database: NamedDependency[TenantDatabase], caller: NamedDependency[Caller]) -> str:
-    async with database.read_only() as read, database.transaction() as tx:
-        tenant, again = await read.tenants.by_id(caller.tenant.id), await tx.tenants.by_id(caller.tenant.id)
-    assert tenant == again
-    return "" if tenant is None else tenant.name
+@post("/own/living", status_code=200, opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def living(database: NamedDependency[TenantDatabase], products: NamedDependency[Rows[Product]]) -> list[bool]:
+    row = await products.create({"name": "Lamp", "sku": "LAMP-9", "price": 1})
+    async with database.read_only() as read:
+        seen = await read.records.current(products.model, [row.id])
+    async with database.transaction() as tx:
+        held = await tx.records.current(products.model, [row.id])
+    return [row.id in seen, row.id in held]
 
 
 ROUTES = (
@@ -95,7 +96,7 @@ ROUTES = (
     forge,
     misspell,
     create_live,
-    tenant_name,
+    living,
 )
 KIT = {"category": "Lamps", "product": {"name": "Lamp", "sku": "LAMP-1", "price": "19.99"}}
 
@@ -164,4 +165,4 @@ async def test_the_tenant_scope_is_the_requests(own: TestApp) -> None:
 
 
 async def test_the_database_is_handed_to_who_asks(own: TestApp) -> None:
-    assert (await own.call("POST", "/own/tenants", as_whom="acme")).text == "Acme"
+    assert (await own.call("POST", "/own/living", as_whom="acme")).json() == [True, True]
