@@ -112,6 +112,7 @@ def test_the_tables_name_declared_packages_alone() -> None:
 
 @pytest.mark.parametrize("layer", [layer for layer in LAYERS if (ROOT / layer).is_dir()])
 def test_nothing_undeclared_is_imported(layer: str) -> None:
-    declared = {IMPORTED_AS.get(name, name) for name in DECLARED}
+    extras = map(name_of, PROJECT.get("optional-dependencies", {}).get("testing", []))
+    declared = {IMPORTED_AS.get(name, name) for name in [*DECLARED, *extras]}
     strangers = imported_below(ROOT / layer) - set(sys.stdlib_module_names) - FIRST_PARTY - declared
     assert strangers == set(), "declare them in pyproject.toml"

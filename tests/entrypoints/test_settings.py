@@ -60,7 +60,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
         (),
         "https://a.example, http://b:8080",
         ("https://a.example", "http://b:8080"),
-        "https://a.example/",
+        "https://a.example/path",
     ),
     ("ALLOWED_HOSTS", (), "a.example,*.b.example", ("a.example", "*.b.example"), "https://a.example"),
     ("COMPRESSION", "off", "GZIP", "gzip", "brotli"),
