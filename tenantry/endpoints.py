@@ -15,8 +15,8 @@ from adapters.http.request.rules import (
     rules,
     super_admin,
 )
-from domain.audit import Client
 from domain.limits import Limit
+from domain.scope import Client
 
 __all__ = [
     "ANY_TOKEN",

@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
 
-from domain.identity.tenants import Tenant
 from domain.identity.tokens import Lifetimes, Session
-from domain.identity.users import Role, User
+from domain.identity.users import Role, Tenant, User
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 

@@ -37,9 +37,8 @@ from adapters.http.request.rules import (
 )
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
-from domain.audit import Client
 from domain.limits import endpoint_limit
-from domain.scope import Caller, Scope
+from domain.scope import Caller, Client, Scope
 
 OURS = "tenantry"
 """Key of ``opt`` by which the plugin knows the handlers under its router."""

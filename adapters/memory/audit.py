@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 
 from adapters.memory.store import Access, Store
 from application.ports.runtime import Ids
-from domain.audit import AuditEvent
+from domain.scope import AuditEvent
 
 TABLE = "audit_events"
 

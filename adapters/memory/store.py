@@ -10,11 +10,9 @@ from msgspec import Struct
 
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
-from domain.identity.permissions import Permission
 from domain.identity.signing_keys import SigningKey
-from domain.identity.tenants import Tenant
 from domain.identity.tokens import Session
-from domain.identity.users import Role, User
+from domain.identity.users import Permission, Role, Tenant, User
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock
-from domain.audit import Client, event
 from domain.errors import Forbidden, NotFound
-from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant, OneTenant, Scope
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, OneTenant, Scope, event
 
 
 @dataclass(frozen=True)

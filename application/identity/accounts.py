@@ -13,7 +13,6 @@ from application.ports.identity.accounts import AccountTransaction, OneTimeToken
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.tokens import ensure_alive, user_subject
 from domain.identity.users import (
@@ -25,7 +24,7 @@ from domain.identity.users import (
     profile_key,
     token_hash,
 )
-from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class EmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -11,10 +11,9 @@ from application.ports.identity.sessions import SessionTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import NotFound
 from domain.identity.tokens import Lifetimes, session_subject
-from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class SessionItem(Struct, rename="camel", kw_only=True):

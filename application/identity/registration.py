@@ -12,10 +12,9 @@ from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, Passwords
-from domain.audit import Client, event
 from domain.errors import ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
-from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
 class RegisterForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

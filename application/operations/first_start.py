@@ -9,8 +9,16 @@ from application.ports.database import Database
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.whole_database import Transaction
 from domain.errors import Conflict, ValidationError
-from domain.identity.tenants import SYSTEM_IDENTIFIER, Tenant
-from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, Role, User, normal_password, password_errors
+from domain.identity.users import (
+    SHIPPED_ROLES,
+    SUPER_ADMIN,
+    SYSTEM_IDENTIFIER,
+    Role,
+    Tenant,
+    User,
+    normal_password,
+    password_errors,
+)
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from domain.audit import AuditEvent
-from domain.scope import Scope
+from domain.scope import AuditEvent, Scope
 
 Transaction_co = TypeVar("Transaction_co", covariant=True)
 """The parts of the database that a use case needs; each module of ports names its own."""

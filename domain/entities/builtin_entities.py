@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.audit import AuditEvent
 from domain.entities.declaration import entity, unique
+from domain.scope import AuditEvent
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 

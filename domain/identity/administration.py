@@ -6,9 +6,8 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import Conflict, Forbidden, ValidationError
-from domain.identity.permissions import may_grant, smallest
 from domain.identity.tokens import role_subject
-from domain.identity.users import SUPER_ADMIN, AccountState, Role
+from domain.identity.users import SUPER_ADMIN, AccountState, Role, may_grant, smallest
 from domain.scope import Caller
 
 

@@ -9,8 +9,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from domain.errors import Forbidden, TokenExpired, TokenInvalid
-from domain.identity.permissions import smallest
-from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
+from domain.identity.users import AccountState, Membership, Role, TenantName, User, smallest, tenant_name
 from domain.scope import Caller
 
 Versions = Mapping[str, int]

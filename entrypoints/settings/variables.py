@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
-from domain.identity.tenants import is_identifier
-from domain.identity.users import PASSWORD_LENGTH, email_key
+from domain.identity.users import PASSWORD_LENGTH, email_key, is_identifier
 
 T = TypeVar("T")
 

@@ -9,10 +9,9 @@ from application.identity.accounts import ChangeForm, ConfirmForm, EmailForm, Re
 from application.identity.login.forms import LoginForm, LoginResult
 from application.identity.registration import Registered, RegisterForm
 from application.ports.mail_delivery import Message
-from domain.audit import Client
 from domain.entities.declaration import Registry
 from domain.identity.tokens import caller_of
-from domain.scope import Caller
+from domain.scope import Caller, Client
 from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble

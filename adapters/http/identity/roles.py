@@ -16,7 +16,7 @@ from application.identity.administration.roles import (
     RoleItem,
     RoleList,
 )
-from domain.identity.permissions import Permission
+from domain.identity.users import Permission
 
 
 class RolesController(Controller):

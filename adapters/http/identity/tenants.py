@@ -10,7 +10,7 @@ from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
 from application.identity.administration.tenants import TenantAdministration
-from domain.identity.tenants import Tenant
+from domain.identity.users import Tenant
 
 
 class TenantsController(Controller):

@@ -8,7 +8,7 @@ from secrets import token_hex
 
 from litestar.types import HTTPScope
 
-from domain.audit import Client
+from domain.scope import Client
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address

@@ -14,7 +14,6 @@ from msgspec import UNSET, Struct, UnsetType
 from adapters.http.request.body import ClientGone, ensure_json, too_large
 from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
-from domain.audit import Client
 from domain.errors import (
     BadRequest,
     Error,
@@ -27,6 +26,7 @@ from domain.errors import (
     Unauthorized,
     ValidationError,
 )
+from domain.scope import Client
 
 STATUS = {
     "VALIDATION_ERROR": 400,

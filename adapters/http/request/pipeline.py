@@ -16,20 +16,18 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.request.bearer import Security
-from adapters.http.request.body import BodyReader, TooSlow, read_parameters
+from adapters.http.request.body import BodyReader, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
-from adapters.http.request.strict_json import read_json
 from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.ports.runtime import Clock
 from application.throttle import Throttle
-from domain.audit import Client
 from domain.errors import BadRequest, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
 from domain.identity.users import email_key
 from domain.limits import Hit, Limit, Verdict
-from domain.scope import Caller, EveryTenant, OneTenant
+from domain.scope import Caller, Client, EveryTenant, OneTenant
 from domain.scope import Scope as TenantScope
 
 TENANT_SCOPE = b"x-tenant-scope"

@@ -9,12 +9,10 @@ from litestar.connection import Request
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from adapters.http.request.body import ensure_json, read_parameters
-from adapters.http.request.strict_json import read_object
-from domain.audit import Client
+from adapters.http.request.body import ensure_json, read_object, read_parameters
 from domain.entities.forms import read_form
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
-from domain.scope import Caller, OneTenant, Scope
+from domain.scope import Caller, Client, OneTenant, Scope
 
 NO_VERSION = 0
 PARSED = "parsed_json"

@@ -8,7 +8,7 @@ from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store
 from application.ports.identity.users import Listing
 from domain.errors import Conflict
-from domain.identity.tenants import Tenant
+from domain.identity.users import Tenant
 
 
 @dataclass(frozen=True)

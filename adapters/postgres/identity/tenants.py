@@ -27,7 +27,7 @@ from adapters.postgres.identity.listings import (
 )
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from application.ports.identity.users import Listing
-from domain.identity.tenants import Tenant, TenantSettings
+from domain.identity.users import Tenant, TenantSettings
 
 TAKEN: Mapping[str, tuple[str, str]] = {
     "uq_tenants_identifier": ("identifier", "There is a tenant with this identifier already.")

@@ -7,7 +7,7 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.runtime import Ids
-from domain.audit import AuditEvent
+from domain.scope import AuditEvent
 
 _ADD = """
 INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)

@@ -13,12 +13,11 @@ from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
 from domain.identity.tokens import grants_subject
 from domain.identity.users import Membership, Role, profile_key
-from domain.scope import Caller, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, event
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -12,7 +12,6 @@ from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.identity.administration import (
@@ -21,10 +20,9 @@ from domain.identity.administration import (
     ensure_may_grant,
     ensure_super_admin,
 )
-from domain.identity.permissions import Permission, is_permission, own_permissions, registered, smallest
 from domain.identity.tokens import role_subject
-from domain.identity.users import SHIPPED_ROLES, Role
-from domain.scope import Caller, EveryTenant
+from domain.identity.users import SHIPPED_ROLES, Permission, Role, is_permission, own_permissions, registered, smallest
+from domain.scope import Caller, Client, EveryTenant, event
 
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000

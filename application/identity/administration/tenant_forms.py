@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.identity.tenants import Tenant, TenantSettings, is_identifier
+from domain.identity.users import Tenant, TenantSettings, is_identifier
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253

@@ -17,12 +17,10 @@ from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import Conflict, NotFound
-from domain.identity.tenants import Tenant
 from domain.identity.tokens import tenant_subject
-from domain.identity.users import PROFILES_KEPT, TENANTS_KEY
-from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, Tenant
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
-from domain.audit import Client, event
 from domain.errors import Conflict, FieldError, ValidationError
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
 from domain.identity.tokens import grants_subject
@@ -31,7 +30,7 @@ from domain.identity.users import (
     profile_key,
     text_errors,
 )
-from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
 class Outcome(Enum):

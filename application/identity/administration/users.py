@@ -25,7 +25,6 @@ from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
     ensure_fits_token,
@@ -44,7 +43,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import Caller, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, event
 
 
 @dataclass(frozen=True)

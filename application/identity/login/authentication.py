@@ -9,10 +9,9 @@ from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy
 from domain.identity.users import AccountState, Lockout, email_key, normal_password
-from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import (
     AccountDisabled,
     EmailNotConfirmed,
@@ -68,7 +67,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import SYSTEM_TENANT_ID, Caller, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class Pair(TypedDict):

@@ -15,11 +15,10 @@ from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.audit import Client, event
 from domain.errors import Conflict
 from domain.identity.tokens import user_subject
 from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, profile_key
-from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
 class SocialTransaction(AccountTransaction, TenantTransaction, Protocol):

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from application.ports.identity.accounts import SocialIdentity, SocialProviders
 from application.ports.identity.users import VerifiedIdentity
-from domain.audit import Client
 from domain.errors import InvalidCredentials, ValidationError
 from domain.identity.users import AccountState, User
+from domain.scope import Client
 
 
 class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -8,9 +8,9 @@ from uuid import UUID
 from msgspec import Struct, UnsetType
 
 from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
-from domain.audit import AuditEvent, Client
 from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
 from domain.identity.users import AccountState
+from domain.scope import AuditEvent, Client
 
 
 class NewLogin(Struct, frozen=True):

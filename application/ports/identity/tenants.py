@@ -7,7 +7,7 @@ from uuid import UUID
 from application.ports.database import AuditTrail
 from application.ports.identity.users import Listing
 from application.ports.shared_memory import TokenVersions
-from domain.identity.tenants import Tenant
+from domain.identity.users import Tenant
 
 
 class Tenants(Protocol):

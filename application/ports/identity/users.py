@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from application.ports.database import AuditTrail, Outbox
 from application.ports.shared_memory import TokenVersions
-from domain.identity.permissions import Permission
-from domain.identity.users import AccountState, Lockout, Membership, Role, User
+from domain.identity.users import AccountState, Lockout, Membership, Permission, Role, User
 
 
 class Listing(Struct, frozen=True, kw_only=True):

@@ -11,9 +11,8 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.entities.records import Act, NewRow
-from domain.audit import AuditEvent
 from domain.entities.declaration import Registry
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.scope import AuditEvent, EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id, role, tenant, user
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())

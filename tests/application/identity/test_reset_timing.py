@@ -13,10 +13,9 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from application.identity.accounts import Accounts, EmailForm, ResetForm
 from application.identity.login.encrypted_passwords import PasswordReader
-from domain.audit import Client
 from domain.errors import ValidationError
 from domain.identity.users import Lockout
-from domain.scope import EveryTenant
+from domain.scope import Client, EveryTenant
 from tests.builders import NOW, user
 
 SAMPLES = 200

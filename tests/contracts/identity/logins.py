@@ -3,8 +3,8 @@
 from application.ports.identity.sessions import NewLogin
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import Transaction
-from domain.audit import AuditEvent
 from domain.identity.tokens import Session
+from domain.scope import AuditEvent
 
 
 async def begin(

@@ -11,10 +11,9 @@ from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.identity.sessions import Authentication
 from application.ports.whole_database import WholeDatabase
-from domain.audit import Client
 from domain.errors import AccountLocked, InvalidCredentials
 from domain.identity.users import Lockout
-from domain.scope import EveryTenant
+from domain.scope import Client, EveryTenant
 from tests.builders import user
 
 HERE = Client(address="192.0.2.1", network="192.0.2.1")

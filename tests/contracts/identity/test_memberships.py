@@ -8,8 +8,7 @@ import pytest
 
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tenants import Tenant
-from domain.identity.users import Membership, User
+from domain.identity.users import Membership, Tenant, User
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, role, tenant, user
 

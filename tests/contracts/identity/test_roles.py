@@ -7,8 +7,7 @@ import pytest
 from adapters.postgres.database import PostgresDatabase
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tenants import Tenant
-from domain.identity.users import SUPER_ADMIN, Role
+from domain.identity.users import SUPER_ADMIN, Role, Tenant
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 from tests.builders import NOW, new_id, role, tenant, user
 

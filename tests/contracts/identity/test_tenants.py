@@ -7,7 +7,7 @@ import pytest
 from application.ports.identity.users import Listing
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tenants import Tenant, TenantSettings
+from domain.identity.users import Tenant, TenantSettings
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, tenant
 

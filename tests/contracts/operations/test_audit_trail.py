@@ -3,10 +3,9 @@
 import msgspec
 
 from application.ports.whole_database import WholeDatabase
-from domain.audit import AuditEvent
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 
 NEWEST = Query(sort=(SortKey(Path((), "occurred_at"), True), SortKey(Path((), "id"), True)))

@@ -8,7 +8,6 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from domain.errors import Forbidden
-from domain.identity.permissions import EVERYTHING
 from domain.identity.tokens import (
     SELECTOR_SCOPE,
     Issue,
@@ -24,7 +23,7 @@ from domain.identity.tokens import (
     tenant_subject,
     user_subject,
 )
-from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
+from domain.identity.users import EVERYTHING, SUPER_ADMIN, AccountState, Membership, Role, User
 from domain.scope import OneTenant
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from litestar.connection import Request
 
 from adapters.http.app import HttpSettings, build_app
-from adapters.http.request import body, strict_json
+from adapters.http.request import body
 from adapters.http.request.body import BodyReader, TooSlow
 from adapters.http.request.export import Export
 from domain.bounded_cache import BoundedCache
@@ -96,13 +96,13 @@ async def test_a_large_or_endless_body_ends_the_connection(
 
 async def test_a_login_is_parsed_once(app: TestApp, monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[bool] = []
-    strictly = strict_json.read_strictly
+    strictly = body.read_strictly
 
     def counting(text: str, decimals: bool) -> object:
         parsed.append(decimals)
         return strictly(text, decimals)
 
-    monkeypatch.setattr(strict_json, "read_strictly", counting)
+    monkeypatch.setattr(body, "read_strictly", counting)
     await app.login("root", ADMIN)
     assert parsed == [False]
 
@@ -188,9 +188,9 @@ async def test_a_parameter_that_nobody_takes_is_named(app: TestApp, path: str) -
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**40])
 async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -> None:
     with pytest.raises(BadRequest):
-        strict_json.read_json(json.dumps({"n": number}).encode(), decimals=False)
+        body.read_json(json.dumps({"n": number}).encode(), decimals=False)
     for kept in (2**63 - 1, -(2**63)):
-        assert strict_json.read_json(json.dumps(kept).encode(), decimals=False) == kept
+        assert body.read_json(json.dumps(kept).encode(), decimals=False) == kept
 
 
 async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
