@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from domain.audit import AuditEvent
-from domain.entities.declaration import entity, unique
+from domain.entities.markers import entity, unique
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 
