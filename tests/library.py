@@ -52,7 +52,7 @@ class Volume(Struct, rename="camel", kw_only=True):
 
 @entity("loans", soft_delete=False)
 class Loan(Struct, rename="camel", kw_only=True):
-    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade")]
+    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade", permanent=True)]
     borrower: Label
 
     async def check_stored(self, before: "Loan | None", rows: OtherRows) -> AsyncIterator[FieldError]:

@@ -80,7 +80,7 @@ def _choice_error(kind: object) -> str:
 
 def _plain(sentence: str) -> str:
     # Patterns were given ``\Z`` for ``$`` (registry.py): the message shows them as they were declared.
-    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z'", "$'"))
+    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z", "$"))
     return text[:1].lower() + text[1:]
 
 

@@ -24,6 +24,7 @@ class Reference(Struct, frozen=True):
     target: str
     on_delete: OnDelete
     relation: str | None = None
+    permanent: bool = False
 
 
 class Guard(Struct, frozen=True):
@@ -60,13 +61,16 @@ def money(precision: int, scale: int, ge: int | str | None = None, le: int | str
     return Money(precision, scale, None if ge is None else Decimal(ge), None if le is None else Decimal(le))
 
 
-def ref(target: str, on_delete: OnDelete = "restrict", relation: str | None = None) -> Reference:
+def ref(
+    target: str, on_delete: OnDelete = "restrict", relation: str | None = None, *, permanent: bool = False
+) -> Reference:
     """A reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
 
     Deleting the target is refused with ``restrict``, deletes this row too with ``cascade``, or sets null with
     ``clear``. ``relation`` is the name for ``include`` and filters; by default the field's name without ``_id``.
+    ``permanent`` admits a cascade from rows that can be restored to rows that are deleted for good.
     """
-    return Reference(target, on_delete, relation)
+    return Reference(target, on_delete, relation, permanent)
 
 
 def many(target: str, by: str) -> Many:
