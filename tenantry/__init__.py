@@ -4,7 +4,7 @@ Declarations (``entity``, ``ref``, ``unique``, …), rules (``OtherRows``, ``whe
 endpoints raise. Whatever is not in ``__all__`` may move without notice.
 """
 
-from domain.entities.markers import big, entity, guarded, many, money, ref, unique
+from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import (
@@ -32,6 +32,7 @@ __all__ = [
     "big",
     "entity",
     "guarded",
+    "index",
     "many",
     "money",
     "ref",

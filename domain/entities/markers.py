@@ -53,6 +53,12 @@ class Unique(Struct, frozen=True):
     ignore_case: bool = False
 
 
+class DeclaredIndex(Struct, frozen=True):
+    """An index over fields by which rows are found and sorted together."""
+
+    fields: tuple[str, ...]
+
+
 def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
     """A decimal of ``precision`` digits, ``scale`` of them after the point; other values are refused, never rounded.
 
@@ -83,6 +89,15 @@ def unique(*fields: str, ignore_case: bool = False) -> Unique:
     return Unique(fields, ignore_case)
 
 
+def index(*fields: str) -> DeclaredIndex:
+    """An index for a filter and a sort that belong together.
+
+    Example: ``index("category_id", "price")`` serves ``categoryId=…&minPrice=10&sort=price``. The fields compared for
+    equality come first, the one that is sorted by or bounded last.
+    """
+    return DeclaredIndex(fields)
+
+
 def guarded(read: str | None = None, write: str | None = None) -> Guard:
     """Permissions of a single field: ``Annotated[str, guarded(read="read:salaries", write="update:salaries")]``."""
     return Guard(read, write)
@@ -99,6 +114,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
     for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
     ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
+    ``indexes`` are further indexes, for filters and sorts that belong together.
     """
 
     plural: str
@@ -112,6 +128,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     shows_tenant: bool
     sort: str
     check_reads: frozenset[str] | None
+    indexes: tuple[DeclaredIndex, ...] = ()
 
 
 def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
@@ -127,6 +144,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     shows_tenant: bool = False,
     sort: str = "-created_at",
     check_reads: Sequence[str] | None = None,
+    indexes: Sequence[DeclaredIndex] = (),
 ) -> Callable[[T], T]:
     """Declares a struct as an entity; ``Declaration`` explains the arguments.
 
@@ -150,6 +168,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
         shows_tenant=shows_tenant,
         sort=sort,
         check_reads=None if check_reads is None else frozenset(check_reads),
+        indexes=tuple(indexes),
     )
 
     def declare(kind: T) -> T:

@@ -60,6 +60,7 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], b
         yield from _relation_mistakes(model, relation, registry, broken)
     for unique in model.unique:
         yield from _unique_mistakes(model, unique)
+    yield from _index_mistakes(model)
     yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
     yield from method_mistakes(model)
 
@@ -75,6 +76,23 @@ def _unique_mistakes(model: EntityModel, unique: Unique) -> Iterable[Mistake]:
         yield Mistake(f"unique({listed}) names a field twice")
     if model.unique.count(unique) > 1 and unique is next(each for each in model.unique if each == unique):
         yield Mistake(f"unique({listed}) is declared twice")
+
+
+def _index_mistakes(model: EntityModel) -> Iterable[Mistake]:
+    indexes = model.declaration.indexes
+    for position, index in enumerate(indexes):
+        listed = ", ".join(map(repr, index.fields))
+        if not index.fields:
+            yield Mistake('index() names no field: name one or more, as in index("category_id", "price")')
+        for name in index.fields:
+            if name not in model.by_name:
+                yield Mistake(f"index() names {name!r}, which is not a field of it")
+            elif model.by_name[name].kind in (Kind.UUIDS, Kind.TEXTS):
+                yield Mistake(f"index() names {name!r}, which is a list and has no order")
+        if len(set(index.fields)) < len(index.fields):
+            yield Mistake(f"index({listed}) names a field twice")
+        if index in indexes[:position]:
+            yield Mistake(f"index({listed}) is declared twice")
 
 
 def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mistake]:
@@ -102,6 +120,9 @@ def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
         yield Mistake(f"{model.plural!r} is a path of the service itself")
     if model.plural in RESERVED_TABLES:
         yield Mistake(f"{model.plural!r} is a table of the service itself")
+    # Unqualified names are looked for in PostgreSQL's own schema first, quoted or not.
+    if model.plural.startswith("pg-"):
+        yield Mistake(f"{model.plural!r} begins with 'pg-', as the system tables of PostgreSQL do: choose another path")
     if too_long := length_mistake(model.plural):
         yield Mistake(f"the path {too_long}")
 

@@ -14,7 +14,7 @@ import pytest
 from msgspec import Meta, Struct, defstruct
 
 from domain.entities.forms import read_new
-from domain.entities.markers import big, entity, many, money, ref, unique
+from domain.entities.markers import big, entity, index, many, money, ref, unique
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
 from domain.entities.registry import DeclarationError, build_registry
 from domain.errors import FieldError, ValidationError
@@ -120,6 +120,12 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
     "unique with a field twice": (declared({"name": str}, unique=[unique("name", "name")]), "names a field twice"),
     "unique twice": (declared({"name": str}, unique=[unique("name"), unique("name")]), "is declared twice"),
     "an order of lists": (declared({"words": list[str]}, sort="words"), "which is a list and has no order"),
+    "a table of PostgreSQL": (declared({"name": str}, plural="pg-class"), "as the system tables of PostgreSQL do"),
+    "an index without fields": (declared({"name": str}, indexes=[index()]), "index() names no field"),
+    "an index of no field": (declared({"name": str}, indexes=[index("nam")]), "index() names 'nam', which is not"),
+    "an index of a list": (declared({"words": list[str]}, indexes=[index("words")]), "which is a list"),
+    "an index with a field twice": (declared({"a": str}, indexes=[index("a", "a")]), "index('a', 'a') names a field"),
+    "an index twice": (declared({"a": str}, indexes=[index("a"), index("a")]), "index('a') is declared twice"),
     "a path of 61 bytes": (declared({"name": str}, plural="a" * 61), "has 61 bytes: a name may have 60"),
     "a field of 61 bytes": (declared({"f" * 61: str}), "has 61 bytes"),
     "a field of 31 letters of two bytes": (declared({"ß" * 31: str}), "has 62 bytes"),
