@@ -46,6 +46,8 @@ class Volume(Struct, rename="camel", kw_only=True):
     def check(self, before: "Volume | None") -> Iterator[FieldError]:
         if before is not None and before.condition is Condition.WORN and self.condition is Condition.NEW:
             yield FieldError("condition", "what is worn does not become new")
+        if self.code == "bound" and self.genre_id is None:
+            yield FieldError("genreId", "what is bound keeps its genre")
         if self.code == "refused":
             yield FieldError("code", "is refused")
 
