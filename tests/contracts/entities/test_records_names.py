@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 from msgspec import Struct, defstruct
 
 from adapters.memory.clock import CountingIds
 from adapters.memory.database import MemoryDatabase
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.entities.reading.plans import plans_of
+from adapters.postgres.entities.reading.plans import plans_of, recommended_indexes
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.files import Loading
@@ -187,3 +188,16 @@ async def test_declared_indexes_serve_their_queries(names_url: str) -> None:
     planned = {plan.asked: plan.scans for plan in (await plans_of(names_url, NAMES))["references"]}
     assert planned["from=…&sort=select"] is None
     assert planned[f"order=…&group=…&sort={LONG}"] is None
+
+
+async def test_a_declared_index_holds_the_tenants_living_rows_and_ends_with_the_id(names_url: str) -> None:
+    connection = await asyncpg.connect(names_url)
+    made = await connection.fetchval("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_references_by_from_select'")
+    await connection.close()
+    assert made.endswith('USING btree (tenant_id, "from", "select", id) WHERE (NOT is_deleted)')
+
+
+def test_an_index_is_recommended_for_amounts_below_a_reference() -> None:
+    (advice,) = recommended_indexes(NAMES["products"])
+    assert advice.endswith('categoryId=…&sort=price, declare indexes=[index("category_id", "price")]')
+    assert not any('index("from", "select")' in advice for advice in recommended_indexes(MODEL))

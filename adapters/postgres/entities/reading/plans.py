@@ -116,6 +116,17 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[FieldMode
         yield {**{field.wire: _some_value(field) for field in fields[:-1]}, "sort": fields[-1].wire}, fields
 
 
+def recommended_indexes(model: EntityModel) -> Iterator[str]:
+    """Advice on pages of a related row that are sorted by an amount, such as a category's products by price."""
+    declared = {index.fields[:2] for index in model.declaration.indexes}
+    references = [field for field in model.declared if field.reference is not None]
+    for reference in references:
+        for amount in (field for field in model.declared if field.kind is Kind.DECIMAL):
+            if (reference.name, amount.name) not in declared:
+                asked = f"{reference.wire}=…&sort={amount.wire}"
+                yield f'if clients ask for {asked}, declare indexes=[index("{reference.name}", "{amount.name}")]'
+
+
 def _some_value(field: FieldModel) -> str:
     return field.choices[0] if field.choices else _SOME_VALUES.get(field.kind, "0")
 
