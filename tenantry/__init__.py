@@ -7,7 +7,7 @@ without notice.
 
 from typing import TYPE_CHECKING
 
-from domain.entities.declaration import big, entity, guarded, many, money, ref, unique
+from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import (
@@ -76,6 +76,7 @@ __all__ = [
     "big",
     "entity",
     "guarded",
+    "index",
     "many",
     "money",
     "needs",

@@ -46,13 +46,15 @@ class Volume(Struct, rename="camel", kw_only=True):
     def check(self, before: "Volume | None") -> Iterator[FieldError]:
         if before is not None and before.condition is Condition.WORN and self.condition is Condition.NEW:
             yield FieldError("condition", "what is worn does not become new")
+        if self.code == "bound" and self.genre_id is None:
+            yield FieldError("genreId", "what is bound keeps its genre")
         if self.code == "refused":
             yield FieldError("code", "is refused")
 
 
 @entity("loans", soft_delete=False)
 class Loan(Struct, rename="camel", kw_only=True):
-    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade")]
+    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade", permanent=True)]
     borrower: Label
 
     async def check_stored(self, before: "Loan | None", rows: OtherRows) -> AsyncIterator[FieldError]:

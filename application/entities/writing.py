@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from application.entities.cleared_references import ClearedReferences, ClearedRows
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values
@@ -153,7 +154,9 @@ class RowWriter:
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await self._replayed_response(tx, write, list[UUID])) is not None:
                 return replayed
+            cleared = await self._cleared_by(tx, model, ids)
             removed = await tx.records.remove(model, ids, self._act(write), version)
+            await self._ensure_cleared(tx, cleared)
             # The exception rolls the deletion of the others back.
             missing = set(ids).difference(removed)
             if missing:
@@ -169,8 +172,10 @@ class RowWriter:
 
     async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
         async with self.database.transaction(write.scope) as tx:
+            cleared = await self._cleared_by(tx, model, [row_id])
             if not await tx.records.purge(model, [row_id], self._act(write), version):
                 raise NotFound
+            await self._ensure_cleared(tx, cleared)
 
     async def _replayed_response(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
         if write.idempotency_key is None:
@@ -198,6 +203,21 @@ class RowWriter:
             broken += [_of_item(number, error) if len(inputs) > 1 else error for error in errors]
         if broken:
             raise UnprocessableEntity(fields=broken)
+
+    async def _cleared_by(self, tx: WriteTransaction, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
+        return await ClearedReferences(tx.records, self.registry).find(model, ids)
+
+    async def _ensure_cleared(self, tx: WriteTransaction, cleared: ClearedRows) -> None:
+        for model, before in cleared:
+            # Read again: a row may have been deleted too, and then its rule has nothing to say.
+            after = await tx.records.current(model, list(before))
+            inputs = [RuleInput(row.values, before[row_id].values) for row_id, row in after.items()]
+            try:
+                await self._ensure_rules(tx, model, inputs)
+            except UnprocessableEntity as error:
+                # Named by the entity: the caller deletes a row of another one.
+                told = [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in error.fields]
+                raise UnprocessableEntity(fields=told) from None
 
     def _act(self, write: Write) -> Act:
         return Act(write.caller.user_id, self.clock.now())

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.declaration import entity, unique
+from domain.entities.markers import entity, unique
 from domain.scope import AuditEvent
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.declaration import entity, many, money, ref, unique
+from domain.entities.markers import entity, many, money, ref, unique
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -13,6 +13,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo, astuple, fields
 
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Money
+from domain.entities.exact_values import CHECKED_KINDS, plain_numbers, value_errors
 from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, ValidationError, unknown_name
 
@@ -80,7 +81,7 @@ def _choice_error(kind: object) -> str:
 
 def _plain(sentence: str) -> str:
     # Patterns were given ``\Z`` for ``$`` (registry.py): the message shows them as they were declared.
-    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z'", "$'"))
+    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z", "$"))
     return text[:1].lower() + text[1:]
 
 
@@ -102,12 +103,13 @@ def read_changes(model: EntityModel, body: Mapping[str, object]) -> dict[str, ob
 
 def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object]) -> Struct:
     checks = _extra_checks(model)
-    own = _own_fields(checks, body)
-    errors = [*_money_errors(checks, own)]
+    own = plain_numbers(checks.values, _own_fields(checks, body))
+    errors = [*_money_errors(checks, own), *value_errors(checks.values, own)]
     try:
         read = read_form(form, own)
     except ValidationError as error:
-        raise ValidationError(fields=(*error.fields, *errors)) from None
+        said = {wrong.field for wrong in error.fields}
+        raise ValidationError(fields=(*error.fields, *(wrong for wrong in errors if wrong.field not in said))) from None
     errors += _moment_errors(checks, read)
     if errors:
         raise ValidationError(fields=errors)
@@ -119,6 +121,7 @@ class _ExtraChecks(Struct, frozen=True):
     ignored: frozenset[str]
     amounts: tuple["_Amount", ...]
     moments: tuple[FieldModel, ...]
+    values: tuple[FieldModel, ...]
 
 
 # ``surely_valid`` matches the plain numbers, nearly all, that need no arithmetic to be accepted.
@@ -136,6 +139,7 @@ def _extra_checks(model: EntityModel) -> _ExtraChecks:
             _Amount(field.wire, field.money, _surely_valid(field.money)) for field in model.declared if field.money
         ),
         moments=tuple(field for field in model.declared if field.kind is Kind.TIMESTAMP),
+        values=tuple(field for field in model.declared if field.kind in CHECKED_KINDS),
     )
 
 

@@ -2,58 +2,18 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime
-from decimal import Decimal
-from enum import Enum
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
-from uuid import UUID
+from typing import Any, Union, get_type_hints
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+from msgspec import UNSET, Struct, UnsetType, defstruct
 from msgspec.structs import FieldInfo, fields
 
 from domain.entities import server_fields
-from domain.entities.declaration import (
-    UNGUARDED,
-    Big,
-    Declaration,
-    EntityModel,
-    FieldModel,
-    Guard,
-    Kind,
-    Money,
-    Reference,
-    Registry,
-    Relation,
-)
-from domain.entities.mistakes import duplicates, mistakes_of, oddities
-
-M = TypeVar("M")
-
-_BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
-_CONSTRAINTS = (
-    "gt",
-    "ge",
-    "lt",
-    "le",
-    "multiple_of",
-    "pattern",
-    "min_length",
-    "max_length",
-    "description",
-    "examples",
-)
-_KINDS = {
-    str: Kind.TEXT,
-    int: Kind.INTEGER,
-    Decimal: Kind.DECIMAL,
-    float: Kind.FLOAT,
-    bool: Kind.BOOLEAN,
-    datetime: Kind.TIMESTAMP,
-    date: Kind.DATE,
-    UUID: Kind.UUID,
-}
+from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
+from domain.entities.field_reading import read_field
+from domain.entities.markers import Declaration, Reference
+from domain.entities.mistakes.entities import duplicates, mistakes_of, oddities
+from domain.entities.mistakes.places import Mistake, told
 
 
 class DeclarationError(Exception):
@@ -66,35 +26,60 @@ class DeclarationError(Exception):
         )
 
 
-class _Mistake(Exception):
-    pass
-
-
 def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
     """The registry of the declared structs. Raises DeclarationError with all mistakes of all entities."""
-    models: list[EntityModel] = []
-    mistakes: list[str] = []
-    for kind in kinds:
-        try:
-            models.append(read_entity(kind))
-        except _Mistake as mistake:
-            mistakes.append(f"{kind.__name__}: {mistake}")
+    readings = [_read(kind) for kind in kinds]
+    models = [reading.model for reading in readings if reading.model is not None]
+    mistakes = [told(reading.kind, mistake) for reading in readings for mistake in reading.mistakes]
     # Checked even where an entity could not be read: one start reports everything that is wrong.
+    broken = {reading.plural: reading.broken for reading in readings if reading.model is None or reading.broken}
     mistakes += duplicates(models)
     registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
-    mistakes += [f"{model.name}: {text}" for model in models for text in mistakes_of(model, registry, _RESERVED_NAMES)]
+    mistakes += [
+        told(model.struct, mistake)
+        for model in models
+        for mistake in mistakes_of(model, registry, _RESERVED_NAMES, broken)
+    ]
     if mistakes:
         raise DeclarationError(mistakes)
     return registry
 
 
 def read_entity(kind: type[Struct]) -> EntityModel:
-    """The model of one declared struct, not yet checked against the other entities."""
+    """The model of one declared struct, not yet checked against the other entities. Raises DeclarationError."""
+    reading = _read(kind)
+    if reading.model is None or reading.mistakes:
+        raise DeclarationError([told(kind, mistake) for mistake in reading.mistakes])
+    return reading.model
+
+
+# The model is None where not even the names of the fields can be told; ``broken`` are fields without a type.
+class _Reading(Struct, frozen=True):
+    kind: type[Struct]
+    plural: str
+    model: EntityModel | None
+    mistakes: tuple[Mistake, ...]
+    broken: frozenset[str] = frozenset()
+
+
+def _read(kind: type[Struct]) -> _Reading:
     declaration: Declaration | None = getattr(kind, "__entity__", None)
     if declaration is None:
-        raise _Mistake("is listed as an entity but has no decorator @entity(...)")
-    hints = get_type_hints(kind, include_extras=True)
-    declared = [_read_field(info, hints[info.name]) for info in fields(kind)]
+        return _Reading(kind, "", None, (Mistake("is listed as an entity but has no decorator @entity(...)"),))
+    try:
+        hints = get_type_hints(kind, include_extras=True)
+        infos = fields(kind)
+    except Exception as error:  # noqa: BLE001  # annotations are a user's code, which may raise anything
+        unread = Mistake(f"has an annotation that cannot be read: {type(error).__name__}: {error}")
+        return _Reading(kind, declaration.plural, None, (unread,))
+    read = {info.name: read_field(info, hints[info.name]) for info in infos}
+    mistakes = [Mistake(f"field {name!r} {text}", name) for name, (_, texts, _) in read.items() for text in texts]
+    broken = frozenset(name for name, (_, _, is_broken) in read.items() if is_broken)
+    model = _model(kind, declaration, [field for field, _, _ in read.values()])
+    return _Reading(kind, declaration.plural, model, tuple(mistakes), broken)
+
+
+def _model(kind: type[Struct], declaration: Declaration, declared: Sequence[FieldModel]) -> EntityModel:
     # The order of a response: the id first, the server's own fields last.
     every = (server_fields.ID, *declared, *_server_owned(declaration))
     return EntityModel(
@@ -110,103 +95,6 @@ def read_entity(kind: type[Struct]) -> EntityModel:
         by_name={field.name: field for field in every},
         by_wire={field.wire.lower(): field for field in every},
     )
-
-
-def _read_field(info: FieldInfo, hint: Any) -> FieldModel:
-    try:
-        bare, marks, nullable = _unwrap(hint)
-        kind, bare, choices = _kind(bare, marks)
-    except _Mistake as mistake:
-        raise _Mistake(f"field {info.name!r} {mistake}") from None
-    default = info.default_factory() if info.default is msgspec.NODEFAULT and not info.required else info.default
-    return FieldModel(
-        name=info.name,
-        wire=info.encode_name,
-        kind=kind,
-        type=_checked_type(kind, bare, marks, nullable),
-        nullable=nullable,
-        default=UNSET if info.required else default,
-        choices=choices,
-        money=_mark(marks, Money),
-        reference=_mark(marks, Reference),
-        guard=_mark(marks, Guard) or UNGUARDED,
-    )
-
-
-def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
-    """Splits an annotation into its bare type, all marks, and whether it may be null.
-
-    Example: ``Annotated[UUID | None, ref("books")]`` gives ``(UUID, [Reference(…)], True)``.
-    """
-    marks: list[object] = []
-    nullable = False
-    while True:
-        if get_origin(hint) is Annotated:
-            hint, *more = get_args(hint)
-            marks += more
-        elif get_origin(hint) in (Union, UnionType):
-            alternatives = [alternative for alternative in get_args(hint) if alternative is not NoneType]
-            if len(alternatives) != 1 or nullable:
-                raise _Mistake(f"has the type {hint}: only one type, or it and None, can be stored")
-            hint, nullable = alternatives[0], True
-        else:
-            return hint, marks, nullable
-
-
-def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
-    return next((mark for mark in marks if isinstance(mark, kind)), None)
-
-
-def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
-    """The kind of the field, the type that values are checked against, and the values of a choice."""
-    if isinstance(bare, type) and issubclass(bare, Enum):
-        return _choice(bare, [member.value for member in bare])
-    if get_origin(bare) is Literal:
-        return _choice(bare, get_args(bare))
-    if get_origin(bare) in (list, tuple) and get_args(bare)[0] in (UUID, str):
-        item = get_args(bare)[0]
-        return (Kind.UUIDS if item is UUID else Kind.TEXTS), list[item], ()  # type: ignore[valid-type]
-    if bare not in _KINDS:
-        raise _Mistake(f"has the type {bare}, which cannot be stored")
-    kind = _KINDS[bare]
-    if kind is Kind.DECIMAL and _mark(marks, Money) is None:
-        raise _Mistake("is a Decimal without money(precision, scale)")
-    if kind is Kind.INTEGER and _mark(marks, Big) is not None:
-        kind = Kind.BIG_INTEGER
-    return kind, bare, ()
-
-
-def _choice(bare: Any, values: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
-    if not all(isinstance(value, str) for value in values):
-        raise _Mistake("is a choice whose values are not text")
-    return Kind.CHOICE, bare, tuple(str(value) for value in values)
-
-
-def _checked_type(kind: Kind, bare: Any, marks: Sequence[object], nullable: bool) -> Any:
-    rules: dict[str, Any] = {}
-    for mark in marks:
-        if isinstance(mark, Meta):
-            rules |= {name: getattr(mark, name) for name in _CONSTRAINTS if getattr(mark, name) is not None}
-    # Without the column's own bounds PostgreSQL would refuse the number, and the client would get no field error.
-    if kind in _BITS:
-        rules |= _column_bounds(rules, _BITS[kind])
-    if kind is Kind.TIMESTAMP:
-        rules["tz"] = True
-    if "pattern" in rules:
-        rules["pattern"] = _anchored(rules["pattern"])
-    checked = Annotated[bare, Meta(**rules)] if rules else bare
-    return Union[checked, None] if nullable else checked
-
-
-def _column_bounds(rules: dict[str, Any], bits: int) -> dict[str, int]:
-    lower = {} if {"gt", "ge"} & rules.keys() else {"ge": -(2**bits)}
-    upper = {} if {"lt", "le"} & rules.keys() else {"le": 2**bits - 1}
-    return lower | upper
-
-
-def _anchored(pattern: str) -> str:
-    # Python's ``$`` also matches before a final line feed, ``\Z`` only at the end.
-    return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 
 def _create_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Struct]:
@@ -265,5 +153,5 @@ def _relations(declared: Sequence[FieldModel], declaration: Declaration) -> dict
 
 
 def _to_one(field: FieldModel, reference: Reference) -> Relation:
-    name = reference.relation or field.wire.removesuffix("Id")
+    name = reference.relation or re.sub("(?:_id|-id|Id)$", "", field.wire)
     return Relation(name=name, target=reference.target, by=field.name, is_many=False, on_delete=reference.on_delete)

@@ -1,20 +1,23 @@
 """Query plans of each entity's usual requests, as text."""
 
-from adapters.postgres.entities.reading.plans import plans_of
+from adapters.postgres.entities.reading.plans import plans_of, recommended_indexes
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
 READS = "  ! reads "
+CONSIDER = "  ? "
 
 
 async def plans(settings: Settings) -> str:
     """Plans are those for the rows in the database; warnings hold for any number of rows."""
     assert settings.database_url is not None
     lines: list[str] = []
-    for plural, planned in (await plans_of(settings.database_url.reveal(), load_registry(settings.entities))).items():
+    registry = load_registry(settings.entities)
+    for plural, planned in (await plans_of(settings.database_url.reveal(), registry)).items():
         lines.append(f"/api/{plural}")
         for plan in planned:
             lines.append(f"  {plan.asked}: {'; '.join(plan.steps)}")
             if plan.scans is not None:
                 lines.append(f"  {READS}{plan.scans}")
+        lines += [f"  {CONSIDER}{advice}" for advice in recommended_indexes(registry[plural])]
     return "\n".join(lines)

@@ -54,7 +54,7 @@ class Thing(Struct, rename="camel", kw_only=True):
 
 @entity("links", soft_delete=False, sort="-weight")
 class Link(Struct, rename="camel", kw_only=True):
-    from_id: Annotated[UUID, ref("things", on_delete="cascade")]
+    from_id: Annotated[UUID, ref("things", on_delete="cascade", permanent=True)]
     to_id: Annotated[UUID | None, ref("things", on_delete="clear")] = None
     weight: int = 0
 

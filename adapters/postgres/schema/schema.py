@@ -33,12 +33,13 @@ from adapters.postgres.schema.sql import (
     CODE_POINTS,
     DELETED_WITH,
     is_soft,
+    quoted,
     short_name,
     sql_literal,
     unique_name,
     without_case,
 )
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Unique
+from domain.entities.declaration import DeclaredIndex, EntityModel, FieldModel, Kind, Registry, Unique
 from domain.entities.registry import DeclarationError
 
 LIVING = "NOT is_deleted"
@@ -87,6 +88,8 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     for unique in model.unique:
         _add_unique(made, model, unique)
     _add_order(made, model)
+    for index in model.declaration.indexes:
+        _add_index(made, model, index)
     return made
 
 
@@ -161,7 +164,7 @@ def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
 
 def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> Any:
     if unique.ignore_case and model.by_name[name].kind is Kind.TEXT:
-        return literal_column(without_case(name))
+        return literal_column(without_case(quoted(name)))
     return made.c[name]
 
 
@@ -170,6 +173,13 @@ def _add_order(made: Table, model: EntityModel) -> None:
     name = model.declaration.sort.removeprefix("-")
     keys = [made.c[key] for key in dict.fromkeys((name, "id"))]
     Index(short_name("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
+
+
+def _add_index(made: Table, model: EntityModel, index: DeclaredIndex) -> None:
+    """Adds a declared index: the tenant's living rows, ties in the order of a page that is sorted by its last field."""
+    keys = [made.c[key] for key in dict.fromkeys((*index.fields, "id"))]
+    # "by" tells its name from that of a reference's own index
+    Index(short_name("ix", model.table, "by", *index.fields), *_tenant(made), *keys, **_living(model))
 
 
 def _living(model: EntityModel) -> dict[str, Any]:

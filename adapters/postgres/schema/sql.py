@@ -2,6 +2,8 @@
 
 from zlib import crc32
 
+from sqlalchemy.dialects.postgresql import dialect
+
 from application.ports.identity.passwords import FOREIGN
 from domain.entities.declaration import EntityModel, Unique
 
@@ -15,10 +17,16 @@ DELETED_WITH = "deleted_with"
 """Column of a deleted row: id of the row whose deletion took it along, or its own id. Restoring asks for it."""
 
 _LONGEST_NAME = 63
+_QUOTING = dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
 def sql_literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """The name of a column as it stands in SQL: in quotes only where it needs them."""
+    return _QUOTING.quote(name)
 
 
 def without_case(text: str) -> str:
@@ -37,8 +45,9 @@ def unique_name(model: EntityModel, unique: Unique) -> str:
 
 
 def short_name(*parts: str) -> str:
-    """Name of at most 63 characters, which PostgreSQL does not cut: a longer one ends with its checksum."""
+    """Name of at most 63 bytes, which PostgreSQL does not cut: a longer one ends with its checksum."""
     name = "_".join(parts)
-    if len(name) <= _LONGEST_NAME:
+    encoded = name.encode()
+    if len(encoded) <= _LONGEST_NAME:
         return name
-    return f"{name[: _LONGEST_NAME - 9]}_{crc32(name.encode()):08x}"
+    return f"{encoded[: _LONGEST_NAME - 9].decode(errors='ignore')}_{crc32(encoded):08x}"

@@ -8,7 +8,9 @@ from msgspec import Struct
 from sqlalchemy.dialects.postgresql import asyncpg
 from sqlalchemy.sql.base import Executable
 
-_DIALECT = asyncpg.dialect()  # type: ignore[no-untyped-call]
+# SQLAlchemy shortens labels from 6 characters below this length on, and then refers to columns that do not exist:
+# 69 leaves every name alone that PostgreSQL itself takes.
+_DIALECT = asyncpg.dialect(label_length=69)  # type: ignore[no-untyped-call]
 
 
 class CompiledStatement(Struct, frozen=True):

@@ -8,6 +8,7 @@ from math import isfinite
 from uuid import UUID
 
 from domain.entities.declaration import FieldModel, Kind
+from domain.entities.exact_values import UUID_TEXT
 
 
 class NotAValue(Exception):
@@ -16,7 +17,6 @@ class NotAValue(Exception):
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
@@ -146,7 +146,7 @@ def _day(_: FieldModel, text: str) -> date:
 
 def _uuid(_: FieldModel, text: str) -> UUID:
     # Python's UUID() also takes braces, ``urn:uuid:`` and missing hyphens, which are not valid in the API.
-    if not _UUID.fullmatch(text):
+    if not UUID_TEXT.fullmatch(text):
         raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
     return UUID(text)
 

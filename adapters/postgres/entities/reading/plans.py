@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
 from adapters.postgres.schema.row_security import EVERY, ROLE
+from adapters.postgres.schema.sql import quoted
 from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
-from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
 
@@ -28,6 +29,13 @@ NOBODY = OneTenant(UUID(int=0))
 
 SCANS = "rows in their order until the page is full: no index finds them"
 _ANY_VALUE = str(UUID(int=0))
+_SOME_VALUES = {
+    Kind.UUID: _ANY_VALUE,
+    Kind.BOOLEAN: "true",
+    Kind.TIMESTAMP: "2026-01-01T00:00:00Z",
+    Kind.DATE: "2026-01-01",
+}
+_SHOWN = ("include", "search", "sort")
 
 _KEYS = """
 SELECT ARRAY(SELECT pg_get_indexdef(indexrelid, n, true) FROM generate_series(1, indnkeyatts) n) AS keys
@@ -66,7 +74,8 @@ async def _plans(connection: Connection, registry: Registry, model: EntityModel)
         statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
         plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
-        indexed = needed is None or any(_begins(row["keys"], [*_owner(model), needed.name]) for row in keys)
+        wanted = [*_owner(model), *(quoted(field.name) for field in needed)]
+        indexed = not needed or any(_begins(row["keys"], wanted) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
 
 
@@ -88,24 +97,42 @@ def _owner(model: EntityModel) -> list[str]:
     return ["tenant_id"] if model.tenant_owned else []
 
 
-def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], FieldModel | None]]:
-    """Parameters of a query, and the field that an index should find."""
-    yield {}, None
+def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[FieldModel, ...]]]:
+    """Parameters of a query, and the fields that an index should begin with."""
+    yield {}, ()
     if model.relations:
-        yield {"include": ",".join(model.relations)}, None
+        yield {"include": ",".join(model.relations)}, ()
     for field in model.fields:
         if field.reference is not None:
-            yield {field.wire: _ANY_VALUE}, field
+            yield {field.wire: _ANY_VALUE}, (field,)
     for unique in model.unique:
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:
-            yield {f"{first.wire}.eq": _ANY_VALUE}, first
+            yield {f"{first.wire}.eq": _ANY_VALUE}, (first,)
     if model.declaration.search:
-        yield {"search": "word"}, model.by_name[model.declaration.search[0]]
+        yield {"search": "word"}, (model.by_name[model.declaration.search[0]],)
+    for index in model.declaration.indexes:
+        fields = tuple(model.by_name[name] for name in index.fields)
+        yield {**{field.wire: _some_value(field) for field in fields[:-1]}, "sort": fields[-1].wire}, fields
+
+
+def recommended_indexes(model: EntityModel) -> Iterator[str]:
+    """Advice on pages of a related row that are sorted by an amount, such as a category's products by price."""
+    declared = {index.fields[:2] for index in model.declaration.indexes}
+    references = [field for field in model.declared if field.reference is not None]
+    for reference in references:
+        for amount in (field for field in model.declared if field.kind is Kind.DECIMAL):
+            if (reference.name, amount.name) not in declared:
+                asked = f"{reference.wire}=…&sort={amount.wire}"
+                yield f'if clients ask for {asked}, declare indexes=[index("{reference.name}", "{amount.name}")]'
+
+
+def _some_value(field: FieldModel) -> str:
+    return field.choices[0] if field.choices else _SOME_VALUES.get(field.kind, "0")
 
 
 def _name(asked: Mapping[str, str]) -> str:
-    return "&".join(f"{name}={'…' if value == _ANY_VALUE else value}" for name, value in asked.items()) or "page 1"
+    return "&".join(f"{name}={value if name in _SHOWN else '…'}" for name, value in asked.items()) or "page 1"
 
 
 def _steps(plan: Mapping[str, Any]) -> Iterator[str]:

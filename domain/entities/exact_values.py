@@ -1,0 +1,57 @@
+"""Values of a body that would be stored as something else: not rounded, not spelt in a second way, never infinite."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from math import isfinite
+
+from domain.entities.declaration import FieldModel, Kind
+from domain.errors import FieldError
+
+CHECKED_KINDS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UUID, Kind.UUIDS})
+
+UUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+"""The one spelling of an id; Python also takes braces, ``urn:uuid:`` and missing hyphens."""
+
+_TOO_FINE = re.compile(r"\.[0-9]{7}")
+_NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
+# 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
+_DIGITS, _BEYOND = 20, 10**20
+
+
+def plain_numbers(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Mapping[str, object]:
+    """The body with whole numbers as ``int``: a long one was read as a decimal, so that no digit was lost."""
+    read = {
+        field.wire: _whole(value)
+        for field in fields
+        if field.kind in (Kind.INTEGER, Kind.BIG_INTEGER) and isinstance(value := body.get(field.wire), Decimal)
+    }
+    return {**body, **read} if read else body
+
+
+def _whole(number: Decimal) -> object:
+    sign, _, exponent = number.as_tuple()
+    if exponent != 0:
+        return number  # was written with a point or an exponent, which makes no whole number
+    # int() of a very long number takes very long
+    return int(number) if number.adjusted() < _DIGITS else (-_BEYOND if sign else _BEYOND)
+
+
+def value_errors(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Iterator[FieldError]:
+    """Errors of values that their type alone would take."""
+    for field in fields:
+        value = body.get(field.wire)
+        if field.kind is Kind.FLOAT and isinstance(value, Decimal | float) and not isfinite(float(value)):
+            yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
+        elif field.kind is Kind.TIMESTAMP and isinstance(value, str) and _TOO_FINE.search(value):
+            yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
+        elif field.kind is Kind.UUID and isinstance(value, str) and UUID_TEXT.fullmatch(value) is None:
+            yield FieldError(field.wire, _NO_ID)
+        elif field.kind is Kind.UUIDS and isinstance(value, list):
+            yield from _list_errors(field, value)
+
+
+def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]:
+    for n, item in enumerate(items):
+        if isinstance(item, str) and UUID_TEXT.fullmatch(item) is None:
+            yield FieldError(f"{field.wire}[{n}]", _NO_ID)

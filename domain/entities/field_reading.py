@@ -1,0 +1,198 @@
+"""Reads a declared field: its annotation into a type, a kind of column and markers, and whatever is wrong in it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET, Meta
+from msgspec.structs import FieldInfo
+
+from domain.entities.declaration import FieldModel, Kind
+from domain.entities.markers import UNGUARDED, Big, Guard, Money, Reference
+from domain.entities.mistakes.fields import BITS, STORABLE, bound_mistakes, default_mistake, empty_range, mark_mistakes
+from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
+
+M = TypeVar("M")
+
+_CONSTRAINTS = (
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "multiple_of",
+    "pattern",
+    "min_length",
+    "max_length",
+    "description",
+    "examples",
+)
+_KINDS = {
+    str: Kind.TEXT,
+    int: Kind.INTEGER,
+    Decimal: Kind.DECIMAL,
+    float: Kind.FLOAT,
+    bool: Kind.BOOLEAN,
+    datetime: Kind.TIMESTAMP,
+    date: Kind.DATE,
+    UUID: Kind.UUID,
+}
+
+
+class _Unreadable(Exception):
+    """Mistake of a field that leaves no type to store; the message continues the field's name."""
+
+
+def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]:
+    """The field, its mistakes, and whether it is only a placeholder, by which the rest of the entity is checked."""
+    try:
+        bare, marks, nullable = _unwrap(hint)
+        kind, bare, choices = _kind(bare, marks)
+        default = _default(info)
+    except _Unreadable as mistake:
+        return _placeholder(info, hint), [str(mistake)], True
+    mistakes = [*mark_mistakes(kind, marks), *_rule_mistakes(kind, _rules(marks))]
+    mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
+    # Bounds that the column cannot hold make no type either: msgspec takes those of 64 bits alone.
+    checked = Any if mistakes else _checked_type(kind, bare, _rules(marks), nullable)
+    field = FieldModel(
+        name=info.name,
+        wire=info.encode_name,
+        kind=kind,
+        type=checked,
+        nullable=nullable,
+        default=default,
+        choices=choices,
+        money=_mark(marks, Money),
+        reference=_mark(marks, Reference),
+        guard=_mark(marks, Guard) or UNGUARDED,
+    )
+    if not mistakes and (wrong := default_mistake(field)) is not None:
+        mistakes.append(wrong)
+    return field, mistakes, False
+
+
+def _default(info: FieldInfo) -> object:
+    if info.default is not msgspec.NODEFAULT or info.required:
+        return UNSET if info.required else info.default
+    try:
+        return info.default_factory()
+    except Exception as error:  # noqa: BLE001  # the factory is a user's function
+        raise _Unreadable(f"has a default_factory that fails: {type(error).__name__}: {error}") from None
+
+
+def _placeholder(info: FieldInfo, hint: Any) -> FieldModel:
+    marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    reference = _mark(marks, Reference)
+    kind = Kind.TEXT if reference is None else Kind.UUID
+    return FieldModel(
+        name=info.name, wire=info.encode_name, kind=kind, type=Any, nullable=True, default=None, reference=reference
+    )
+
+
+def _type_mistakes(kind: Kind, bare: Any, marks: Sequence[object]) -> Iterator[str]:
+    # msgspec reads a type when it is first used, which would be the first request.
+    try:
+        msgspec.json.Decoder(_checked_type(kind, bare, _rules(marks), nullable=False))
+    except (TypeError, ValueError) as error:
+        remedy = ": bounds of a decimal are money(…, ge=…, le=…)" if kind is Kind.DECIMAL else ""
+        yield f"has a constraint that does not fit its type: {error}{remedy}"
+
+
+def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
+    """Splits an annotation into its bare type, all marks, and whether it may be null.
+
+    Example: ``Annotated[UUID | None, ref("books")]`` gives ``(UUID, [Reference(…)], True)``.
+    """
+    marks: list[object] = []
+    nullable = False
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *more = get_args(hint)
+            marks += more
+        elif get_origin(hint) in (Union, UnionType):
+            alternatives = [alternative for alternative in get_args(hint) if alternative is not NoneType]
+            if len(alternatives) != 1 or nullable:
+                raise _Unreadable(f"has the type {hint}: only one type, or it and None, can be stored: {STORABLE}")
+            hint, nullable = alternatives[0], True
+        else:
+            return hint, marks, nullable
+
+
+def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
+    return next((mark for mark in marks if isinstance(mark, kind)), None)
+
+
+def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
+    """The kind of the field, the type that values are checked against, and the values of a choice."""
+    if isinstance(bare, type) and issubclass(bare, Enum):
+        return _choice(bare, [member.value for member in bare])
+    if get_origin(bare) is Literal:
+        return _choice(bare, get_args(bare))
+    if (item := _item(bare)) is not None:
+        return (Kind.UUIDS if item is UUID else Kind.TEXTS), list[item], ()  # type: ignore[valid-type]
+    kind = next((kind for stored, kind in _KINDS.items() if bare is stored), None)
+    if kind is None:
+        raise _Unreadable(f"has the type {_type_name(bare)}, which cannot be stored: use {STORABLE}")
+    if kind is Kind.DECIMAL and _mark(marks, Money) is None:
+        raise _Unreadable("is a Decimal without money(precision, scale): use Annotated[Decimal, money(12, 2)]")
+    if kind is Kind.INTEGER and _mark(marks, Big) is not None:
+        kind = Kind.BIG_INTEGER
+    return kind, bare, ()
+
+
+def _item(bare: Any) -> type | None:
+    """Type of the items of a list: ``str`` or UUID; a tuple is a list when its length is open."""
+    item, *more = get_args(bare) or (None,)
+    is_list = (get_origin(bare) is list and not more) or (get_origin(bare) is tuple and more == [...])
+    return item if is_list and item in (UUID, str) else None
+
+
+def _type_name(bare: Any) -> str:
+    return bare.__qualname__ if isinstance(bare, type) and not get_args(bare) else str(bare)
+
+
+def _choice(bare: Any, values: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
+    if not values:
+        raise _Unreadable("is a choice without values: no value could be stored")
+    if not all(isinstance(value, str) for value in values):
+        raise _Unreadable("is a choice whose values are not text")
+    return Kind.CHOICE, bare, tuple(str(value) for value in values)
+
+
+def _rules(marks: Sequence[object]) -> dict[str, Any]:
+    rules: dict[str, Any] = {}
+    for mark in marks:
+        if isinstance(mark, Meta):
+            rules |= {name: getattr(mark, name) for name in _CONSTRAINTS if getattr(mark, name) is not None}
+    return rules
+
+
+def _rule_mistakes(kind: Kind, rules: Mapping[str, Any]) -> Iterator[str]:
+    yield from bound_mistakes(kind, rules) if kind in BITS else empty_range(rules)
+    if {"gt", "ge"} <= rules.keys() or {"lt", "le"} <= rules.keys():
+        yield "has two bounds of one side: give either gt or ge, and either lt or le"
+    if "pattern" in rules:
+        yield from pattern_mistakes(rules["pattern"])
+
+
+def _checked_type(kind: Kind, bare: Any, rules: dict[str, Any], nullable: bool) -> Any:
+    # Without the column's own bounds PostgreSQL would refuse the number, and the client would get no field error.
+    if kind in BITS:
+        rules |= _column_bounds(rules, BITS[kind])
+    if kind is Kind.TIMESTAMP:
+        rules["tz"] = True
+    if "pattern" in rules:
+        rules["pattern"] = whole_text(rules["pattern"])
+    checked = Annotated[bare, Meta(**rules)] if rules else bare
+    return Union[checked, None] if nullable else checked
+
+
+def _column_bounds(rules: dict[str, Any], bits: int) -> dict[str, int]:
+    lower = {} if {"gt", "ge"} & rules.keys() else {"ge": -(2**bits)}
+    upper = {} if {"lt", "le"} & rules.keys() else {"le": 2**bits - 1}
+    return lower | upper

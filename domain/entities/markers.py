@@ -1,0 +1,178 @@
+"""Markers of a declaration: ``@entity``, and what may stand in its arguments and in the annotations of its fields."""
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T", bound=type[Struct])
+
+OnDelete = Literal["restrict", "cascade", "clear"]
+
+
+class Money(Struct, frozen=True):
+    precision: int
+    scale: int
+    ge: Decimal | None = None
+    le: Decimal | None = None
+
+
+class Reference(Struct, frozen=True):
+    """A to-one relation: the field holds the id of a row of ``target``, the plural of another entity."""
+
+    target: str
+    on_delete: OnDelete
+    relation: str | None = None
+    permanent: bool = False
+
+
+class Guard(Struct, frozen=True):
+    """Permissions of a single field; for a caller without ``read`` the field does not exist."""
+
+    read: str | None = None
+    write: str | None = None
+
+
+UNGUARDED = Guard()
+
+
+class Big(Struct, frozen=True):
+    pass
+
+
+class Many(Struct, frozen=True):
+    target: str
+    by: str
+
+
+class Unique(Struct, frozen=True):
+    """A unique constraint per tenant, among rows that are not deleted; ``ignore_case`` compares text without case."""
+
+    fields: tuple[str, ...]
+    ignore_case: bool = False
+
+
+class DeclaredIndex(Struct, frozen=True):
+    """An index over fields by which rows are found and sorted together."""
+
+    fields: tuple[str, ...]
+
+
+def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
+    """A decimal of ``precision`` digits, ``scale`` of them after the point; other values are refused, never rounded.
+
+    Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
+    """
+    return Money(precision, scale, None if ge is None else Decimal(ge), None if le is None else Decimal(le))
+
+
+def ref(
+    target: str, on_delete: OnDelete = "restrict", relation: str | None = None, *, permanent: bool = False
+) -> Reference:
+    """A reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
+
+    Deleting the target is refused with ``restrict``, deletes this row too with ``cascade``, or sets null with
+    ``clear``. ``relation`` is the name for ``include`` and filters; by default the field's name without ``_id``.
+    ``permanent`` admits a cascade from rows that can be restored to rows that are deleted for good.
+    """
+    return Reference(target, on_delete, relation, permanent)
+
+
+def many(target: str, by: str) -> Many:
+    """A to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
+    return Many(target, by)
+
+
+def unique(*fields: str, ignore_case: bool = False) -> Unique:
+    """A unique constraint over one or more fields: ``unique("name", ignore_case=True)``."""
+    return Unique(fields, ignore_case)
+
+
+def index(*fields: str) -> DeclaredIndex:
+    """An index for a filter and a sort that belong together.
+
+    Example: ``index("category_id", "price")`` serves ``categoryId=…&minPrice=10&sort=price``. The fields compared for
+    equality come first, the one that is sorted by or bounded last.
+    """
+    return DeclaredIndex(fields)
+
+
+def guarded(read: str | None = None, write: str | None = None) -> Guard:
+    """Permissions of a single field: ``Annotated[str, guarded(read="read:salaries", write="update:salaries")]``."""
+    return Guard(read, write)
+
+
+big = Big()
+
+
+class Declaration(Struct, frozen=True, kw_only=True):
+    """The arguments of ``@entity``.
+
+    ``plural`` is the path in kebab-case and the resource of the permissions; ``search`` are the text fields that
+    ``?search=`` looks at; ``sort`` is the default order, a field with ``-`` before it for descending.
+    ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
+    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
+    ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
+    ``indexes`` are further indexes, for filters and sorts that belong together.
+    """
+
+    plural: str
+    search: tuple[str, ...]
+    unique: tuple[Unique, ...]
+    has_many: Mapping[str, Many]
+    tenant_owned: bool
+    soft_delete: bool
+    writable: bool
+    history: bool
+    shows_tenant: bool
+    sort: str
+    check_reads: frozenset[str] | None
+    indexes: tuple[DeclaredIndex, ...] = ()
+
+
+def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
+    plural: str,
+    *,
+    search: Sequence[str] = (),
+    unique: Sequence[Unique] = (),
+    has_many: Mapping[str, Many] | None = None,
+    tenant_owned: bool = True,
+    soft_delete: bool = True,
+    writable: bool = True,
+    history: bool = False,
+    shows_tenant: bool = False,
+    sort: str = "-created_at",
+    check_reads: Sequence[str] | None = None,
+    indexes: Sequence[DeclaredIndex] = (),
+) -> Callable[[T], T]:
+    """Declares a struct as an entity; ``Declaration`` explains the arguments.
+
+    With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
+    looks at another field raises LookupError. Example, which serves ``/api/books``::
+
+        @entity("books", search=["title"], unique=[unique("isbn")])
+        class Book(Struct, rename="camel", kw_only=True):
+            title: Annotated[str, Meta(min_length=1, max_length=200)]
+            isbn: str
+    """
+    declaration = Declaration(
+        plural=plural,
+        search=tuple(search),
+        unique=tuple(unique),
+        has_many=has_many or {},
+        tenant_owned=tenant_owned,
+        soft_delete=soft_delete,
+        writable=writable,
+        history=history,
+        shows_tenant=shows_tenant,
+        sort=sort,
+        check_reads=None if check_reads is None else frozenset(check_reads),
+        indexes=tuple(indexes),
+    )
+
+    def declare(kind: T) -> T:
+        kind.__entity__ = declaration  # type: ignore[attr-defined]  # the one mark a declaration leaves
+        return kind
+
+    return declare

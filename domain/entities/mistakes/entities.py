@@ -1,0 +1,210 @@
+"""Mistakes of entities, alone and against each other; each is one line of the report."""
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import get_args
+
+from domain.entities.declaration import EntityModel, Kind, Registry, Relation, Unique
+from domain.entities.markers import OnDelete
+from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
+from domain.entities.mistakes.methods import method_mistakes
+from domain.entities.mistakes.places import Mistake, place_of
+
+RESERVED_PATHS = frozenset({"auth", "users", "roles", "permissions", "tenants"})
+RESERVED_TABLES = frozenset(
+    """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
+    user-roles row-history kept-answers""".split()
+)
+# A field with one of these names could not be filtered by.
+RESERVED_PARAMETERS = frozenset(
+    """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted
+    format bom permanent""".split()
+)
+_PLURAL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_BATCHES = ("BatchCreate", "BatchItem", "BatchUpdate", "BatchCreated", "BatchUpdated")
+_SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", *_BATCHES)
+
+
+Broken = Mapping[str, frozenset[str]]
+"""Fields that could not be read, by plural: what depends on them is not told as a mistake of its own."""
+
+
+def duplicates(models: Sequence[EntityModel]) -> list[str]:
+    """Plurals and OpenAPI schema names that more than one entity would have."""
+    plurals = Counter(model.plural for model in models)
+    schemas = Counter(schema for model in models for schema in _schema_names(model))
+    return [
+        *(
+            f"{plural!r} is declared {count} times{_places(models, plural)}"
+            for plural, count in plurals.items()
+            if count > 1
+        ),
+        *(f"{schema!r} would be the name of {count} OpenAPI schemas" for schema, count in schemas.items() if count > 1),
+    ]
+
+
+def _places(models: Sequence[EntityModel], plural: str) -> str:
+    return "".join(dict.fromkeys(place_of(model.struct) for model in models if model.plural == plural))
+
+
+def _schema_names(model: EntityModel) -> list[str]:
+    return [f"{model.name}{shape}" for shape in _SCHEMA_SUFFIXES]
+
+
+def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], broken: Broken) -> Iterable[Mistake]:
+    """Mistakes of one entity; ``owned`` are field names that the service writes."""
+    yield from _name_mistakes(model)
+    yield from _field_mistakes(model, owned)
+    for relation in model.relations.values():
+        yield from _relation_mistakes(model, relation, registry, broken)
+    for unique in model.unique:
+        yield from _unique_mistakes(model, unique)
+    yield from _index_mistakes(model)
+    yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
+    yield from method_mistakes(model)
+
+
+def _unique_mistakes(model: EntityModel, unique: Unique) -> Iterable[Mistake]:
+    listed = ", ".join(map(repr, unique.fields))
+    if not unique.fields:
+        yield Mistake('unique() names no field: name one or more, as in unique("code")')
+    for name in unique.fields:
+        if name not in model.by_name:
+            yield Mistake(f"unique() names {name!r}, which is not a field of it")
+    if len(set(unique.fields)) < len(unique.fields):
+        yield Mistake(f"unique({listed}) names a field twice")
+    if model.unique.count(unique) > 1 and unique is next(each for each in model.unique if each == unique):
+        yield Mistake(f"unique({listed}) is declared twice")
+
+
+def _index_mistakes(model: EntityModel) -> Iterable[Mistake]:
+    indexes = model.declaration.indexes
+    for position, index in enumerate(indexes):
+        listed = ", ".join(map(repr, index.fields))
+        if not index.fields:
+            yield Mistake('index() names no field: name one or more, as in index("category_id", "price")')
+        for name in index.fields:
+            if name not in model.by_name:
+                yield Mistake(f"index() names {name!r}, which is not a field of it")
+            elif model.by_name[name].kind in (Kind.UUIDS, Kind.TEXTS):
+                yield Mistake(f"index() names {name!r}, which is a list and has no order")
+        if len(set(index.fields)) < len(index.fields):
+            yield Mistake(f"index({listed}) names a field twice")
+        if index in indexes[:position]:
+            yield Mistake(f"index({listed}) is declared twice")
+
+
+def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mistake]:
+    declaration = model.declaration
+    for name in declaration.search:
+        if name not in broken and (name not in model.by_name or model.by_name[name].kind is not Kind.TEXT):
+            yield Mistake(f"search names {name!r}, which is not one of its text fields")
+    sort = model.by_name.get(declaration.sort.removeprefix("-"))
+    if sort is None:
+        yield Mistake(f"sort names {declaration.sort!r}, which is not a field of it")
+    elif sort.kind in (Kind.UUIDS, Kind.TEXTS):
+        yield Mistake(f"sort names {declaration.sort!r}, which is a list and has no order")
+    yield from (
+        Mistake(f"check_reads names {name!r}, which it does not declare")
+        for name in sorted((declaration.check_reads or frozenset()) - set(model.names))
+    )
+    if declaration.check_reads is not None and not model.has_check:
+        yield Mistake("check_reads is declared, but the entity has no method check")
+
+
+def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
+    if not _PLURAL.fullmatch(model.plural):
+        yield Mistake(f"{model.plural!r} is not a valid path: use lower-case words joined by hyphens")
+    if model.plural in RESERVED_PATHS:
+        yield Mistake(f"{model.plural!r} is a path of the service itself")
+    if model.plural in RESERVED_TABLES:
+        yield Mistake(f"{model.plural!r} is a table of the service itself")
+    # Unqualified names are looked for in PostgreSQL's own schema first, quoted or not.
+    if model.plural.startswith("pg-"):
+        yield Mistake(f"{model.plural!r} begins with 'pg-', as the system tables of PostgreSQL do: choose another path")
+    if too_long := length_mistake(model.plural):
+        yield Mistake(f"the path {too_long}")
+
+
+def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[Mistake]:
+    # A to-many relation that is included adds ``<name>HasMore`` to the row.
+    more = [f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many]
+    seen = Counter(name.lower() for name in (*(field.wire for field in model.fields), *model.relations, *more))
+    yield from (Mistake(f"the name {name!r} is used twice") for name, count in seen.items() if count > 1)
+    for field in model.declared:
+        if field.name in owned:
+            yield Mistake(f"field {field.name!r} has a name that the service uses itself", field.name)
+        if field.wire.lower() in RESERVED_PARAMETERS:
+            yield Mistake(f"field {field.name!r} has the name of a query parameter", field.name)
+        yield from name_mistakes(field)
+
+
+def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registry, broken: Broken) -> Iterable[Mistake]:
+    member = None if relation.is_many else relation.by
+    if not is_spellable(relation.name):
+        yield Mistake(
+            f"relation {relation.name!r} has a name that no filter can spell: use letters, digits, underscores and "
+            "hyphens",
+            member,
+        )
+    if not relation.is_many:
+        yield from _reference_mistakes(model, relation)
+    target = registry.models.get(relation.target)
+    if target is None:
+        if relation.target not in broken:
+            yield Mistake(f"relation {relation.name!r} leads to {relation.target!r}, which is not declared", member)
+        return
+    # Security: a shared row would show rows of one tenant to all others.
+    if not model.tenant_owned and target.tenant_owned:
+        yield Mistake(f"relation {relation.name!r} leads from rows shared by all tenants to rows of one tenant", member)
+    if relation.is_many:
+        by = target.by_name.get(relation.by)
+        is_known = relation.by not in broken.get(relation.target, ())
+        if is_known and (by is None or by.reference is None or by.reference.target != model.plural):
+            yield Mistake(
+                f"relation {relation.name!r} needs a field {relation.by!r} of {relation.target!r} that refers back"
+            )
+    else:
+        yield from _cascade_mistakes(model, relation, target)
+
+
+def _reference_mistakes(model: EntityModel, relation: Relation) -> Iterable[Mistake]:
+    field = model.by_name[relation.by]
+    if field.kind is not Kind.UUID:
+        yield Mistake(f"field {field.name!r} refers to {relation.target!r} but is not a UUID", field.name)
+    if relation.on_delete not in get_args(OnDelete):
+        yield Mistake(
+            f"field {field.name!r} has on_delete={relation.on_delete!r}, which is unknown: use 'restrict' (deleting "
+            "the target is refused), 'cascade' (deletes this row too) or 'clear' (sets null)",
+            field.name,
+        )
+    if relation.on_delete == "clear" and not field.nullable:
+        yield Mistake(f"field {field.name!r} is cleared on delete but cannot be null", field.name)
+
+
+def _cascade_mistakes(model: EntityModel, relation: Relation, target: EntityModel) -> Iterable[Mistake]:
+    reference = model.by_name[relation.by].reference
+    is_permanent = reference is not None and reference.permanent
+    if is_permanent and relation.on_delete != "cascade":
+        yield Mistake(f"field {relation.by!r} is permanent, which says something of a cascade alone", relation.by)
+    if relation.on_delete == "cascade" and target.soft_delete and not model.soft_delete and not is_permanent:
+        yield Mistake(
+            f"field {relation.by!r} cascades from {target.plural!r}, whose deleted rows can be restored, to rows that "
+            'are deleted for good and do not come back: say so with ref(…, on_delete="cascade", permanent=True), or '
+            "declare soft_delete",
+            relation.by,
+        )
+
+
+def oddities(models: Sequence[EntityModel]) -> Iterable[str]:
+    """Remarks on declarations that work but may surprise.
+
+    Example: a field ``minPrice`` beside ``price`` hides the filter for the lower bound of ``price``.
+    """
+    for model in models:
+        wires = {field.wire.lower(): field.wire for field in model.fields}
+        for lower, wire in wires.items():
+            for name in (f"min{lower}", f"max{lower}", f"{lower}after", f"{lower}before"):
+                if name in wires:
+                    yield f"{model.name}: the property {wires[name]!r} wins over the bound on {wire!r}"

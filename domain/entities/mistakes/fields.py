@@ -1,0 +1,173 @@
+"""Mistakes of single fields: names, markers, bounds against the column, and defaults against their own field."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, get_args
+from uuid import UUID
+
+import msgspec
+from msgspec import UNSET
+
+from domain.entities.declaration import FieldModel, Kind
+from domain.entities.forms import money_error
+from domain.entities.markers import Big, Money, Reference
+from domain.entities.mistakes.places import Mistake
+
+BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
+
+STORABLE = (
+    "str, int, Annotated[int, big], Annotated[Decimal, money(12, 2)], float, bool, datetime, date, UUID, an Enum or "
+    "Literal of text, list[str], list[UUID], and each of them with `| None`"
+)
+"""Types that can be stored, for messages."""
+
+LONGEST_NAME = 60
+"""Most bytes of a name: PostgreSQL keeps 63, and the names of keys and statements put up to three before it."""
+
+# A filter's name is divided at points, a list of names at commas, and a sort key at its colon and its sign.
+_SPELLABLE = re.compile(r"\w[\w-]*")
+_SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+_DIGITS = 1_000
+
+_VALUES: Mapping[Kind, tuple[type, ...]] = {
+    Kind.TEXT: (str,),
+    Kind.INTEGER: (int,),
+    Kind.BIG_INTEGER: (int,),
+    Kind.DECIMAL: (Decimal,),
+    Kind.FLOAT: (float, int),
+    Kind.BOOLEAN: (bool,),
+    Kind.TIMESTAMP: (datetime,),
+    Kind.DATE: (date,),
+    Kind.UUID: (UUID,),
+    Kind.UUIDS: (list,),
+    Kind.TEXTS: (list,),
+}
+
+
+def name_mistakes(field: FieldModel) -> Iterator[Mistake]:
+    if field.name in _SYSTEM_COLUMNS:
+        yield Mistake(f"field {field.name!r} has the name of a system column of PostgreSQL: choose another", field.name)
+    if too_long := length_mistake(field.name):
+        yield Mistake(f"field {too_long}", field.name)
+    if not is_spellable(field.wire):
+        yield Mistake(
+            f"field {field.name!r} has the JSON name {field.wire!r}, which no filter can spell: use letters, digits, "
+            "underscores and hyphens",
+            field.name,
+        )
+
+
+def length_mistake(name: str) -> str | None:
+    size = len(name.encode())
+    return f"{name!r} has {size} bytes: a name may have {LONGEST_NAME}" if size > LONGEST_NAME else None
+
+
+def is_spellable(name: str) -> bool:
+    return _SPELLABLE.fullmatch(name) is not None
+
+
+def mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
+    """Markers that do not fit the field's type or cannot be stored, as parts of a sentence."""
+    if kind not in BITS and any(isinstance(mark, Big) for mark in marks):
+        yield "is marked big, which is for whole numbers: use it in Annotated[int, big]"
+    for mark in marks:
+        if isinstance(mark, Money):
+            yield from (
+                _money_mistakes(mark)
+                if kind is Kind.DECIMAL
+                else ("is marked money(…), which is for decimals: use it in Annotated[Decimal, money(12, 2)]",)
+            )
+    if sum(isinstance(mark, Reference) for mark in marks) > 1:
+        yield "has more than one ref(…): a field refers to one entity"
+
+
+def _money_mistakes(money: Money) -> Iterator[str]:
+    said = f"money({money.precision}, {money.scale})"
+    if not (_is_whole(money.precision) and _is_whole(money.scale) and 1 <= money.precision <= _DIGITS):
+        yield f"has {said}: the digits are whole numbers, from 1 to {_DIGITS:,} in all"
+    elif not 0 <= money.scale <= money.precision:
+        yield (
+            f"has {said}: the first number counts all digits, the second those after the point, so it is from 0 to "
+            f"{money.precision}"
+        )
+    else:
+        yield from _money_bounds(money, said)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _money_bounds(money: Money, said: str) -> Iterator[str]:
+    largest = (Decimal(10) ** money.precision - 1).scaleb(-money.scale)
+    for name, bound in (("ge", money.ge), ("le", money.le)):
+        if bound is not None and not (bound.is_finite() and abs(bound) <= largest):
+            yield f"has {said} with {name}={bound}, which is beyond what it can hold: at most {largest:f}"
+    if money.ge is not None and money.le is not None and money.ge > money.le:
+        yield f"has {said} with ge={money.ge} above le={money.le}: no value fits"
+
+
+def bound_mistakes(kind: Kind, rules: Mapping[str, Any]) -> Iterator[str]:
+    """Bounds of a whole number that its column cannot hold, and pairs that no value fits."""
+    limit = 2 ** BITS[kind]
+    remedy = "use Annotated[int, big] for 64 bits" if kind is Kind.INTEGER else "use Annotated[Decimal, money(38, 0)]"
+    for name in ("gt", "ge", "lt", "le"):
+        if name in rules and not -limit <= rules[name] <= limit - 1:
+            yield (
+                f"has {name}={rules[name]}, but is stored in {BITS[kind] + 1} bits, from {-limit} to {limit - 1}: "
+                f"{remedy}"
+            )
+    yield from empty_range(rules)
+
+
+def empty_range(rules: Mapping[str, Any]) -> Iterator[str]:
+    lower, upper = rules.get("ge", rules.get("gt")), rules.get("le", rules.get("lt"))
+    if lower is not None and upper is not None and (lower > upper or (lower == upper and {"gt", "lt"} & rules.keys())):
+        yield f"has bounds that no value fits: from {lower} to {upper}"
+    if "min_length" in rules and "max_length" in rules and rules["min_length"] > rules["max_length"]:
+        yield f"has min_length={rules['min_length']} above max_length={rules['max_length']}: no text fits"
+
+
+def default_mistake(field: FieldModel) -> str | None:
+    """Reason why the default is no value of the field, as a part of a sentence."""
+    value = field.default
+    if value is UNSET or (value is None and field.nullable):
+        return None
+    if value is None:
+        return "has the default None, but does not take None: add `| None` to its type, or give it another default"
+    if not _is_of_kind(field, value):
+        return f"has the default {value!r}, which is not {_expected(field)}"
+    if field.money is not None and (error := money_error(field.money, value)) is not None:
+        return f"has the default {value!r}, which {error}"
+    try:
+        msgspec.convert(value, field.type)
+    except msgspec.ValidationError as error:
+        return f"has the default {value!r}, which its own type refuses: {error}"
+    return None
+
+
+def _is_of_kind(field: FieldModel, value: object) -> bool:
+    if field.kind is Kind.CHOICE:
+        choice = _choice_type(field)
+        return isinstance(value, choice) if choice is not None else value in field.choices
+    is_number = field.kind in BITS or field.kind is Kind.FLOAT
+    if (is_number and isinstance(value, bool)) or (field.kind is Kind.DATE and isinstance(value, datetime)):
+        return False  # Python counts True as 1, and a datetime as a date
+    return isinstance(value, _VALUES[field.kind])
+
+
+def _choice_type(field: FieldModel) -> type[Enum] | None:
+    candidates = (field.type, *get_args(field.type))
+    return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, Enum)), None)
+
+
+def _expected(field: FieldModel) -> str:
+    if field.kind is Kind.CHOICE:
+        choice = _choice_type(field)
+        return f"a member of {choice.__name__}" if choice is not None else f"one of {', '.join(field.choices)}"
+    return (
+        f"a value of its type ({field.kind.value}): write {' or '.join(kind.__name__ for kind in _VALUES[field.kind])}"
+    )

@@ -1,0 +1,58 @@
+"""Places of mistakes: the file and line of an entity, or of one of its fields and methods."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+
+class Mistake(NamedTuple):
+    """A sentence to follow the entity's name; ``member`` is the field or method that is wrong."""
+
+    text: str
+    member: str | None = None
+
+
+def told(kind: type[Struct], mistake: Mistake) -> str:
+    """The line of the report: ``Book: field 'pages' has … (shop/books.py:12)``."""
+    return f"{kind.__name__}: {mistake.text}{place_of(kind, mistake.member)}"
+
+
+def place_of(kind: type[Struct], member: str | None = None) -> str:
+    """Place in brackets, or nothing for a struct without source, such as one that ``defstruct`` made."""
+    # A field may be inherited: the first class that writes it down is the one to mend.
+    for owner in kind.__mro__ if member is not None else (kind,):
+        if (found := _line(owner, member)) is not None:
+            return f" ({found})"
+    return "" if member is None else place_of(kind)
+
+
+def _line(kind: type, member: str | None) -> str | None:
+    try:
+        lines, first = inspect.getsourcelines(kind)
+        file = inspect.getsourcefile(kind)
+        (body,) = ast.parse(textwrap.dedent("".join(lines))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    if file is None or not isinstance(body, ast.ClassDef):
+        return None
+    # The source of a class begins with its decorators, where the arguments of ``@entity`` stand.
+    numbers: dict[str | None, int] = dict(_members(body)) if member is not None else {None: 1}
+    return f"{_short(file)}:{first + numbers[member] - 1}" if member in numbers else None
+
+
+def _members(body: ast.ClassDef) -> Iterator[tuple[str | None, int]]:
+    for statement in body.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement.lineno
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield statement.name, statement.lineno
+
+
+def _short(file: str) -> str:
+    path, here = Path(file).resolve(), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,0 +1,355 @@
+"""Mistakes in declarations: each is told at start, by its entity, field and line, with the remedy."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import msgspec
+import pytest
+from msgspec import Meta, Struct, defstruct
+
+from domain.entities.forms import read_new
+from domain.entities.markers import big, entity, index, many, money, ref, unique
+from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
+from domain.entities.registry import DeclarationError, build_registry
+from domain.errors import FieldError, ValidationError
+
+
+class Empty(Enum):
+    pass
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+def declared(fields: dict[str, Any], name: str = "A", plural: str = "as", **options: Any) -> type[Struct]:
+    members = [(key, *value) if isinstance(value, tuple) else (key, value) for key, value in fields.items()]
+    return entity(plural, **options)(defstruct(name, members, rename="camel", kw_only=True))
+
+
+def mistakes(*kinds: type[Struct]) -> tuple[str, ...]:
+    with pytest.raises(DeclarationError) as caught:
+        build_registry(kinds)
+    return caught.value.mistakes
+
+
+def text(**rules: Any) -> Any:
+    return Annotated[str, Meta(**rules)]
+
+
+def whole(*marks: object, **rules: Any) -> Any:
+    return Annotated[(int, Meta(**rules), *marks)] if rules else Annotated[(int, *marks)]
+
+
+WRONG_FIELDS: dict[str, tuple[Any, str]] = {
+    "text for a number": ((int, "abc"), "has the default 'abc', which is not a value of its type (integer): write int"),
+    "null for text": ((str, None), "does not take None: add `| None`"),
+    "null for an optional choice of text": ((Literal["a"], None), "does not take None"),
+    "a default too long": ((text(max_length=3), "long"), "which its own type refuses: Expected `str` of length <= 3"),
+    "a default below the minimum": ((whole(ge=5), 4), "which its own type refuses: Expected `int` >= 5"),
+    "a default beyond 32 bits": ((int, 2**31), "which its own type refuses"),
+    "a default against the pattern": ((text(pattern="^[a-z]$"), "A"), "which its own type refuses"),
+    "a boolean for a number": ((int, True), "has the default True"),
+    "a number for a boolean": ((bool, 1), "has the default 1"),
+    "a whole number for a decimal": ((Annotated[Decimal, money(8, 2)], 1), "write Decimal"),
+    "a decimal with too many digits": (
+        (Annotated[Decimal, money(8, 2)], Decimal("0.001")),
+        "which must have at most 2 digits after the point",
+    ),
+    "text for a choice": ((Colour, "red"), "which is not a member of Colour"),
+    "no choice of those": ((Literal["a", "b"], "c"), "which is not one of a, b"),
+    "a timestamp without zone": ((datetime, datetime(2026, 1, 1)), "timezone"),  # noqa: DTZ001  # the mistake
+    "a timestamp for a date": ((date, datetime(2026, 1, 1)), "write date"),  # noqa: DTZ001
+    "text for an id": ((UUID, "0198c0de-0000-7000-8000-000000000000"), "write UUID"),
+    "a factory that fails": (
+        (list[str], msgspec.field(default_factory=lambda: 1 // 0)),
+        "has a default_factory that fails: ZeroDivisionError",
+    ),
+    "a bound beyond 32 bits": (whole(le=10**12), "has le=1000000000000, but is stored in 32 bits"),
+    "a lower bound beyond 32 bits": (whole(ge=-(10**12)), "use Annotated[int, big] for 64 bits"),
+    "a bound beyond 64 bits": (whole(big, le=10**30), "but is stored in 64 bits"),
+    "bounds that nothing fits": (whole(ge=5, le=4), "has bounds that no value fits: from 5 to 4"),
+    "lengths that nothing fits": (text(min_length=5, max_length=4), "no text fits"),
+    "two bounds of one side": (Annotated[int, Meta(ge=1), Meta(gt=0)], "has two bounds of one side"),
+    "a bound of text": (text(ge=1), "has a constraint that does not fit its type"),
+    "a length of a number": (whole(max_length=1), "has a constraint that does not fit its type"),
+    "a bound of a decimal": (Annotated[Decimal, money(8, 2), Meta(ge=0)], "bounds of a decimal are money"),
+    "more digits after the point than in all": (Annotated[Decimal, money(2, 5)], "has money(2, 5): the first number"),
+    "digits below zero": (Annotated[Decimal, money(2, -1)], "has money(2, -1)"),
+    "no digits": (Annotated[Decimal, money(0, 0)], "from 1 to 1,000 in all"),
+    "too many digits": (Annotated[Decimal, money(1001, 0)], "from 1 to 1,000 in all"),
+    "a bound that the digits cannot hold": (Annotated[Decimal, money(4, 2, le=100)], "at most 99.99"),
+    "amounts that nothing fits": (Annotated[Decimal, money(4, 2, ge=5, le=4)], "no value fits"),
+    "a big text": (Annotated[str, big], "is marked big, which is for whole numbers"),
+    "an amount of whole numbers": (Annotated[int, money(4, 2)], "is marked money(…), which is for decimals"),
+    "an empty enum": (Empty, "is a choice without values"),
+    "an empty literal": (Literal[()], "is a choice without values"),
+    "a set": (set[str], "has the type set[str], which cannot be stored: use str, int,"),
+    "a pair": (tuple[str, str], "cannot be stored"),
+    "an empty tuple": (tuple[()], "cannot be stored"),
+    "a list of what has rules": (list[Annotated[str, Meta(max_length=3)]], "cannot be stored"),
+    "a list": (list, "has the type list, which cannot be stored"),
+    "two references": (Annotated[UUID, ref("as"), ref("as")], "has more than one ref(…)"),
+    "an unknown word for deletion": (
+        Annotated[UUID | None, ref("as", on_delete="protect")],  # type: ignore[arg-type]  # the mistake
+        "has on_delete='protect', which is unknown: use 'restrict'",
+    ),
+    "a relation that no filter can spell": (Annotated[UUID, ref("as", relation="the.row")], "no filter can spell"),
+    "permanent without a cascade": (Annotated[UUID, ref("as", permanent=True)], "says something of a cascade alone"),
+    "nested repetition": (text(pattern="^(a+)+$"), "in which a repetition repeats another"),
+    "anchored in part": (text(pattern="^a|b$"), "anchors only some of its alternatives"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_FIELDS)
+def test_a_wrong_field_is_told_with_its_name_and_the_remedy(name: str) -> None:
+    wrong, sentence = WRONG_FIELDS[name]
+    (told,) = mistakes(declared({"thing_id": wrong}))
+    assert told.startswith(("A: field 'thing_id' ", "A: relation ")), told
+    assert sentence in told
+
+
+WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
+    "unique without fields": (declared({"name": str}, unique=[unique()]), "unique() names no field"),
+    "unique with a field twice": (declared({"name": str}, unique=[unique("name", "name")]), "names a field twice"),
+    "unique twice": (declared({"name": str}, unique=[unique("name"), unique("name")]), "is declared twice"),
+    "an order of lists": (declared({"words": list[str]}, sort="words"), "which is a list and has no order"),
+    "a table of PostgreSQL": (declared({"name": str}, plural="pg-class"), "as the system tables of PostgreSQL do"),
+    "an index without fields": (declared({"name": str}, indexes=[index()]), "index() names no field"),
+    "an index of no field": (declared({"name": str}, indexes=[index("nam")]), "index() names 'nam', which is not"),
+    "an index of a list": (declared({"words": list[str]}, indexes=[index("words")]), "which is a list"),
+    "an index with a field twice": (declared({"a": str}, indexes=[index("a", "a")]), "index('a', 'a') names a field"),
+    "an index twice": (declared({"a": str}, indexes=[index("a"), index("a")]), "index('a') is declared twice"),
+    "a path of 61 bytes": (declared({"name": str}, plural="a" * 61), "has 61 bytes: a name may have 60"),
+    "a field of 61 bytes": (declared({"f" * 61: str}), "has 61 bytes"),
+    "a field of 31 letters of two bytes": (declared({"ß" * 31: str}), "has 62 bytes"),
+    "a system column": (declared({"ctid": str}), "field 'ctid' has the name of a system column"),
+    "a point in a JSON name": (
+        entity("as")(defstruct("A", [("b", str)], rename={"b": "a.b"})),
+        "field 'b' has the JSON name 'a.b', which no filter can spell",
+    ),
+    "a comma in a JSON name": (entity("as")(defstruct("A", [("b", str)], rename={"b": "a,b"})), "no filter can spell"),
+    "a sign before a JSON name": (entity("as")(defstruct("A", [("b", str)], rename={"b": "-b"})), "no filter can"),
+    "an empty JSON name": (entity("as")(defstruct("A", [("b", str)], rename={"b": ""})), "no filter can spell"),
+    "a to-many relation that no filter can spell": (
+        declared({"a_id": Annotated[UUID, ref("as")]}, has_many={"the.as": many("as", by="a_id")}),
+        "relation 'the.as' has a name that no filter can spell",
+    ),
+    "an annotation of nothing": (entity("as")(type("A", (Struct,), {"__annotations__": {"b": "Nothing"}})), "Nothing"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ENTITIES)
+def test_a_wrong_entity_is_told_with_its_name_and_the_remedy(name: str) -> None:
+    kind, sentence = WRONG_ENTITIES[name]
+    (told,) = mistakes(kind)
+    assert told.startswith("A: ")
+    assert sentence in told
+
+
+def test_names_of_60_bytes_are_fine() -> None:
+    registry = build_registry([declared({"f" * 60: str, "ß" * 30: str}, plural="a" * 60)])
+    assert [len(field.name.encode()) for field in registry["a" * 60].declared] == [60, 60]
+
+
+class Method(Struct):
+    name: str
+
+
+async def _awaits(self: object, before: object) -> list[FieldError]:
+    return []
+
+
+async def _plain_stored(self: object, before: object, rows: object) -> None: ...
+
+
+WRONG_METHODS: dict[str, tuple[str, Any, str]] = {
+    "no before": ("check", lambda self: [], "check cannot be called with 1 arguments: write it as `def check(self, be"),
+    "too many": ("check", lambda self, before, rows: [], "check cannot be called with 1 arguments"),
+    "awaits": ("check", _awaits, "check must be a plain `def check(self, before)`"),
+    "no rows": ("check_stored", lambda self, before: [], "check_stored cannot be called with 2 arguments"),
+    "yields nothing": ("check_stored", _plain_stored, "check_stored must be an `async def` that yields errors"),
+    **{
+        name: (name, lambda self, before: [], f"has a method {name!r}, which nothing calls: is it 'check'?")
+        for name in ("chek", "chekc", "checks", "Check", "checck")
+    },
+    **{
+        name: (name, lambda self, before: [], f"has a method {name!r}, which nothing calls: is it 'check_stored'?")
+        for name in ("checkStored", "check_store", "check_sotred", "check_Stored")
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRONG_METHODS)
+def test_a_rule_that_could_not_be_called_is_told(name: str) -> None:
+    method, body, sentence = WRONG_METHODS[name]
+    told = mistakes(entity("as")(type("A", (Method,), {method: body})))
+    assert sentence in told[0]
+
+
+@pytest.mark.parametrize("name", ["_check", "check_price", "checked", "stored", "chess_club", "validate"])
+def test_a_method_of_another_name_is_nobodys_mistake(name: str) -> None:
+    build_registry([entity("as")(type("A", (Method,), {name: lambda self: None}))])
+
+
+def test_a_cascade_to_rows_that_do_not_come_back_must_be_said() -> None:
+    parent = declared({"name": str}, "Parent", "parents")
+    child = declared({"parent_id": Annotated[UUID, ref("parents", on_delete="cascade")]}, soft_delete=False)
+    (told,) = mistakes(parent, child)
+    assert "permanent=True" in told
+    said = {"parent_id": Annotated[UUID, ref("parents", on_delete="cascade", permanent=True)]}
+    build_registry([parent, declared(said, soft_delete=False)])
+    build_registry([parent, declared({"parent_id": Annotated[UUID, ref("parents", on_delete="cascade")]})])
+
+
+SOURCE = """\
+from typing import Annotated
+from msgspec import Meta, Struct
+from tenantry import entity, ref
+from uuid import UUID
+
+
+@entity("books", search=["name"])
+class Book(Struct):
+    name: set[str]
+    pages: Annotated[int, Meta(le=10**12)] = 1
+    size: int = "abc"
+
+    def check(self):
+        return []
+
+
+class Named(Struct):
+    name: str = None
+
+
+@entity("shops")
+class Shop(Named, kw_only=True):
+    book_id: Annotated[UUID, ref("books", on_delete="protect")]
+
+
+ENTITIES = (Book, Shop)
+"""
+
+
+def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from entrypoints.entities import EntitiesError, load_registry
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shop.py").write_text(SOURCE)
+    with pytest.raises(EntitiesError) as caught:
+        load_registry(["shop.py"])
+    told = {found[1]: mistake for mistake in caught.value.mistakes if (found := re.search(r"\((\S+)\)$", mistake))}
+    assert {place: re.split(" (?:has|cannot) ", mistake)[0] for place, mistake in told.items()} == {
+        "shop.py:9": "Book: field 'name'",
+        "shop.py:10": "Book: field 'pages'",
+        "shop.py:11": "Book: field 'size'",
+        "shop.py:13": "Book: check",
+        "shop.py:18": "Shop: field 'name'",
+        "shop.py:23": "Shop: field 'book_id'",
+    }
+    assert len(caught.value.mistakes) == len(told)
+
+
+def test_the_line_of_an_entity_that_is_wrong_as_a_whole() -> None:
+    @entity("users")
+    class User(Struct):
+        name: str
+
+    (told,) = mistakes(User)
+    assert re.fullmatch(r"User: 'users' is a path of the service itself \(\S+test_declaration_mistakes.py:\d+\)", told)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(a+)+",
+        "^(a*)*$",
+        "(?:a+b?)+c",
+        r"(\w+\s?)+$",
+        "(.*,)+",
+        "([a-z]+){20,}x",
+        "((a+))+",
+        r"([^x]*\d)*x",
+        "((ab)|(a+)+)x",
+    ],
+)
+def test_a_repetition_of_a_repetition_is_refused(pattern: str) -> None:
+    assert len(list(pattern_mistakes(pattern))) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^[a-z0-9]+(-[a-z0-9]+)*$",
+        "^([a-z]+-)+$",
+        "^(?:[0-9]{1,3}\\.){3}[0-9]{1,3}$",
+        "(a+){2}",
+        "^a$|^b$",
+        "^(a|b)$",
+        "a|b",
+        r"^\d+(\.\d+)?$",
+        r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
+        "(a|ab)*c",
+        "[$]|a",
+    ],
+)
+def test_patterns_that_are_no_mistake(pattern: str) -> None:
+    assert list(pattern_mistakes(pattern)) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("^a$", r"^a\Z"),
+        ("^a$|^b$", r"^a\Z|^b\Z"),
+        ("^(?:a$|b$)", r"^(?:a\Z|b\Z)"),
+        (r"^a\$$", r"^a\$\Z"),
+        ("^[$]$", r"^[$]\Z"),
+        (r"^[^\]$]$", r"^[^\]$]\Z"),
+        ("^[]$]$", r"^[]$]\Z"),
+        (r"\\$", r"\\\Z"),
+        ("(?m)^a$", "(?m)^a$"),
+    ],
+)
+def test_the_end_of_a_pattern_is_the_end_of_the_text(pattern: str, expected: str) -> None:
+    assert whole_text(pattern) == expected
+
+
+@pytest.mark.parametrize("pattern", ["^a$", "^a$|^b$", "^(?:a|b)$", "^(a$|b$)"])
+def test_a_final_line_feed_does_not_get_in(pattern: str) -> None:
+    model = build_registry([declared({"name": text(pattern=pattern)})])["as"]
+    assert read_new(model, {"name": "a"}) == {"name": "a"}
+    with pytest.raises(ValidationError) as caught:
+        read_new(model, {"name": "a\n"})
+    assert "\\Z" not in str(caught.value.fields)
+
+
+def test_fields_that_could_not_be_read_are_no_further_mistakes() -> None:
+    parent = declared({"name": set[str]}, "P", "ps", search=["name"], has_many={"as": many("as", by="p_id")})
+    child = declared({"p_id": Annotated[set[UUID], ref("ps")], "q_id": Annotated[UUID, ref("qs")]})
+    unread = entity("qs")(type("Q", (Struct,), {"__annotations__": {"b": "Nothing"}}))
+    assert [mistake.split(" has ")[0] for mistake in mistakes(parent, child, unread)] == [
+        "P: field 'name'",
+        "A: field 'p_id'",
+        "Q:",
+    ]
+
+
+def test_a_relation_has_the_fields_name_without_id_whatever_the_spelling() -> None:
+    for rename in (None, "camel", "kebab"):
+        kind = entity("as")(defstruct("A", [("b_id", Annotated[UUID, ref("as")])], rename=rename))
+        assert list(build_registry([kind])["as"].relations) == ["b"]
+
+
+def test_checks_that_are_inherited_or_take_more_by_default_are_called() -> None:
+    def check(self: object, before: object, strict: bool = True) -> Iterator[FieldError]:
+        yield from ()
+
+    build_registry([entity("as")(type("A", (Method,), {"check": check}))])

@@ -1,0 +1,90 @@
+"""Values of bodies and filters: exact, finite, and of one spelling."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+from uuid import UUID
+
+import pytest
+from msgspec import Struct
+
+from domain.entities.forms import read_changes, read_new
+from domain.entities.markers import big, entity
+from domain.entities.query.values import NotAValue, read_value
+from domain.entities.registry import build_registry
+from domain.errors import ValidationError
+
+ROW = "0198c0de-0000-7000-8000-00000000000a"
+
+
+@entity("things")
+class Thing(Struct, rename="camel", kw_only=True):
+    whole: int | None = None
+    large: Annotated[int | None, big] = None
+    ratio: float | None = None
+    at: datetime | None = None
+    row: UUID | None = None
+    rows: list[UUID] | None = None
+
+
+THINGS = build_registry([Thing])["things"]
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, -(2**63), -(10**18), 10**18, 0])
+def test_a_big_number_takes_64_bits_however_it_was_read(number: int) -> None:
+    for sent in (number, Decimal(number)):
+        assert read_new(THINGS, {"large": sent})["large"] == number
+        assert read_changes(THINGS, {"large": sent}) == {"large": number}
+    assert read_value(THINGS.by_name["large"], str(number)) == number
+
+
+WRONG: dict[str, tuple[str, object, str]] = {
+    "65 bits": ("large", Decimal(2**63), "expected a whole number <= 9223372036854775807"),
+    "65 bits below": ("large", Decimal(-(2**63) - 1), "expected a whole number >= -9223372036854775808"),
+    "400 digits": ("large", Decimal("1" * 400), "expected a whole number <= 9223372036854775807"),
+    "a million digits": ("whole", Decimal("-" + "1" * 1_000_000), "expected a whole number >= -2147483648"),
+    "a fraction": ("large", Decimal("1.5"), "expected a whole number"),
+    "an exponent": ("large", Decimal("1e3"), "expected a whole number"),
+    "beyond a float": ("ratio", Decimal("1e400"), "must be a finite number"),
+    "beyond a float below": ("ratio", Decimal("-1e400"), "must be a finite number"),
+    "infinite": ("ratio", float("inf"), "must be a finite number"),
+    "not a number": ("ratio", float("nan"), "must be a finite number"),
+    "a float of 400 digits": ("ratio", Decimal("1" * 400), "must be a finite number"),
+    "a float of 400 digits, whole": ("ratio", int("1" * 400), "out of range"),
+    "nanoseconds": ("at", "2026-11-20T12:00:00.1234567Z", "at most six digits"),
+    "nanoseconds that round up": ("at", "2026-11-20T12:00:00.9999999+01:00", "at most six digits"),
+    "an id without hyphens": ("row", ROW.replace("-", ""), "such as 0198c0de-"),
+    "an id in braces": ("row", f"{{{ROW}}}", "UUID"),
+    "an id without hyphens in a list": ("rows", [ROW, ROW.replace("-", "")], "such as 0198c0de-"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_value_that_would_be_stored_as_another_is_refused(name: str) -> None:
+    field, value, message = WRONG[name]
+    for read in (read_new, read_changes):
+        with pytest.raises(ValidationError) as caught:
+            read(THINGS, {field: value})
+        (error,) = caught.value.fields
+        assert error.field.partition("[")[0] == field
+        assert message in error.message
+
+
+def test_values_that_are_exact_are_taken() -> None:
+    read = read_new(THINGS, {"at": "2026-11-20T12:00:00.123456Z", "row": ROW.upper(), "rows": [ROW], "ratio": 1.5})
+    assert (read["row"], read["rows"], read["ratio"]) == (UUID(ROW), [UUID(ROW)], 1.5)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("large", str(2**63)),
+        ("ratio", "1e400"),
+        ("ratio", "1" * 400),
+        ("at", "2026-11-20T12:00:00.1234567Z"),
+        ("row", ROW.replace("-", "")),
+    ],
+)
+def test_filters_refuse_the_same(field: str, text: str) -> None:
+    with pytest.raises(NotAValue):
+        read_value(THINGS.by_name[field], text)
