@@ -17,10 +17,6 @@ DELETED_WITH = "deleted_with"
 _LONGEST_NAME = 63
 
 
-def sql_literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def without_case(text: str) -> str:
     """Expression that compares text without case."""
     # by the database's own locale: "C" folds ASCII alone
