@@ -14,8 +14,8 @@ from entrypoints.settings.settings import Settings
 
 WRITE = 'tenantry migrate --write "what has changed", read the file, then: tenantry migrate'
 NEXT = (
-    "Read the file and keep it with your entities. Then apply it: tenantry migrate (--sql prints its SQL). Take it back:"
-    " tenantry migrations discard"
+    "Read the file and keep it with your entities. Then apply it: tenantry migrate (--sql prints its SQL). To take it"
+    " back: tenantry migrations discard"
 )
 
 
@@ -101,8 +101,9 @@ async def _ensure_known(settings: Settings) -> None:
 
 def _named_again(settings: Settings) -> str:
     return (
-        f"TENANTRY_ENTITIES is {','.join(settings.entities)}: name the modules again that it had, and run: tenantry check."
-        " Where their files are gone for good, and the database is what is declared, run: tenantry migrations stamp heads"
+        f"TENANTRY_ENTITIES is {','.join(settings.entities)}: name the modules again that it had, and run: tenantry"
+        " check. Where their files are gone for good, and the database is what is declared, run: tenantry migrations"
+        " stamp heads"
     )
 
 

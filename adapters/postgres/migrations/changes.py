@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement
 from sqlalchemy.types import TypeEngine
 
+_ANY = 1000
+"""Digits of a numeric without a precision, before the point and after it."""
 _WHOLE = r"^\s*[+-]?\d{1,9}\s*$"
 _NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$"
 
@@ -18,23 +20,24 @@ def keeps_every_value(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
             return keeps_every_value(before.item_type, after.item_type)
         case (sa.ARRAY(), _) | (_, sa.ARRAY()):
             return False
-        case (sa.String(), sa.String()):
-            return after.length is None or (before.length is not None and before.length <= after.length)
         case (_, sa.String()):
-            return after.length is None
-        case (sa.Integer(), sa.Numeric()) if not isinstance(after, sa.Float):
-            return _whole_digits(after) >= _digits(before)
-        case (sa.Integer(), sa.Float()):
-            return not isinstance(before, sa.BigInteger)
-        case (sa.Integer(), sa.Integer()):
-            return _digits(before) <= _digits(after)
-        case (sa.Float(), sa.Float()):
+            shortest = before.length if isinstance(before, sa.String) else None
+            return after.length is None or (shortest is not None and shortest <= after.length)
+        case (sa.Date() | sa.DateTime(), sa.DateTime()) | (sa.Float(), sa.Float()):
             return True
-        case (sa.Numeric(), sa.Numeric()) if not isinstance(before, sa.Float) and not isinstance(after, sa.Float):
-            return (before.scale or 0) <= (after.scale or 0) and _whole_digits(before) <= _whole_digits(after)
-        case (sa.Date(), sa.DateTime()) | (sa.DateTime(), sa.DateTime()):
-            return True
+        case (sa.Integer() | sa.Numeric() | sa.Float(), sa.Integer() | sa.Numeric() | sa.Float()):
+            return _holds(before, after)
     return type(before) is type(after)
+
+
+def _holds(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
+    """Whether each number of one type has its like in the other."""
+    if isinstance(before, sa.Float):
+        return False
+    if isinstance(after, sa.Float):
+        # the 53 bits of a double hold each 32-bit integer, and not each 64-bit one
+        return isinstance(before, sa.Integer) and not isinstance(before, sa.BigInteger)
+    return _scale(before) <= _scale(after) and _whole_digits(before) <= _whole_digits(after)
 
 
 def conversion(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str | None:
@@ -46,24 +49,28 @@ def conversion(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> 
 
 def suffering(column: ColumnElement[Any], before: TypeEngine[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:
     """Condition of the rows whose value would change or could not be converted; every value where that is unknown."""
-    is_number = isinstance(before, sa.Numeric | sa.Integer)
-    if is_number and isinstance(after, sa.Integer):
-        limit = 2 ** (63 if isinstance(after, sa.BigInteger) else 31)
-        return sa.or_(column != sa.func.trunc(column), column < _number(-limit), column >= _number(limit))
-    if is_number and isinstance(after, sa.Numeric) and not isinstance(after, sa.Float):
-        exact = sa.cast(column, sa.Numeric())
-        largest = Decimal(10) ** _whole_digits(after)
-        return sa.or_(exact != sa.func.round(exact, after.scale or 0), sa.func.abs(exact) >= _number(largest))
-    if isinstance(before, sa.DateTime) and isinstance(after, sa.Date):
-        at_utc = sa.func.timezone("UTC", column)
-        return at_utc != sa.func.date_trunc("day", at_utc)
-    if isinstance(before, sa.String) and isinstance(after, sa.String):
-        return sa.func.char_length(column) > after.length
-    if isinstance(before, sa.String) and isinstance(after, sa.Integer):
-        return sa.not_(column.regexp_match(_WHOLE))
-    if isinstance(before, sa.String) and isinstance(after, sa.Numeric):
-        return sa.not_(column.regexp_match(_NUMBER))
+    match before, after:
+        case (sa.Integer() | sa.Numeric() | sa.Float(), sa.Integer() | sa.Numeric()) if not isinstance(after, sa.Float):
+            return _suffering_number(column, after)
+        case (sa.DateTime(), sa.Date()):
+            at_utc = sa.func.timezone("UTC", column)
+            return at_utc != sa.func.date_trunc("day", at_utc)
+        case (sa.String(), sa.String()):
+            return sa.func.char_length(column) > after.length
+        case (sa.String(), sa.Integer()):
+            return sa.not_(column.regexp_match(_WHOLE))
+        case (sa.String(), sa.Numeric()):
+            return sa.not_(column.regexp_match(_NUMBER))
     return column.is_not(None)
+
+
+def _suffering_number(column: ColumnElement[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:
+    exact = sa.cast(column, sa.Numeric())
+    if isinstance(after, sa.Integer):
+        limit = 2 ** (63 if isinstance(after, sa.BigInteger) else 31)
+        return sa.or_(exact != sa.func.trunc(exact), exact < _number(-limit), exact >= _number(limit))
+    largest = Decimal(10) ** _whole_digits(after)
+    return sa.or_(exact != sa.func.round(exact, _scale(after)), sa.func.abs(exact) >= _number(largest))
 
 
 def _number(value: int | Decimal) -> ColumnElement[Any]:
@@ -71,11 +78,15 @@ def _number(value: int | Decimal) -> ColumnElement[Any]:
     return sa.cast(sa.literal(Decimal(value), sa.Numeric()), sa.Numeric())
 
 
-def _digits(whole: TypeEngine[Any]) -> int:
-    return 19 if isinstance(whole, sa.BigInteger) else 5 if isinstance(whole, sa.SmallInteger) else 10
+def _scale(number: TypeEngine[Any]) -> int:
+    if isinstance(number, sa.Integer):
+        return 0
+    numeric = cast("sa.Numeric[Any]", number)
+    return (numeric.scale or 0) if numeric.precision is not None else _ANY
 
 
 def _whole_digits(number: TypeEngine[Any]) -> int:
+    if isinstance(number, sa.Integer):
+        return 19 if isinstance(number, sa.BigInteger) else 10
     numeric = cast("sa.Numeric[Any]", number)
-    # numeric without a precision takes any number
-    return 1000 if numeric.precision is None else numeric.precision - (numeric.scale or 0)
+    return _ANY if numeric.precision is None else numeric.precision - (numeric.scale or 0)

@@ -115,7 +115,7 @@ def named_file(folders: str) -> Iterator[None]:
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
         raise MigrationRefused(
-            f"{place} cannot be applied, and nothing was changed: {said}. Edit the file and run: tenantry migrate. To "
+            f"{place} cannot be applied, and nothing was changed: {' '.join(str(said).split())}. Edit the file and run: tenantry migrate. To "
             "take back a file that is applied nowhere, run: tenantry migrations discard"
         ) from error
 

@@ -58,8 +58,8 @@ class Guards:
             )
             return operation
         why = (
-            f"{table}.{column.name} is required and has no default, and {table} has {_rows(rows)}. Write the value that "
-            "those get, or take the file back and declare the field with a default, or with null for now."
+            f"{table}.{column.name} is required and has no default, and {table} has {_rows(rows)}. Write the value "
+            "that those get, or take the file back and declare the field with a default, or with null for now."
         )
         self.notes.append(why)
         waiting = column._copy()  # noqa: SLF001  # SQLAlchemy has no public copy of a column
@@ -94,8 +94,8 @@ class Guards:
         nulls = row_count(self._connection, table, sa.column(name).is_(None))
         if nulls:
             why = (
-                f"{table}.{name} is required now, and is null in {_rows(nulls)}. Write the statement that gives those a "
-                "value, or take the file back and leave the field nullable."
+                f"{table}.{name} is required now, and is null in {_rows(nulls)}. Write the statement that gives "
+                "those a value, or take the file back and leave the field nullable."
             )
             self.notes.append(why)
             yield FillIn(why)

@@ -65,8 +65,8 @@ def fill_in(why: str) -> NoReturn:
     caller = frame.f_back if frame is not None else None
     place = f"{caller.f_code.co_filename}, line {caller.f_lineno}" if caller is not None else "A migration"
     raise MigrationRefused(
-        f"{place} is to be filled in: {why} Put it in place of the call of fill_in, then run: tenantry migrate. To take "
-        "the file back, run: tenantry migrations discard"
+        f"{place} is to be filled in: {why} Put it in place of the call of fill_in, then run: tenantry migrate. To "
+        "take the file back, run: tenantry migrations discard"
     )
 
 

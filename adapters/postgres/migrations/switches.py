@@ -47,16 +47,16 @@ def _is_partial(index: Index) -> bool:
 
 
 def _switched_owner(model: EntityModel, rows: int) -> str:
-    now = "True" if model.tenant_owned else "False"
     return (
-        f"{model.name}: tenant_owned={now} is not what the table {model.table} was made with, and whose its {rows} rows "
-        "would be, no migration can know. Set it back, or declare a second entity under another plural and copy the "
-        "rows that it is to have."
+        f"{model.name}: tenant_owned={model.tenant_owned} is not what the table {model.table} was made with, and no "
+        f"migration can know whose its {rows} rows would be. Set it back, or declare a second entity under another "
+        "plural and copy the rows that it is to have."
     )
 
 
 def _switched_deletion(model: EntityModel, deleted: int) -> str:
     return (
-        f"{model.name}: soft_delete=False would bring {deleted} deleted rows of {model.table} back to life. Delete them "
-        f"for good first, by DELETE FROM {model.table} WHERE is_deleted or by ?permanent=true on each, or set it back."
+        f"{model.name}: soft_delete=False would bring {deleted} deleted row{'s' * (deleted != 1)} of {model.table} "
+        "back to life. Set it back, or first delete them for good: each by ?permanent=true, or those of the table with "
+        "is_deleted by a statement of your own."
     )
