@@ -23,7 +23,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         """Apply the pending migrations.
 
         Migrations are written, read, then applied: --write MESSAGE writes a file and changes no database. A field or an
-        entity with a new name keeps its values with --rename code=sku, --rename books.code=sku or --rename books=titles.
+        entity with a new name keeps its values with --rename code=sku, --rename books.code=sku, --rename books=titles.
         """
         from entrypoints import migrations  # noqa: PLC0415  # each command imports what it needs
 

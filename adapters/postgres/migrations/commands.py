@@ -114,9 +114,11 @@ def named_file(folders: str) -> Iterator[None]:
         if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
+        # PostgreSQL puts the detail on a line of its own
+        sentence = " ".join(str(said).split())
         raise MigrationRefused(
-            f"{place} cannot be applied, and nothing was changed: {' '.join(str(said).split())}. Edit the file and run: tenantry migrate. To "
-            "take back a file that is applied nowhere, run: tenantry migrations discard"
+            f"{place} cannot be applied, and nothing was changed: {sentence}. Edit the file and run: tenantry migrate. "
+            "To take back a file that is applied nowhere, run: tenantry migrations discard"
         ) from error
 
 

@@ -12,6 +12,7 @@ if context.is_offline_mode():
     # the statements are printed, from the migrations that are applied
     context.configure(
         dialect_name="postgresql",
+        dialect_opts={"paramstyle": "named"},  # the default one doubles each percent sign
         starting_rev=config.attributes["applied"] or None,
         literal_binds=True,
         transactional_ddl=True,

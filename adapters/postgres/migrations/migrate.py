@@ -53,7 +53,7 @@ async def pending_sql(url: str, registry: Registry, folders: Sequence[Path] = (V
 
     def printed(commands: AlembicCommands) -> None:
         commands.config.attributes["applied"] = applied
-        commands.config.output_buffer = commands.config.stdout  # type: ignore[assignment]  # run_command reads it
+        commands.config.output_buffer = commands.config.stdout  # run_command reads it
         commands.upgrade("heads", sql=True)
 
     outcome = await run_command(url, metadata_for(registry), folders, printed, commits=False)

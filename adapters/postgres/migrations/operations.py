@@ -80,9 +80,9 @@ def rename(kind: Renamed, table: str, old: str, new: str) -> None:
 
 def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.Executable:
     if kind == "history":
-        entity = sa.column("entity")
+        entity: sa.ColumnClause[str] = sa.column("entity", sa.Text())
         return sa.update(sa.table("row_history", entity)).where(entity == old).values(entity=new)
-    quoted = postgresql.dialect().identifier_preparer.quote
+    quoted = postgresql.dialect().identifier_preparer.quote  # type: ignore[no-untyped-call]
     context = {"old": quoted(old), "new": quoted(new)}
     statement = sa.DDL(_RENAMES[kind], context=context)  # type: ignore[no-untyped-call]
     return statement.against(sa.Table(table, sa.MetaData()))

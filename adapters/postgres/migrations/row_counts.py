@@ -39,7 +39,8 @@ def duplicates(
     if not found:
         return None
     examples = tuple(", ".join(map(str, row[:-1])) for row in found[:SHOWN])
-    text = query.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    text = query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
     return Duplicates(len(found), examples, " ".join(str(text).split()))
 
 

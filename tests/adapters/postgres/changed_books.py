@@ -35,6 +35,8 @@ def many_sets() -> Registry:
     writer: type[Struct] = defstruct(
         "Author",
         [("name", str), ("first_book_id", Annotated[UUID | None, ref("books")], None), ("category_id", CATEGORY, None)],
+        rename="camel",
+        kw_only=True,
     )
     entities = [
         entity("books", unique=[unique("title"), unique("isbn"), unique("title", "isbn")])(book),
