@@ -30,7 +30,10 @@ def many_sets() -> Registry:
     """Registry of entities with several keys, references and uniques each, some of them in a ring."""
     author = Annotated[UUID, ref("authors")]
     book: type[Struct] = defstruct(
-        "Book", [("title", str), ("isbn", str), ("author_id", author), ("editor_id", author)]
+        "Book",
+        [("title", str), ("isbn", str), ("author_id", author), ("editor_id", author), ("category_id", CATEGORY, None)],
+        rename="camel",
+        kw_only=True,
     )
     writer: type[Struct] = defstruct(
         "Author",
@@ -38,7 +41,14 @@ def many_sets() -> Registry:
         rename="camel",
         kw_only=True,
     )
+    loan: type[Struct] = defstruct(
+        "Loan",
+        [("book_id", Annotated[UUID, ref("books")]), ("writer_id", author), ("category_id", CATEGORY, None)],
+        rename="camel",
+        kw_only=True,
+    )
     entities = [
+        entity("loans", unique=[unique("book_id"), unique("writer_id")])(loan),
         entity("books", unique=[unique("title"), unique("isbn"), unique("title", "isbn")])(book),
         entity("authors", unique=[unique("name"), unique("name", "category_id")])(writer),
     ]
