@@ -17,7 +17,6 @@ from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
 
 Fields = list[Any]
-CATEGORY = Annotated[UUID | None, ref("categories")]
 
 
 def declared(fields: Fields, plural: str = "books", **arguments: Any) -> Registry:
@@ -26,33 +25,21 @@ def declared(fields: Fields, plural: str = "books", **arguments: Any) -> Registr
     return build_registry([*ENTITIES, *BUILTIN_ENTITIES, entity(plural, **arguments)(made)])
 
 
-def many_sets() -> Registry:
-    """Registry of entities with several keys, references and uniques each, some of them in a ring."""
-    author = Annotated[UUID, ref("authors")]
-    book: type[Struct] = defstruct(
-        "Book",
-        [("title", str), ("isbn", str), ("author_id", author), ("editor_id", author), ("category_id", CATEGORY, None)],
-        rename="camel",
-        kw_only=True,
-    )
-    writer: type[Struct] = defstruct(
-        "Author",
-        [("name", str), ("first_book_id", Annotated[UUID | None, ref("books")], None), ("category_id", CATEGORY, None)],
-        rename="camel",
-        kw_only=True,
-    )
-    loan: type[Struct] = defstruct(
-        "Loan",
-        [("book_id", Annotated[UUID, ref("books")]), ("writer_id", author), ("category_id", CATEGORY, None)],
-        rename="camel",
-        kw_only=True,
-    )
-    entities = [
-        entity("loans", unique=[unique("book_id"), unique("writer_id")])(loan),
-        entity("books", unique=[unique("title"), unique("isbn"), unique("title", "isbn")])(book),
-        entity("authors", unique=[unique("name"), unique("name", "category_id")])(writer),
+def many_sets(*, linked: bool) -> Registry:
+    """Registry of three entities; ``linked`` gives each several references and uniques, some of them in a ring."""
+    optional: dict[str, Any] = {
+        target: Annotated[UUID | None, ref(target)] for target in ("authors", "books", "categories")
+    }
+    targets = ("authors", "books", "categories") if linked else ()
+    links = [(f"{word}_{target}_id", optional[target], None) for target in targets for word in ("first", "last")]
+    uniques = [unique("name"), unique("code"), unique("name", "code")] if linked else []
+    made = [
+        entity(plural, unique=uniques)(
+            defstruct(plural.title(), [("name", str), ("code", str), *links], rename="camel", kw_only=True)
+        )
+        for plural in ("authors", "books", "loans")
     ]
-    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *entities])
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *made])
 
 
 @dataclass
