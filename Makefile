@@ -37,7 +37,7 @@ fix: .venv/dev ## format, and mend what the linter can mend
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-migrate: .venv/run ## bring the database up to date; MESSAGE="add books" writes a migration first
+migrate: .venv/run ## apply the pending migrations; MESSAGE="add books" only writes one, to read first
 	@exec $(BIN)/tenantry migrate $(if $(MESSAGE),--write "$(MESSAGE)")
 
 bench: .venv/dev ## measure the service against the bare framework

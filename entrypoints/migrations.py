@@ -6,13 +6,17 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from adapters.postgres.migrations.pending import VERSIONS, pending
+from adapters.postgres.migrations.pending import VERSIONS, applied_versions, pending, unknown_sentence, unknown_to
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
 from entrypoints.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
 
-WRITE = 'tenantry migrate --write "what has changed"'
+WRITE = 'tenantry migrate --write "what has changed", read the file, then: tenantry migrate'
+NEXT = (
+    "Read the file and keep it with your entities. Then apply it: tenantry migrate (--sql prints its SQL). To take it"
+    " back: tenantry migrations discard"
+)
 
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
@@ -21,6 +25,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     missing = await pending(url, registry, folders)
     if not missing:
         return
+    await _ensure_known(settings)
     if not settings.migrate:
         raise CommandError(
             _listed("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off)."),
@@ -30,6 +35,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
 
 
 async def migrate(settings: Settings) -> str:
+    await _ensure_known(settings)
     await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
     return "The database is up to date."
 
@@ -37,23 +43,69 @@ async def migrate(settings: Settings) -> str:
 async def check_migrations(settings: Settings) -> str:
     missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
     if missing:
+        await _ensure_known(settings)
         raise CommandError(_listed("The database is not up to date", missing, "Run: tenantry migrate"), MIGRATIONS)
     return "The database is up to date."
 
 
-async def write_and_migrate(settings: Settings, message: str) -> str:
-    """Writes a migration beside the last module of ENTITIES that is not our own, and applies it."""
+async def check_stored_values(settings: Settings) -> list[str]:
+    """Sentences about stored values that the declarations do not know any more."""
+    from adapters.postgres.migrations.stored_values import stored_misfits  # noqa: PLC0415
+
+    return await stored_misfits(_url(settings), load_registry(settings.entities), _folders(settings))
+
+
+async def print_sql(settings: Settings) -> str:
+    """SQL of the pending migrations, which is printed and not run."""
+    from adapters.postgres.migrations.migrate import pending_sql  # noqa: PLC0415
+
+    await _ensure_known(settings)
+    statements = await pending_sql(_url(settings), load_registry(settings.entities), _folders(settings))
+    return statements or "-- The database is up to date: nothing is pending."
+
+
+async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -> str:
+    """Writes a migration beside the last module of ENTITIES that is not our own, and applies nothing."""
     from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415
 
     registry, folders = load_registry(settings.entities), _folders(settings)
+    await _ensure_known(settings)
     # The first folder is our own: what users declare belongs beside their files.
     folders[-1].mkdir(parents=True, exist_ok=True)
-    written = await write_migration(_url(settings), registry, message, folders)
+    written = await write_migration(_url(settings), registry, message, folders, renamed)
     if written is None:
-        return "The database is what the entities declare: there is nothing to write."
+        return "The migrations make what the entities declare: there is nothing to write."
     notes = [f"Note: {note}" for note in written.notes]
-    applied = await migrate(settings)
-    return "\n".join([f"Wrote {written.path}: read it, and keep it with your entities.", *notes, applied])
+    return "\n".join([written.path.read_text(), f"Wrote {written.path}, and applied nothing.", *notes, NEXT])
+
+
+async def discard(settings: Settings) -> str:
+    from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
+
+    path = await migrations.discard(_url(settings), _folders(settings))
+    return f"Deleted {path}, which was not applied to this database."
+
+
+async def downgrade(settings: Settings) -> str:
+    from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
+
+    path = await migrations.downgrade(_url(settings), load_registry(settings.entities), _folders(settings))
+    return f"Undid {path}. The file is pending again: change it, or run: tenantry migrations discard"
+
+
+async def _ensure_known(settings: Settings) -> None:
+    """Raises CommandError when the database has migrations of files that the settings do not name."""
+    lost = unknown_to(await applied_versions(_url(settings)), _folders(settings))
+    if lost:
+        raise CommandError(f"{unknown_sentence(lost)} {_named_again(settings)}", MIGRATIONS)
+
+
+def _named_again(settings: Settings) -> str:
+    return (
+        f"TENANTRY_ENTITIES is {','.join(settings.entities)}: name the modules again that it had, and run: tenantry"
+        " check. Where their files are gone for good, and the database is what is declared, run: tenantry migrations"
+        " stamp heads"
+    )
 
 
 async def current(settings: Settings) -> str:

@@ -1,5 +1,5 @@
 """Operations that the migrations of a project call beside Alembic's own."""
 
-from adapters.postgres.migrations.operations import index_trigrams, secure_table
+from adapters.postgres.migrations.operations import fill_in, index_trigrams, rename, secure_table
 
-__all__ = ["index_trigrams", "secure_table"]
+__all__ = ["fill_in", "index_trigrams", "rename", "secure_table"]

@@ -34,36 +34,43 @@ class FirstStart:
 
         The super-admin is made only while there is none; of processes that start together, one makes it.
         """
-        try:
-            has_admin = await self._has_admin()
-        except Conflict:
-            # Another process made the tenant or the roles at the same moment.
-            has_admin = await self._has_admin()
+        async with self.database.transaction(EveryTenant()) as tx:
+            has_admin = bool(await tx.roles.lock_super_admins())
+            await self._ensure_system(tx)
         if has_admin:
             return None
         chosen = password or secrets.token_urlsafe(15)
+        admin = await self._new_admin(email, chosen)
         try:
-            await self.create_admin(email, chosen)
+            async with self.database.transaction(EveryTenant()) as tx:
+                # another process may have made one while this one made the hash
+                if await tx.roles.lock_super_admins():
+                    return None
+                await self._add_admin(tx, admin)
         except Conflict:
-            # Another process made the super-admin with the same address.
+            # The address has an account, which stays as it is.
             return None
         return None if password else chosen
-
-    async def _has_admin(self) -> bool:
-        async with self.database.transaction(EveryTenant()) as tx:
-            await self._ensure_system(tx)
-            return bool(await tx.roles.lock_super_admins())
 
     async def create_admin(self, email: str, password: str) -> UUID:
         """Makes a super-admin.
 
         Raises Conflict when the address has an account, ValidationError for a bad address or password.
         """
+        admin = await self._new_admin(email, password)
+        async with self.database.transaction(EveryTenant()) as tx:
+            # the lock of all that makes the system's tenant and roles: replicas may start on an empty database now
+            await tx.roles.lock_super_admins()
+            await self._ensure_system(tx)
+            await self._add_admin(tx, admin)
+        return admin.id
+
+    async def _new_admin(self, email: str, password: str) -> User:
         key = checked_email(email)
         if errors := password_errors(password, email=email, full_name="", field="password"):
             raise ValidationError(fields=errors)
         hashed, now = await self.passwords.hash(normal_password(password)), self.clock.now()
-        user = User(
+        return User(
             id=self.ids.new(),
             email=email.strip(),
             email_key=key,
@@ -74,12 +81,11 @@ class FirstStart:
             created_at=now,
             updated_at=now,
         )
-        async with self.database.transaction(EveryTenant()) as tx:
-            await self._ensure_system(tx)
-            await tx.users.add(user)
-            await tx.memberships.save(user.id, SYSTEM_TENANT_ID, [], None, now)
-            await tx.memberships.set_system_roles(user.id, [shipped_role_id(SUPER_ADMIN)])
-        return user.id
+
+    async def _add_admin(self, tx: Transaction, admin: User) -> None:
+        await tx.users.add(admin)
+        await tx.memberships.save(admin.id, SYSTEM_TENANT_ID, [], None, admin.created_at)
+        await tx.memberships.set_system_roles(admin.id, [shipped_role_id(SUPER_ADMIN)])
 
     async def _ensure_system(self, tx: Transaction) -> None:
         if await tx.tenants.by_id(SYSTEM_TENANT_ID) is None:

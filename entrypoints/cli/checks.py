@@ -45,12 +45,14 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
     # Imported only now: wrong settings are reported without the second that these imports take.
     from entrypoints.cli.failures import explained  # noqa: PLC0415
     from entrypoints.composition import open_adapters  # noqa: PLC0415
-    from entrypoints.migrations import check_migrations  # noqa: PLC0415
+    from entrypoints.migrations import check_migrations, check_stored_values  # noqa: PLC0415
     from entrypoints.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
 
     try:
         async with explained():
             _say("database", await check_migrations(settings))
+            for misfit in await check_stored_values(settings):
+                yield misfit
     except CommandError as refusal:
         yield str(refusal)
     async with open_adapters(settings, registry) as adapters:

@@ -13,14 +13,28 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
     """Adds the commands; ``run`` does the work of one with the servers that the settings name."""
 
     @group.command("migrate")
-    @click.option("--write", metavar="MESSAGE", help="First write a migration from the declared entities.")
+    @click.option("--write", metavar="MESSAGE", help="Only write a migration from the declared entities.")
+    @click.option(
+        "--rename", "renamed", metavar="OLD=NEW", multiple=True, help="With --write: a new name, not a new field."
+    )
+    @click.option("--sql", is_flag=True, help="Only print the SQL of what is pending.")
     @click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
-    def migrate_command(write: str | None, check: bool) -> None:
-        """Bring the database up to date."""
+    def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:
+        """Apply the pending migrations.
+
+        Migrations are written, read, then applied: --write MESSAGE writes a file and changes no database. A field or an
+        entity with a new name keeps its values with --rename code=sku, --rename books.code=sku, --rename books=titles.
+        """
         from entrypoints import migrations  # noqa: PLC0415  # each command imports what it needs
 
+        if sum((write is not None, sql, check)) > 1:
+            raise click.UsageError("--write, --sql and --check exclude each other.")
+        if renamed and write is None:
+            raise click.UsageError("--rename belongs to --write: it has no meaning without it.")
         if write is not None:
-            run(lambda settings: migrations.write_and_migrate(settings, write))
+            run(lambda settings: migrations.write(settings, write, renamed))
+        elif sql:
+            run(migrations.print_sql)
         else:
             run(migrations.check_migrations if check else migrations.migrate)
 
@@ -29,6 +43,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         """Look at the migrations of the database, and mark which are applied."""
 
     _add_readers(migrations_group, run)
+    _add_ways_back(migrations_group, run)
 
     @migrations_group.command("stamp")
     @click.argument("revision")
@@ -41,6 +56,24 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         from entrypoints import migrations  # noqa: PLC0415
 
         run(lambda settings: migrations.stamp(settings, revision))
+
+
+def _add_ways_back(group: click.RichGroup, run: Run) -> None:
+    """Adds the commands that take a migration back."""
+
+    @group.command("discard")
+    def discard_command() -> None:
+        """Delete the newest file of your own migrations, which must not be applied to this database."""
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(migrations.discard)
+
+    @group.command("downgrade")
+    def downgrade_command() -> None:
+        """Undo the newest of your own migrations in this database. Values of what it added are lost."""
+        from entrypoints import migrations  # noqa: PLC0415
+
+        run(migrations.downgrade)
 
 
 def _add_readers(group: click.RichGroup, run: Run) -> None:

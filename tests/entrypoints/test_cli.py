@@ -134,7 +134,7 @@ def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry
     assert not (tmp_path / ".data" / "run.json").exists()
 
 
-async def test_one_command_writes_and_applies_the_migration_of_a_new_entity(
+async def test_a_migration_is_written_read_and_then_applied(
     tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
@@ -144,10 +144,81 @@ async def test_one_command_writes_and_applies_the_migration_of_a_new_entity(
     assert 'tenantry migrate --write "' in refused.stderr
     written = tenantry("migrate", "--write", "add books", **mine)
     assert written.returncode == 0, written.stderr
-    assert [file.name.partition("_")[2] for file in (tmp_path / "migrations").glob("*.py")] == ["add_books.py"]
+    (file,) = (tmp_path / "migrations").glob("*.py")
+    assert file.name.partition("_")[2] == "add_books.py"
+    assert file.read_text() in written.stdout
+    assert f"Wrote {file}, and applied nothing." in written.stdout
+    assert "Then apply it: tenantry migrate" in written.stdout
+    assert tenantry("migrate", "--check", **mine).returncode == 5
+    sql = tenantry("migrate", "--sql", **mine)
+    assert "CREATE TABLE books (" in sql.stdout, sql.stderr
+    assert "CREATE TABLE users" not in sql.stdout
+    assert tenantry("migrate", "--check", **mine).returncode == 5
+    assert tenantry("migrate", **mine).stdout == "The database is up to date.\n"
     assert tenantry("migrate", "--check", **mine).returncode == 0
+    assert tenantry("migrate", "--sql", **mine).stdout == "-- The database is up to date: nothing is pending.\n"
     again = tenantry("migrate", "--write", "nothing", **mine)
     assert "there is nothing to write" in again.stdout
+
+
+async def test_the_sql_of_an_empty_database_makes_it(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    sql = tenantry("migrate", "--sql", **shared)
+    assert sql.returncode == 0, sql.stderr
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    try:
+        await connection.execute(sql.stdout)
+    finally:
+        await connection.close()
+    assert "is what the entities declare" in tenantry("migrations", "check", **shared).stdout
+
+
+async def test_options_that_exclude_each_other_are_refused(tenantry: Tenantry) -> None:
+    assert "exclude each other" in tenantry("migrate", "--write", "x", "--sql").stderr
+    assert "--rename belongs to --write" in tenantry("migrate", "--rename", "a=b").stderr
+
+
+async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_back(
+    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+) -> None:
+    (tmp_path / "books.py").write_text(BOOKS)
+    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
+    assert tenantry("migrate", **mine).returncode == 0
+    (tmp_path / "books.py").write_text(BOOKS.replace("isbn: str", "isbn: int"))
+    written = tenantry("migrate", "--write", "isbn is a number", **mine)
+    assert "Note: books.isbn becomes INTEGER from TEXT" in written.stdout, written.stderr
+    for command in ("migrate", "serve"):
+        ended = tenantry(command, **mine, PORT=str(free_port()))
+        assert ended.returncode == 5
+        assert "isbn_is_a_number.py, line " in ended.stderr
+        assert "is to be filled in" in ended.stderr
+        assert "Traceback" not in ended.stderr
+    assert "isbn_is_a_number.py" in tenantry("migrations", "discard", **mine).stdout
+    assert tenantry("migrate", "--check", **mine).returncode == 0
+    assert "Undid " in tenantry("migrations", "downgrade", **mine).stdout
+    assert tenantry("migrate", "--check", **mine).returncode == 5
+
+
+async def test_files_that_are_named_no_more_are_told_with_the_setting(
+    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+) -> None:
+    (tmp_path / "books.py").write_text(BOOKS)
+    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
+    assert tenantry("migrate", **mine).returncode == 0
+    said = "was migrated with files that TENANTRY_ENTITIES does not name now"
+    for command in (("serve",), ("migrate",), ("migrate", "--check"), ("migrate", "--sql"), ("check",)):
+        ended = tenantry(*command, **shared, PORT=str(free_port()))
+        everything = ended.stdout + ended.stderr
+        assert ended.returncode != 0
+        assert said in everything
+        assert "TENANTRY_ENTITIES is tenantry.catalogue: name the modules again" in everything
+        assert "Traceback" not in everything
+    assert tenantry("check", **mine).returncode == 0
+    # the command that is recommended where the files are gone for good
+    marked = tenantry("migrations", "stamp", "heads", **shared)
+    assert marked.returncode == 0, marked.stderr
+    assert tenantry("check", **shared).returncode == 0
 
 
 async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, shared: dict[str, str]) -> None:
@@ -169,8 +240,9 @@ async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, share
     marked = tenantry("migrations", "stamp", "0041", **shared)
     assert marked.stdout == "The database is marked as being at 0041. No migration was run.\n", marked.stderr
     refused = tenantry("migrate", **shared)
-    assert refused.returncode == 4
-    assert refused.stderr == 'The database refuses: column "why" of relation "outbox" already exists.\n'
+    assert refused.returncode == 5
+    assert "0042_mails_given_up.py, line " in refused.stderr
+    assert 'nothing was changed: column "why" of relation "outbox" already exists.' in refused.stderr
     assert "(head)" in tenantry("migrations", "stamp", "heads", **shared).stdout
     connection = await asyncpg.connect(shared["DATABASE_URL"])
     await connection.execute("DROP INDEX ix_users_email")

@@ -65,6 +65,7 @@ class Terminal:
         replacements = {
             r"^git clone .*$": "true",
             r"^make migrate MESSAGE=(.*)$": rf"{tenantry} migrate --write \1",
+            r"^make migrate$": f"{tenantry} migrate",
             r"^\.venv/bin/tenantry ": f"{tenantry} ",
             r"'paste the printed password here'": shlex.quote(self.password),
             r"http://localhost:8000": self.served.url if self.served else "",

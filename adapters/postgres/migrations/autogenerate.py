@@ -1,4 +1,4 @@
-"""Limits of autogenerate: it drops no table and no column, and secures every table that it makes."""
+"""Limits of autogenerate: drops no table and no column, secures new tables, and writes in a fixed order."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, TypeGuard
@@ -7,9 +7,11 @@ from advanced_alchemy.types import DateTimeUTC
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy.schema import ForeignKeyConstraint, SchemaItem
+from sqlalchemy import DefaultClause
+from sqlalchemy.schema import Column, ForeignKeyConstraint, SchemaItem
 
-from adapters.postgres.migrations.operations import SecureTable
+from adapters.postgres.migrations.guards import Guards
+from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
 
 _NOT_BY_TENANT = frozenset({"sessions"})
 """Tables with a ``tenant_id`` that does not own the row: a session names the tenant that its user chose."""
@@ -23,10 +25,17 @@ def is_ours(_item: SchemaItem, name: str | None, kind: str, is_stored: bool, dec
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
 
 
-def render_item(kind: str, item: object, _context: AutogenContext) -> str | Literal[False]:
-    """Text of a column's type in a migration; False leaves it to Alembic."""
+def render_item(kind: str, item: object, context: AutogenContext) -> str | Literal[False]:
+    """Text of a column's type or default in a migration; False leaves it to Alembic."""
     # migrations name the types of SQLAlchemy: an applied one must not depend on a library's own type of today
-    return "sa.DateTime(timezone=True)" if kind == "type" and isinstance(item, DateTimeUTC) else False
+    if kind == "type" and isinstance(item, DateTimeUTC):
+        return "sa.DateTime(timezone=True)"
+    if isinstance(item, FillInDefault):
+        return called_fill_in(context, item.why)
+    if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, str):
+        # Alembic takes a quote off both ends of the text
+        return repr(item.arg)
+    return False
 
 
 def tidy(context: MigrationContext, _revision: object, directives: list[ops.MigrationScript]) -> None:
@@ -35,11 +44,17 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
     assert script.upgrade_ops is not None
     attributes = context.config.attributes if context.config is not None else {}
     notes: list[str] = attributes.get("notes", [])
+    is_check = attributes.get("is_check", False)
     rings = [key for operation in script.upgrade_ops.ops for key in _without_rings(operation)]
-    script.upgrade_ops.ops = [*_tidied(script.upgrade_ops.ops, notes), *rings]
-    script.downgrade_ops = ops.DowngradeOps([])
-    # `check` reads the script, and fails with an IndexError where there is none
-    if not script.upgrade_ops.ops and not attributes.get("is_check", False):
+    proposed = [*_tidied(script.upgrade_ops.ops, notes), *rings]
+    if is_check:
+        # `check` reads the script, and fails with an IndexError where there is none
+        script.upgrade_ops.ops, script.downgrade_ops = proposed, ops.DowngradeOps([])
+        return
+    guarded = Guards(context, notes).guarded(_ordered([*proposed, *attributes.get("last", [])]))
+    script.upgrade_ops.ops = [*attributes.get("first", []), *guarded]
+    script.downgrade_ops = ops.DowngradeOps(_reversed(script.upgrade_ops.ops))
+    if not script.upgrade_ops.ops:
         directives.clear()
 
 
@@ -51,8 +66,6 @@ def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:
                 yield operation
         elif isinstance(operation, ops.DropColumnOp):
             yield from _left(operation, notes)
-        elif isinstance(operation, ops.AddColumnOp):
-            yield _added(operation, notes)
         else:
             yield operation
         if isinstance(operation, ops.CreateTableOp):
@@ -64,7 +77,8 @@ def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:
 def _without_rings(operation: object) -> Iterator[ops.CreateForeignKeyOp]:
     """Takes out of a new table the keys that it can only have when all tables are made."""
     if isinstance(operation, ops.CreateTableOp):
-        yield from (ops.CreateForeignKeyOp.from_constraint(item) for item in operation.columns if _is_late(item))
+        late = sorted(filter(_is_late, operation.columns), key=_named)
+        yield from (ops.CreateForeignKeyOp.from_constraint(item) for item in late)
         operation.columns = [item for item in operation.columns if not _is_late(item)]
 
 
@@ -72,14 +86,41 @@ def _is_late(item: object) -> TypeGuard[ForeignKeyConstraint]:
     return isinstance(item, ForeignKeyConstraint) and item.use_alter
 
 
-def _added(operation: ops.AddColumnOp, notes: list[str]) -> ops.AddColumnOp:
-    column = operation.column
-    if not column.nullable and column.server_default is None:
-        notes.append(
-            f"{operation.table_name}.{column.name} is required and has no default: if the table has rows, change the "
-            "migration so that it gives them a value first."
-        )
-    return operation
+def _ordered(operations: list[Any]) -> list[Any]:
+    """Sorts what SQLAlchemy keeps in sets: constraints of a new table, and indexes and keys of a table."""
+    for operation in operations:
+        if isinstance(operation, ops.CreateTableOp):
+            columns = [item for item in operation.columns if isinstance(item, Column)]
+            constraints = [item for item in operation.columns if not isinstance(item, Column)]
+            operation.columns = [*columns, *sorted(constraints, key=_named)]
+        elif isinstance(operation, ops.ModifyTableOps):
+            operation.ops = sorted(operation.ops, key=_place)
+    return operations
+
+
+def _place(operation: object) -> tuple[int, str]:
+    """Drops before what takes their place, columns before what is made of them, each by name."""
+    order = (ops.DropConstraintOp, ops.DropIndexOp, ops.AlterColumnOp, ops.AddColumnOp, ops.CreateIndexOp)
+    kinds = [rank for rank, kind in enumerate(order) if isinstance(operation, kind)]
+    # columns stay in the order of their declaration
+    name = "" if isinstance(operation, ops.AddColumnOp) else _named(operation)
+    return (kinds[0] if kinds else len(order), name)
+
+
+def _named(item: object) -> str:
+    names = (getattr(item, key, None) for key in ("constraint_name", "index_name", "column_name", "name"))
+    return f"{type(item).__name__} {next((name for name in names if name is not None), '')}"
+
+
+def _reversed(operations: list[Any]) -> list[Any]:
+    """Operations of a downgrade; values that were mended stay as they are."""
+    found: list[Any] = []
+    for operation in reversed(operations):
+        if isinstance(operation, ops.ModifyTableOps):
+            found.append(ops.ModifyTableOps(operation.table_name, _reversed(operation.ops), schema=operation.schema))
+        elif not isinstance(operation, FillIn | SecureTable):
+            found.append(operation.reverse())
+    return found
 
 
 def _left(operation: ops.DropColumnOp, notes: list[str]) -> Iterator[ops.AlterColumnOp]:

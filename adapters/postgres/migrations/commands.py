@@ -1,8 +1,10 @@
 """Commands of advanced-alchemy on one locked connection, over several folders of migrations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
+from traceback import extract_tb
 from typing import Generic, TypeVar
 
 import asyncpg
@@ -15,9 +17,10 @@ from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from adapters.postgres.connection.driver_errors import unwrapped
-from adapters.postgres.connection.failures import translated
-from adapters.postgres.migrations.pending import MigrationRefused
+from adapters.postgres.connection.driver_errors import causes, unwrapped
+from adapters.postgres.connection.failures import AWAY, translated
+from adapters.postgres.migrations.pending import MigrationRefused, unknown_sentence
+from adapters.postgres.schema.row_security import EVERY
 
 T = TypeVar("T")
 
@@ -50,7 +53,10 @@ async def run_command(
     Raises MigrationRefused.
     """
     engine = create_async_engine(
-        "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url, timeout=5), poolclass=NullPool
+        "postgresql+asyncpg://",
+        # row-level security holds the owner of the tables too: without a scope, a migration would see and change no row
+        async_creator=lambda: asyncpg.connect(url, timeout=5, server_settings={"tenantry.scope": EVERY}),
+        poolclass=NullPool,
     )
     try:
         with translated(), unwrapped():
@@ -70,7 +76,8 @@ async def _run_locked(
     def run(connection: Connection) -> T:
         config.attributes["connection"] = connection
         connection.execute(text(_LOCK))
-        return command(commands)
+        with named_file(config.get_main_option("version_locations", "")):
+            return command(commands)
 
     async with engine.connect() as connection:
         value = await connection.run_sync(run)
@@ -94,10 +101,38 @@ def _commands(engine: AsyncEngine, metadata: MetaData, folders: Sequence[Path]) 
     return commands
 
 
+@contextmanager
+def named_file(folders: str) -> Iterator[None]:
+    """Names the file of a migration that fails, and the line; losing the database is no fault of a file."""
+    try:
+        yield
+    except (MigrationRefused, CommandError):
+        raise
+    except Exception as error:
+        place = _place(error, [Path(folder.replace("%%", "%")) for folder in folders.splitlines()])
+        behind = list(causes(error))
+        if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
+            raise
+        said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
+        # PostgreSQL puts the detail on a line of its own
+        sentence = " ".join(str(said).split())
+        raise MigrationRefused(
+            f"{place} cannot be applied, and nothing was changed: {sentence}. Edit the file and run: tenantry migrate. "
+            "To take back a file that is applied nowhere, run: tenantry migrations discard"
+        ) from error
+
+
+def _place(error: Exception, folders: Sequence[Path]) -> str | None:
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).parent in folders:
+        return f"{error.filename}, line {error.lineno},"
+    frames = [frame for frame in extract_tb(error.__traceback__) if Path(frame.filename).parent in folders]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}," if frames else None
+
+
 def _reason(error: CommandError) -> str:
     cause = error.__cause__
     if isinstance(cause, ResolutionError):
-        return f"No migration has the revision {cause.argument}: see `tenantry migrations history`."
+        return unknown_sentence([str(cause.argument)])
     return f"{error}."
 
 

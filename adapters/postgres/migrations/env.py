@@ -8,13 +8,26 @@ from alembic import context
 from adapters.postgres.migrations import autogenerate
 
 config = context.config
-context.configure(
-    connection=config.attributes["connection"],
-    target_metadata=config.attributes["metadata"],
-    include_object=autogenerate.is_ours,
-    process_revision_directives=autogenerate.tidy,
-    render_item=autogenerate.render_item,
-    compare_type=True,
-    compare_server_default=False,
-)
-context.run_migrations()
+if context.is_offline_mode():
+    # the statements are printed, from the migrations that are applied
+    context.configure(
+        dialect_name="postgresql",
+        dialect_opts={"paramstyle": "named"},  # the default one doubles each percent sign
+        starting_rev=config.attributes["applied"] or None,
+        literal_binds=True,
+        transactional_ddl=True,
+        target_metadata=config.attributes["metadata"],
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+else:
+    context.configure(
+        connection=config.attributes["connection"],
+        target_metadata=config.attributes["metadata"],
+        include_object=autogenerate.is_ours,
+        process_revision_directives=autogenerate.tidy,
+        render_item=autogenerate.render_item,
+        compare_type=True,
+        compare_server_default=False,
+    )
+    context.run_migrations()

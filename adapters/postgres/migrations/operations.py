@@ -1,12 +1,19 @@
-"""Operations of migrations beyond tables and columns: the service's role, row-level security, trigram indexes."""
+"""Operations of migrations beyond tables and columns: role, row-level security, renames, places to fill in."""
+
+import inspect
+from typing import Any, Literal, NoReturn
 
 import sqlalchemy as sa
 from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
-from alembic.operations.ops import MigrateOperation
+from alembic.operations.ops import AlterColumnOp, MigrateOperation
+from sqlalchemy.dialects import postgresql
 
+from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema import row_security
+
+Renamed = Literal["table", "column", "index", "constraint", "history"]
 
 # Not every server offers pg_trgm, nor every user may install it. Searches are right without the index, but slower.
 _TRIGRAMS = """
@@ -18,6 +25,13 @@ EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege
     RAISE NOTICE 'The extension pg_trgm is not available: a search in %(fullname)s reads all its rows.';
 END
 $$"""
+
+_RENAMES: dict[str, str] = {
+    "table": "ALTER TABLE %(fullname)s RENAME TO %(new)s",
+    "column": "ALTER TABLE %(fullname)s RENAME COLUMN %(old)s TO %(new)s",
+    "index": "ALTER INDEX %(old)s RENAME TO %(new)s",
+    "constraint": "ALTER TABLE %(fullname)s RENAME CONSTRAINT %(old)s TO %(new)s",
+}
 
 
 def make_service_role() -> None:
@@ -45,6 +59,35 @@ def index_trigrams(index: str, table: str, expression: str) -> None:
     op.execute(statement.against(sa.Table(table, sa.MetaData())))
 
 
+def fill_in(why: str) -> NoReturn:
+    """Stands where a person must decide; as long as it stands there, the migration is refused with ``why``."""
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    place = f"{caller.f_code.co_filename}, line {caller.f_lineno}" if caller is not None else "A migration"
+    raise MigrationRefused(
+        f"{place} is to be filled in: {why} Put it in place of the call of fill_in, then run: tenantry migrate. To "
+        "take the file back, run: tenantry migrations discard"
+    )
+
+
+def rename(kind: Renamed, table: str, old: str, new: str) -> None:
+    """Renames a table, or a column, an index or a constraint of it: ``rename("column", "books", "code", "sku")``.
+
+    ``history`` moves the lines of the history of a renamed entity along, by the names in its path.
+    """
+    op.execute(rename_statement(kind, table, old, new))
+
+
+def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.Executable:
+    if kind == "history":
+        entity: sa.ColumnClause[str] = sa.column("entity", sa.Text())
+        return sa.update(sa.table("row_history", entity)).where(entity == old).values(entity=new)
+    quoted = postgresql.dialect().identifier_preparer.quote  # type: ignore[no-untyped-call]
+    context = {"old": quoted(old), "new": quoted(new)}
+    statement = sa.DDL(_RENAMES[kind], context=context)  # type: ignore[no-untyped-call]
+    return statement.against(sa.Table(table, sa.MetaData()))
+
+
 class SecureTable(MigrateOperation):
     """Operation that autogenerate puts after each new table; in the migration's file it is ``secure_table(…)``."""
 
@@ -59,7 +102,77 @@ class SecureTable(MigrateOperation):
         return ("secure_table", self.table)
 
 
+class Rename(MigrateOperation):
+    """Operation for ``--rename``; in the migration's file it is ``rename(…)``."""
+
+    def __init__(self, kind: Renamed, table: str, old: str, new: str) -> None:
+        self.kind, self.table, self.old, self.new = kind, table, old, new
+
+    @property
+    def statement(self) -> sa.Executable:
+        return rename_statement(self.kind, self.table, self.old, self.new)
+
+    def reverse(self) -> MigrateOperation:
+        return Rename(self.kind, self.new if self.kind == "table" else self.table, self.new, self.old)
+
+    def to_diff_tuple(self) -> tuple[str, ...]:
+        return ("rename", self.kind, self.table, self.old, self.new)
+
+
+class FillIn(MigrateOperation):
+    """Statement that a person has to write, in the order of the others."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def reverse(self) -> MigrateOperation:
+        return self  # left out of a downgrade: values that were mended stay
+
+    def to_diff_tuple(self) -> tuple[str, str]:
+        return ("fill_in", self.why)
+
+
+class FillInDefault(sa.DefaultClause):
+    """Default of a new required column, which a person has to choose for the rows that exist."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(sa.text("NULL"))
+        self.why = why
+
+
+class ConvertColumn(AlterColumnOp):
+    """Change of a column's type with ``USING``: an expression, or the reason for which a person has to write it."""
+
+    def __init__(self, table_name: str, column_name: str, **kw: Any) -> None:
+        self.using: str | None = kw.pop("using", None)
+        self.why: str | None = kw.pop("why", None)
+        super().__init__(table_name, column_name, **kw)
+
+
 @renderers.dispatch_for(SecureTable)
 def _render(context: AutogenContext, operation: SecureTable) -> str:
     context.imports.add("from tenantry.migrations import secure_table")
     return f'secure_table("{operation.table}", by_tenant={operation.by_tenant})'
+
+
+@renderers.dispatch_for(Rename)
+def _render_rename(context: AutogenContext, operation: Rename) -> str:
+    context.imports.add("from tenantry.migrations import rename")
+    return f"rename({operation.kind!r}, {operation.table!r}, {operation.old!r}, {operation.new!r})"
+
+
+@renderers.dispatch_for(FillIn)
+def _render_fill_in(context: AutogenContext, operation: FillIn) -> str:
+    return f"op.execute({called_fill_in(context, operation.why)})"
+
+
+@renderers.dispatch_for(ConvertColumn)
+def _render_conversion(context: AutogenContext, operation: ConvertColumn) -> str:
+    plain = renderers.dispatch(AlterColumnOp("", ""))(context, operation)
+    using = called_fill_in(context, operation.why) if operation.why else repr(operation.using)
+    return f"{plain.removesuffix(')')},\n           postgresql_using={using})"
+
+
+def called_fill_in(context: AutogenContext, why: str) -> str:
+    context.imports.add("from tenantry.migrations import fill_in")
+    return f"fill_in({why!r})"

@@ -1,7 +1,7 @@
 """Checks that the database has what the declarations say, in a few statements and without Alembic."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import asyncpg
@@ -54,10 +54,43 @@ async def pending_on(
     if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
         return [f"The database is empty: migrations up to {', '.join(heads)} are pending."]
     versions = {row["version_num"] for row in await connection.fetch(_VERSIONS)}
+    if lost := unknown_to(versions, folders):
+        return [unknown_sentence(lost)]
     if versions != set(heads):
         return [f"The database is at migration {', '.join(sorted(versions))}, and {', '.join(heads)} is pending."]
     rows = await connection.fetch(_COLUMNS, [model.table for model in registry])
     return list(_undeclared(registry, {row["table"]: row["columns"] for row in rows}))
+
+
+async def applied_versions(url: str) -> list[str]:
+    """Newest applied revision of each line; none for an empty database."""
+    with translated():
+        connection = await asyncpg.connect(url, timeout=5)
+        try:
+            if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
+                return []
+            return sorted(row["version_num"] for row in await connection.fetch(_VERSIONS))
+        finally:
+            await connection.close()
+
+
+def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:
+    """Revisions of a database that no file has."""
+    texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
+    return sorted(set(versions) - {found[1] for text in texts if (found := _REVISION.search(text))})
+
+
+def unknown_sentence(lost: Sequence[str]) -> str:
+    return (
+        f"The database was migrated with files that TENANTRY_ENTITIES does not name now: no migration has the revision "
+        f"{', '.join(lost)}."
+    )
+
+
+def file_of(folder: Path, revision: str) -> Path:
+    """File of a revision that is known to be in the folder."""
+    files = sorted(folder.glob("[0-9]*.py"))
+    return next(file for file in files if (found := _REVISION.search(file.read_text())) and found[1] == revision)
 
 
 def ensure_consistent(folders: Sequence[Path]) -> None:

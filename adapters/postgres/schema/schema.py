@@ -1,8 +1,10 @@
 """Description of all tables: identity's models, and a table per entity, derived from its declaration."""
 
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from msgspec import UNSET
 from sqlalchemy import (
@@ -35,7 +37,6 @@ from adapters.postgres.schema.sql import (
     is_soft,
     quoted,
     short_name,
-    sql_literal,
     unique_name,
     without_case,
 )
@@ -125,10 +126,27 @@ def _server_default(field: FieldModel) -> Any:
     # Serves rows that exist when the column is added; statements of the service always give the value.
     if field.name == "is_deleted":
         return text("false")
-    value = field.default.value if isinstance(field.default, Enum) else field.default
-    if value is UNSET or value is None or not isinstance(value, (str, int, float, Decimal)):
+    value = field.default
+    if value is UNSET or value is None:
         return None
-    return text(str(value).lower() if isinstance(value, bool | int) else sql_literal(str(value)))
+    # a plain string: SQLAlchemy quotes it, where its text() would take " :word" in it for a parameter
+    return default_literal(value)
+
+
+def default_literal(value: object) -> str | None:
+    """Value as PostgreSQL reads it between quotes: ``2026-01-31``, ``{"a","b"}``; None for what no column holds."""
+    if isinstance(value, Enum):
+        return default_literal(value.value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, str | int | float | Decimal | UUID):
+        return str(value)
+    if isinstance(value, list | tuple):
+        parts = [str(default_literal(item)).replace("\\", "\\\\").replace('"', '\\"') for item in value]
+        return "{" + ",".join(f'"{part}"' for part in parts) + "}"
+    return None
 
 
 def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:

@@ -20,10 +20,6 @@ _LONGEST_NAME = 63
 _QUOTING = dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
-def sql_literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
 def quoted(name: str) -> str:
     """The name of a column as it stands in SQL: in quotes only where it needs them."""
     return _QUOTING.quote(name)

@@ -1,0 +1,92 @@
+"""Changes of a column's type: which keep every value, and the condition of the rows that another one would hurt."""
+
+from decimal import Decimal
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement
+from sqlalchemy.types import TypeEngine
+
+_ANY = 1000
+"""Digits of a numeric without a precision, before the point and after it."""
+_WHOLE = r"^\s*[+-]?\d{1,9}\s*$"
+_NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$"
+
+
+def keeps_every_value(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
+    """Whether each value of one type has its like in the other: true for ``numeric(8,2)`` to ``numeric(10,2)``."""
+    match before, after:
+        case (sa.ARRAY(), sa.ARRAY()):
+            return keeps_every_value(before.item_type, after.item_type)
+        case (sa.ARRAY(), _) | (_, sa.ARRAY()):
+            return False
+        case (_, sa.String()):
+            shortest = before.length if isinstance(before, sa.String) else None
+            return after.length is None or (shortest is not None and shortest <= after.length)
+        case (sa.Date() | sa.DateTime(), sa.DateTime()) | (sa.Float(), sa.Float()):
+            return True
+        case (sa.Integer() | sa.Numeric() | sa.Float(), sa.Integer() | sa.Numeric() | sa.Float()):
+            return _holds(before, after)
+    return type(before) is type(after)
+
+
+def _holds(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
+    """Whether each number of one type has its like in the other."""
+    if isinstance(before, sa.Float):
+        return False
+    if isinstance(after, sa.Float):
+        # the 53 bits of a double hold each 32-bit integer, and not each 64-bit one
+        return isinstance(before, sa.Integer) and not isinstance(before, sa.BigInteger)
+    return _scale(before) <= _scale(after) and _whole_digits(before) <= _whole_digits(after)
+
+
+def conversion(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str | None:
+    """``USING`` of a change that keeps every value, where PostgreSQL's own depends on the session's time zone."""
+    if isinstance(before, sa.Date) and isinstance(after, sa.DateTime):
+        return str(sa.func.timezone(sa.literal_column("'UTC'"), sa.cast(sa.column(column), sa.TIMESTAMP())))
+    return None
+
+
+def suffering(column: ColumnElement[Any], before: TypeEngine[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:
+    """Condition of the rows whose value would change or could not be converted; every value where that is unknown."""
+    match before, after:
+        case (sa.Integer() | sa.Numeric() | sa.Float(), sa.Integer() | sa.Numeric()) if not isinstance(after, sa.Float):
+            return _suffering_number(column, after)
+        case (sa.DateTime(), sa.Date()):
+            at_utc = sa.func.timezone("UTC", column)
+            return at_utc != sa.func.date_trunc("day", at_utc)
+        case (sa.String(), sa.String()):
+            return sa.func.char_length(column) > after.length
+        case (sa.String(), sa.Integer()):
+            return sa.not_(column.regexp_match(_WHOLE))
+        case (sa.String(), sa.Numeric()):
+            return sa.not_(column.regexp_match(_NUMBER))
+    return column.is_not(None)
+
+
+def _suffering_number(column: ColumnElement[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:
+    exact = sa.cast(column, sa.Numeric())
+    if isinstance(after, sa.Integer):
+        limit = 2 ** (63 if isinstance(after, sa.BigInteger) else 31)
+        return sa.or_(exact != sa.func.trunc(exact), exact < _number(-limit), exact >= _number(limit))
+    largest = Decimal(10) ** _whole_digits(after)
+    return sa.or_(exact != sa.func.round(exact, _scale(after)), sa.func.abs(exact) >= _number(largest))
+
+
+def _number(value: int | Decimal) -> ColumnElement[Any]:
+    # numeric, for the bound of a 64-bit integer is itself no such integer
+    return sa.cast(sa.literal(Decimal(value), sa.Numeric()), sa.Numeric())
+
+
+def _scale(number: TypeEngine[Any]) -> int:
+    if isinstance(number, sa.Integer):
+        return 0
+    numeric = cast("sa.Numeric[Any]", number)
+    return (numeric.scale or 0) if numeric.precision is not None else _ANY
+
+
+def _whole_digits(number: TypeEngine[Any]) -> int:
+    if isinstance(number, sa.Integer):
+        return 19 if isinstance(number, sa.BigInteger) else 10
+    numeric = cast("sa.Numeric[Any]", number)
+    return _ANY if numeric.precision is None else numeric.precision - (numeric.scale or 0)

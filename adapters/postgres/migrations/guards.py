@@ -1,0 +1,135 @@
+"""Guards of a migration that is being written: what would lose values or fail waits for a decision."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from alembic.operations import ops
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, MetaData
+
+from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
+from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
+from adapters.postgres.migrations.row_counts import duplicates, row_count
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Asks the database about each operation, and puts ``fill_in`` where a person must decide."""
+
+    context: MigrationContext
+    notes: list[str]
+
+    def guarded(self, operations: Iterable[Any]) -> list[Any]:
+        found: list[Any] = []
+        for operation in operations:
+            if isinstance(operation, ops.ModifyTableOps):
+                inner = [item for inside in operation.ops for item in self._guarded(inside)]
+                found.append(ops.ModifyTableOps(operation.table_name, inner, schema=operation.schema))
+            else:
+                found.append(operation)
+        return found
+
+    @property
+    def _connection(self) -> Connection:
+        assert self.context.connection is not None
+        return self.context.connection
+
+    def _guarded(self, operation: Any) -> Iterator[Any]:
+        if isinstance(operation, ops.AddColumnOp):
+            yield self._added(operation)
+        elif isinstance(operation, ops.AlterColumnOp):
+            yield from self._altered(operation)
+        else:
+            if isinstance(operation, ops.CreateIndexOp) and operation.unique:
+                yield from self._unique(operation)
+            yield operation
+
+    def _added(self, operation: ops.AddColumnOp) -> ops.AddColumnOp:
+        table, column = operation.table_name, operation.column
+        if column.nullable or column.server_default is not None:
+            return operation
+        rows = row_count(self._connection, table)
+        if rows == 0:
+            self.notes.append(
+                f"{table}.{column.name} is required and has no default: the migration fails on a database where "
+                f"{table} has rows."
+            )
+            return operation
+        why = (
+            f"{table}.{column.name} is required and has no default, and {table} has {_rows(rows)}. Write the value "
+            "that those get, or take the file back and declare the field with a default, or with null for now."
+        )
+        self.notes.append(why)
+        waiting = column._copy()  # noqa: SLF001  # SQLAlchemy has no public copy of a column
+        waiting.server_default = FillInDefault(why)
+        return ops.AddColumnOp(table, waiting, schema=operation.schema)
+
+    def _altered(self, operation: ops.AlterColumnOp) -> Iterator[Any]:
+        if operation.modify_nullable is False:
+            yield from self._required(operation)
+        if operation.modify_type is None or operation.existing_type is None:
+            yield operation
+            return
+        before, after = operation.existing_type, operation.modify_type
+        if keeps_every_value(before, after):
+            using = conversion(before, after, operation.column_name)
+            yield _converted(operation, using=using) if using else operation
+            return
+        yield _converted(operation, why=self._narrowed(operation.table_name, operation.column_name, before, after))
+
+    def _narrowed(self, table: str, name: str, before: Any, after: Any) -> str:
+        hurt = row_count(self._connection, table, suffering(sa.column(name, before), before, after))
+        rows = row_count(self._connection, table)
+        why = (
+            f"{table}.{name} becomes {after} from {before}: {hurt} of {_rows(rows)} would change or fail. Write the "
+            f"expression that converts the values, such as 'CAST({name} AS {after})', which may round or fail."
+        )
+        self.notes.append(why)
+        return why
+
+    def _required(self, operation: ops.AlterColumnOp) -> Iterator[FillIn]:
+        table, name = operation.table_name, operation.column_name
+        nulls = row_count(self._connection, table, sa.column(name).is_(None))
+        if nulls:
+            why = (
+                f"{table}.{name} is required now, and is null in {_rows(nulls)}. Write the statement that gives "
+                "those a value, or take the file back and leave the field nullable."
+            )
+            self.notes.append(why)
+            yield FillIn(why)
+
+    def _unique(self, operation: ops.CreateIndexOp) -> Iterator[FillIn]:
+        metadata: MetaData = self.context.opts["target_metadata"]
+        where = operation.kw.get("postgresql_where")
+        # keys of Alembic's operation are columns of the declared table, or expressions over them
+        keys: list[Any] = [sa.column(key) if isinstance(key, str) else key for key in operation.columns]
+        found = duplicates(self._connection, metadata.tables[operation.table_name], keys, where)
+        if found:
+            why = (
+                f"{operation.index_name} of {operation.table_name} is unique, and {found.number} of its values are in "
+                f"several rows, such as {'; '.join(found.examples)}. All are found by: {found.query}. Write the "
+                "statement that mends them, or mend them first and delete the line."
+            )
+            self.notes.append(why)
+            yield FillIn(why)
+
+
+def _converted(operation: ops.AlterColumnOp, *, using: str | None = None, why: str | None = None) -> ConvertColumn:
+    return ConvertColumn(
+        operation.table_name,
+        operation.column_name,
+        using=using,
+        why=why,
+        schema=operation.schema,
+        existing_type=operation.existing_type,
+        existing_server_default=operation.existing_server_default,
+        existing_nullable=operation.existing_nullable,
+        modify_nullable=operation.modify_nullable,
+        modify_type=operation.modify_type,
+    )
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number} rows"

@@ -1,0 +1,151 @@
+"""Renames of fields and entities: those that ``--rename`` names, and those that the notes offer."""
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Inspector
+
+from adapters.postgres.migrations.operations import Rename, Renamed
+from adapters.postgres.migrations.pending import MigrationRefused
+from adapters.postgres.migrations.row_counts import row_count
+from adapters.postgres.schema.schema import metadata_for
+from domain.entities.declaration import EntityModel, Registry
+
+_OURS = frozenset({"alembic_version"})
+_ALIKE = 0.5
+"""Least similarity of two names that are offered as a rename, from 0 to 1."""
+
+
+def renames(connection: Connection, registry: Registry, spoken: Sequence[str]) -> list[Rename]:
+    """Operations for ``code=sku``, ``books.code=sku`` and ``books=titles``. Raises MigrationRefused."""
+    found: list[Rename] = []
+    for spec in spoken:
+        made = list(_made(sa.inspect(connection), registry, spec))
+        if not made:
+            raise MigrationRefused(
+                f"--rename {spec} names no field or entity that goes while the other comes: write it as old=new, or as "
+                "books.old=new for a field of one entity."
+            )
+        for operation in made:
+            connection.execute(operation.statement)
+        found += made
+    return found
+
+
+def offers(connection: Connection, registry: Registry) -> Iterator[str]:
+    """Notes on what goes while something similar comes, with the number of rows that stay behind."""
+    inspector = sa.inspect(connection)
+    tables = set(inspector.get_table_names())
+    for model in registry:
+        if model.table in tables:
+            gone, new = _gone(inspector, model), _new(inspector, model)
+            for old, field in _pairs(gone, new):
+                rows = row_count(connection, model.table, sa.column(old).is_not(None))
+                yield (
+                    f"{model.table}.{old} goes and {model.table}.{field} comes: {_stay(rows)} otherwise. If it is the "
+                    f"same field, take the file back and add: --rename {model.table}.{old}={field}"
+                )
+        else:
+            for old in _similar_tables(inspector, registry, model):
+                rows = row_count(connection, old)
+                yield (
+                    f"The table {old} goes and {model.table} comes: {_stay(rows)} otherwise. If it is the same entity, "
+                    f"take the file back and add: --rename {old}={model.table}"
+                )
+
+
+def _stay(rows: int) -> str:
+    return f"the values of {rows} rows stay behind" if rows != 1 else "the value of 1 row stays behind"
+
+
+def _made(inspector: Inspector, registry: Registry, spec: str) -> Iterator[Rename]:
+    left, _, new = (part.strip() for part in spec.partition("="))
+    entity, _, old = left.rpartition(".")
+    tables = set(inspector.get_table_names())
+    for model in registry:
+        if model.table not in tables:
+            if (
+                not entity
+                and new in (model.table, model.plural)
+                and old.replace("-", "_") in _undeclared(inspector, registry)
+            ):
+                yield from _table(inspector, old.replace("-", "_"), model)
+        elif entity in ("", model.table, model.plural):
+            field = _by_either_name(model, new)
+            if field in _new(inspector, model) and old in _gone(inspector, model):
+                yield from _field(inspector, model, old, field)
+
+
+def _field(inspector: Inspector, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
+    yield Rename("column", model.table, old, new)
+    for kind, name in _named_things(inspector, model.table):
+        # names of long ones end with a checksum: those are made anew by autogenerate
+        if f"_{old}" in name:
+            renamed = name.replace(f"_{old}", f"_{new}", 1)
+            yield Rename(kind, model.table, name, renamed)
+
+
+def _table(inspector: Inspector, old: str, model: EntityModel) -> Iterator[Rename]:
+    things = list(_named_things(inspector, old))
+    yield Rename("table", old, old, model.table)
+    for kind, name in things:
+        yield Rename(kind, model.table, name, name.replace(f"_{old}", f"_{model.table}", 1))
+    yield Rename("history", model.table, old.replace("_", "-"), model.plural)
+
+
+def _named_things(inspector: Inspector, table: str) -> Iterator[tuple[Renamed, str]]:
+    key = inspector.get_pk_constraint(table)["name"]
+    yield from (("index", str(name)) for name in (key,) if name)
+    yield from (("index", str(index["name"])) for index in inspector.get_indexes(table))
+    yield from (("constraint", str(constraint["name"])) for constraint in inspector.get_foreign_keys(table))
+
+
+def _by_either_name(model: EntityModel, name: str) -> str:
+    field = model.by_wire.get(name.lower())
+    return field.name if field is not None else name
+
+
+def _stored(inspector: Inspector, table: str) -> list[str]:
+    return [column["name"] for column in inspector.get_columns(table)]
+
+
+def _declared(model: EntityModel) -> set[str]:
+    return {field.name for field in model.fields} | {"tenant_id", "deleted_with"}
+
+
+def _gone(inspector: Inspector, model: EntityModel) -> list[str]:
+    return [name for name in _stored(inspector, model.table) if name not in _declared(model)]
+
+
+def _new(inspector: Inspector, model: EntityModel) -> list[str]:
+    stored = set(_stored(inspector, model.table))
+    return [field.name for field in model.declared if field.name not in stored]
+
+
+def _undeclared(inspector: Inspector, registry: Registry) -> list[str]:
+    known = set(metadata_for(registry).tables) | _OURS
+    return sorted(set(inspector.get_table_names()) - known)
+
+
+def _pairs(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+    if len(gone) == len(new) == 1:
+        yield gone[0], new[0]
+        return
+    yield from ((old, field) for field in new for old in gone if _are_alike(old, field))
+
+
+def _similar_tables(inspector: Inspector, registry: Registry, model: EntityModel) -> Iterator[str]:
+    names = {field.name for field in model.declared}
+    for table in _undeclared(inspector, registry):
+        stored = set(_stored(inspector, table)) - (_declared(model) - names)
+        if names and _share(names, stored) >= _ALIKE:
+            yield table
+
+
+def _share(names: set[str], others: set[str]) -> float:
+    return len(names & others) / len(names | others)
+
+
+def _are_alike(old: str, new: str) -> bool:
+    return SequenceMatcher(None, old, new).ratio() > _ALIKE

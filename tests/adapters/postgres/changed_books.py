@@ -1,0 +1,100 @@
+"""Declarations of one entity that tests change, and a database with rows of the first of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID, uuid4
+
+import asyncpg
+from msgspec import Struct, defstruct
+
+from adapters.postgres.migrations.migrate import WrittenMigration, upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Registry, entity, ref, unique
+from domain.entities.registry import build_registry
+
+Fields = list[Any]
+
+
+def declared(fields: Fields, plural: str = "books", **arguments: Any) -> Registry:
+    """Registry of the catalogue and a struct ``Book``: ``declared([("title", str)], search=["title"])``."""
+    made: type[Struct] = defstruct("Book", fields, rename="camel", kw_only=True)
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, entity(plural, **arguments)(made)])
+
+
+def many_sets(*, linked: bool) -> Registry:
+    """Registry of three entities; ``linked`` gives each several references and uniques, some of them in a ring."""
+    optional: dict[str, Any] = {
+        target: Annotated[UUID | None, ref(target)] for target in ("authors", "books", "categories")
+    }
+    targets = ("authors", "books", "categories") if linked else ()
+    links = [(f"{word}_{target}_id", optional[target], None) for target in targets for word in ("first", "last")]
+    uniques = [unique("name"), unique("code"), unique("name", "code")] if linked else []
+    made = [
+        entity(plural, unique=uniques)(
+            defstruct(plural.title(), [("name", str), ("code", str), *links], rename="camel", kw_only=True)
+        )
+        for plural in ("authors", "books", "loans")
+    ]
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *made])
+
+
+@dataclass
+class Books:
+    """A database in which the first declaration of books is applied."""
+
+    url: str
+    folder: Path
+    tenant: UUID = field(default_factory=uuid4)
+
+    @property
+    def folders(self) -> list[Path]:
+        return [VERSIONS, self.folder]
+
+    async def write(self, registry: Registry, *renamed: str) -> WrittenMigration:
+        written = await write_migration(self.url, registry, "change", self.folders, renamed)
+        assert written is not None
+        return written
+
+    async def apply(self, registry: Registry) -> None:
+        assert await upgrade(self.url, registry, self.folders) == []
+
+    async def migrate(self, registry: Registry, *renamed: str) -> WrittenMigration:
+        written = await self.write(registry, *renamed)
+        await self.apply(registry)
+        return written
+
+    async def add(self, *rows: Mapping[str, object], table: str = "books") -> None:
+        for row in rows:
+            values = {"tenant_id": self.tenant, "id": uuid4(), "version": 1, **row}
+            names = ", ".join(f'"{name}"' for name in values)
+            places = ", ".join(f"${number}" for number in range(1, len(values) + 1))
+            statement = f"INSERT INTO {table} ({names}, created_at, updated_at) VALUES ({places}, now(), now())"
+            await self.ask(statement, *values.values())
+
+    async def ask(self, statement: str, *values: object) -> list[Any]:
+        connection = await asyncpg.connect(self.url, server_settings={"tenantry.scope": "every"})
+        try:
+            return [tuple(row) for row in await connection.fetch(statement, *values)]
+        finally:
+            await connection.close()
+
+
+def fill_in(path: Path, text: str) -> None:
+    """Puts ``text`` where the file calls ``fill_in``, as a person does."""
+    before, _, rest = path.read_text().partition("def upgrade")
+    start = rest.index("fill_in(")
+    depth, end, quote = 0, start, ""
+    for end, letter in enumerate(rest[start:], start):
+        if quote:
+            quote = "" if letter == quote and rest[end - 1] != "\\" else quote
+        elif letter in "'\"":
+            quote = letter
+        else:
+            depth += {"(": 1, ")": -1}.get(letter, 0)
+            if letter == ")" and depth == 0:
+                break
+    path.write_text(f"{before}def upgrade{rest[:start]}{text}{rest[end + 1 :]}")

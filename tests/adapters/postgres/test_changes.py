@@ -1,0 +1,389 @@
+"""Changes of a declaration on a table with rows: each is applied, or says in a sentence what a person must decide."""
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID, uuid4
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, write_migration
+from adapters.postgres.migrations.pending import MigrationRefused, pending
+from adapters.postgres.migrations.stored_values import stored_misfits
+from domain.entities.declaration import big, money, unique
+from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
+from tests.conftest import NewDatabase
+from tests.entrypoints.processes import ROOT
+
+
+@pytest.fixture
+async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
+    return Books(await new_database(), tmp_path)
+
+
+LOSING: list[tuple[object, object, list[object], int, str, list[object]]] = [
+    (Annotated[Decimal, money(8, 2)], Annotated[Decimal, money(8, 0)], [Decimal("1.25"), Decimal(2)], 1,
+     "round(x, 0)", [Decimal(1), Decimal(2)]),
+    (Annotated[Decimal, money(8, 2)], Annotated[Decimal, money(4, 2)], [Decimal("99.25"), Decimal(200)], 1,
+     "least(x, 99.99)", [Decimal("99.25"), Decimal("99.99")]),
+    (float, int, [1.5, 2.0], 1, "floor(x)::int", [1, 2]),
+    (datetime, date, [datetime(2026, 1, 2, 3, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)], 1,
+     "(x AT TIME ZONE 'UTC')::date", [date(2026, 1, 2), date(2026, 1, 2)]),
+    (str, int, ["7", "seven"], 1, "CASE x WHEN 'seven' THEN 7 ELSE x::int END", [7, 7]),
+    (Annotated[int, big], int, [5_000_000_000, 1], 1, "least(x, 2147483647)::int", [1, 2147483647]),
+    (Annotated[Decimal, money(8, 2)], int, [Decimal("1.25"), Decimal(2)], 1, "trunc(x)::int", [1, 2]),
+    (str, UUID, [str(UUID(int=1)), str(UUID(int=2))], 2, "x::uuid", [UUID(int=1), UUID(int=2)]),
+    (bool, int, [True, False], 2, "x::int", [0, 1]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOSING, ids=range(len(LOSING)))
+async def test_a_narrower_type_waits_for_a_decision(books: Books, case: tuple[Any, ...]) -> None:
+    before, after, values, hurt, using, result = case
+    await books.migrate(declared([("x", before)]))
+    await books.add(*({"x": value} for value in values))
+    changed = declared([("x", after)])
+    written = await books.write(changed)
+    (note,) = written.notes
+    assert f"{hurt} of 2 rows would change or fail" in note
+    with pytest.raises(
+        MigrationRefused, match=r"change\.py, line \d+ is to be filled in: books\.x becomes .*run: tenant"
+    ):
+        await books.apply(changed)
+    assert sorted(value for (value,) in await books.ask("SELECT x FROM books")) == sorted(values)
+    fill_in(written.path, repr(using))
+    await books.apply(changed)
+    assert sorted(value for (value,) in await books.ask("SELECT x FROM books")) == result
+    assert await write_migration(books.url, changed, "again", books.folders) is None
+
+
+KEEPING: list[tuple[object, object, object, object]] = [
+    (Annotated[Decimal, money(8, 2)], Annotated[Decimal, money(10, 3)], Decimal("1.25"), Decimal("1.250")),
+    (int, Annotated[int, big], 5, 5),
+    (int, float, 5, 5.0),
+    (int, Annotated[Decimal, money(12, 2)], 5, Decimal(5)),
+    (int, str, 5, "5"),
+    (date, datetime, date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC)),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "value", "result"), KEEPING, ids=range(len(KEEPING)))
+async def test_a_wider_type_is_applied_as_it_is_written(
+    books: Books, before: object, after: object, value: object, result: object
+) -> None:
+    await books.migrate(declared([("x", before)]))
+    await books.add({"x": value})
+    # the same result wherever the operator's session is
+    await books.ask(f"ALTER DATABASE \"{books.url.rpartition('/')[2]}\" SET timezone TO 'Asia/Tokyo'")
+    written = await books.migrate(declared([("x", after)]))
+    assert written.notes == ()
+    assert await books.ask("SELECT x FROM books") == [(result,)]
+
+
+async def test_a_required_field_asks_for_a_value_of_the_rows(books: Books) -> None:
+    first, changed = declared([("title", str)]), declared([("title", str), ("isbn", str)])
+    await books.migrate(first)
+    await books.add({"title": "a"}, {"title": "b"})
+    written = await books.write(changed)
+    assert "books.isbn is required and has no default, and books has 2 rows" in written.notes[0]
+    with pytest.raises(MigrationRefused, match=r"to be filled in: books\.isbn is required"):
+        await books.apply(changed)
+    assert await discard(books.url, books.folders) == written.path
+    assert not written.path.exists()
+    written = await books.write(changed)
+    fill_in(written.path, "sa.text(\"'none'\")")
+    await books.apply(changed)
+    assert await books.ask("SELECT DISTINCT isbn FROM books") == [("none",)]
+
+
+async def test_required_with_nulls_asks_for_their_value(books: Books) -> None:
+    await books.migrate(declared([("isbn", str | None, None)]))
+    await books.add({"isbn": None}, {"isbn": "1"})
+    changed = declared([("isbn", str)])
+    written = await books.write(changed)
+    assert "books.isbn is required now, and is null in 1 row." in written.notes[0]
+    with pytest.raises(MigrationRefused, match="to be filled in"):
+        await books.apply(changed)
+    fill_in(written.path, "\"UPDATE books SET isbn = '' WHERE isbn IS NULL\"")
+    await books.apply(changed)
+    assert await books.ask("SELECT isbn FROM books ORDER BY 1") == [("",), ("1",)]
+
+
+async def test_rows_are_counted_for_an_owner_whom_row_level_security_holds(books: Books) -> None:
+    first, changed = declared([("isbn", str)]), declared([("isbn", int)])
+    await books.migrate(first)
+    await books.add({"isbn": "x"})
+    owner = f"tenantry_owner_{uuid4().hex[:8]}"
+    await books.ask(f"CREATE ROLE {owner} LOGIN PASSWORD 'weak' NOSUPERUSER NOBYPASSRLS")
+    try:
+        for statement in (
+            f"GRANT tenantry_service TO {owner}",
+            f"GRANT CREATE, USAGE ON SCHEMA public TO {owner}",
+            f"ALTER TABLE books OWNER TO {owner}",
+            f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {owner}",
+        ):
+            await books.ask(statement)
+        superuser = books.url
+        scheme, _, rest = superuser.partition("://")
+        books.url = f"{scheme}://{owner}:weak@{rest.rpartition('@')[2]}"
+        written = await books.write(changed)
+        books.url = superuser
+        assert "1 of 1 row would change or fail" in written.notes[0]
+    finally:
+        for statement in (f"REASSIGN OWNED BY {owner} TO CURRENT_USER", f"DROP OWNED BY {owner}", f"DROP ROLE {owner}"):
+            await books.ask(statement)
+
+
+@pytest.mark.parametrize("ignore_case", [True, False])
+async def test_a_unique_with_duplicates_names_some_and_the_query_for_all(books: Books, ignore_case: bool) -> None:
+    await books.migrate(declared([("isbn", str)]))
+    await books.add({"isbn": "a"}, {"isbn": "A" if ignore_case else "a"}, {"isbn": "b"})
+    changed = declared([("isbn", str)], unique=[unique("isbn", ignore_case=ignore_case)])
+    written = await books.write(changed)
+    (note,) = written.notes
+    assert "uq_books_isbn of books is unique, and 1 of its values are in several rows, such as " in note
+    query = note.partition("All are found by: ")[2].partition(". Write")[0]
+    assert [(row[-2], row[-1]) for row in await books.ask(query)] == [("a", 2)]
+    fill_in(written.path, "\"DELETE FROM books WHERE id IN (SELECT id FROM books WHERE lower(isbn) = 'a' LIMIT 1)\"")
+    await books.apply(changed)
+
+
+async def test_a_failing_file_is_named_and_taken_back(books: Books) -> None:
+    """A row came after the file was written, on another database say."""
+    await books.migrate(declared([("isbn", str)]))
+    changed = declared([("isbn", str)], unique=[unique("isbn")])
+    written = await books.write(changed)
+    await books.add({"isbn": "a"}, {"isbn": "a"})
+    with pytest.raises(
+        MigrationRefused, match=r"change\.py, line \d+, cannot be applied.*Key .* is duplicated"
+    ) as error:
+        await books.apply(changed)
+    assert "tenantry migrations discard" in str(error.value)
+    await discard(books.url, books.folders)
+    assert written.path.exists() is False
+    with pytest.raises(MigrationRefused, match="is applied: it is undone by"):
+        await discard(books.url, books.folders)
+
+
+@pytest.mark.parametrize("mistake", ["    op.nothing()\n", "    !\n"])
+async def test_a_mistake_in_a_file_is_told_with_its_line(books: Books, mistake: str) -> None:
+    registry = declared([("isbn", str)])
+    written = await books.write(registry)
+    written.path.write_text(
+        written.path.read_text().replace("def upgrade() -> None:\n", f"def upgrade() -> None:\n{mistake}")
+    )
+    with pytest.raises(MigrationRefused, match=r"change\.py, line \d+, cannot be applied"):
+        await books.apply(registry)
+
+
+class Shelf(Enum):
+    A = "a :b"
+
+
+DEFAULTS: list[tuple[object, object, object]] = [
+    (str, "write :todo", "write :todo"),
+    (str, "it's", "it's"),
+    (str, "'quoted'", "'quoted'"),
+    (str, "back\\slash \\:word %s %(x)s", "back\\slash \\:word %s %(x)s"),
+    (str, '{"a": [1]}', '{"a": [1]}'),
+    (str, "", ""),
+    (Shelf, Shelf.A, "a :b"),
+    (date, date(2026, 1, 2), date(2026, 1, 2)),
+    (datetime, datetime(2026, 1, 2, 3, 4, tzinfo=UTC), datetime(2026, 1, 2, 3, 4, tzinfo=UTC)),
+    (UUID, UUID(int=7), UUID(int=7)),
+    (bool, True, True),
+    (int, -3, -3),
+    (float, 1.5, 1.5),
+    (Annotated[Decimal, money(8, 2)], Decimal("1.25"), Decimal("1.25")),
+    (list[str], msgspec.field(default_factory=list), []),
+    (
+        list[str],
+        msgspec.field(default_factory=lambda: ['a "b"', "c,{d}\\", "NULL", ""]),
+        ['a "b"', "c,{d}\\", "NULL", ""],
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "default", "stored"), DEFAULTS, ids=range(len(DEFAULTS)))
+async def test_rows_that_exist_get_the_default(books: Books, kind: Any, default: object, stored: object) -> None:
+    await books.migrate(declared([("title", str)]))
+    await books.add({"title": "a"})
+    written = await books.migrate(declared([("title", str), ("x", kind, default)]))
+    assert written.notes == ()
+    assert await books.ask("SELECT x FROM books") == [(stored,)]
+
+
+@pytest.mark.parametrize("owned", [True, False])
+async def test_a_switch_of_the_owner_is_refused(books: Books, owned: bool) -> None:
+    await books.migrate(declared([("title", str)], tenant_owned=owned))
+    with pytest.raises(
+        MigrationRefused, match=f"Book: tenant_owned={not owned} is not what the table books was made with"
+    ):
+        await books.write(declared([("title", str)], tenant_owned=not owned))
+    assert len(list(books.folder.glob("*.py"))) == 1
+
+
+async def test_without_soft_delete_no_deleted_row_comes_back(books: Books) -> None:
+    keys: dict[str, Any] = {"unique": [unique("title")]}
+    await books.migrate(declared([("title", str)], **keys))
+    await books.add({"title": "a", "is_deleted": True}, {"title": "a", "is_deleted": False})
+    off = declared([("title", str)], soft_delete=False, **keys)
+    with pytest.raises(MigrationRefused, match="Book: soft_delete=False would bring 1 deleted row"):
+        await books.write(off)
+    await books.ask("DELETE FROM books WHERE is_deleted")
+    await books.migrate(off)
+    definitions = await books.ask("SELECT indexdef FROM pg_indexes WHERE tablename = 'books'")
+    assert not [text for (text,) in definitions if "WHERE" in text]
+    assert await write_migration(books.url, off, "again", books.folders) is None
+
+
+async def test_with_soft_delete_a_deleted_value_is_free(books: Books) -> None:
+    keys: dict[str, Any] = {"unique": [unique("title")]}
+    await books.migrate(declared([("title", str)], soft_delete=False, **keys))
+    await books.add({"title": "a"})
+    await books.migrate(declared([("title", str)], **keys))
+    await books.ask("UPDATE books SET is_deleted = true")
+    await books.add({"title": "a", "is_deleted": False})
+
+
+async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> None:
+    before = declared([("code", str)], unique=[unique("code")])
+    await books.migrate(before)
+    await books.add({"code": "x"})
+    after = declared([("sku", str)], unique=[unique("sku")])
+    plain = await books.write(after)
+    assert "books.code goes and books.sku comes: the value of 1 row stays behind otherwise." in plain.notes[-1] or any(
+        "--rename books.code=sku" in note for note in plain.notes
+    )
+    await discard(books.url, books.folders)
+    written = await books.migrate(after, "code=sku")
+    assert written.notes == ()
+    assert await books.ask("SELECT sku FROM books") == [("x",)]
+    assert await books.ask("SELECT 1 FROM pg_indexes WHERE indexname = 'uq_books_sku'") == [(1,)]
+    assert await write_migration(books.url, after, "again", books.folders) is None
+    assert await downgrade(books.url, after, books.folders) == written.path
+    assert await books.ask("SELECT code FROM books") == [("x",)]
+    with pytest.raises(MigrationRefused, match="--rename cod=sku names no field or entity"):
+        await books.write(after, "cod=sku")
+
+
+async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) -> None:
+    fields: Fields = [("title", str), ("isbn", str)]
+    await books.migrate(declared(fields, unique=[unique("isbn")]))
+    await books.add({"title": "a", "isbn": "1"})
+    await books.ask(
+        "INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)"
+        " VALUES ($1, 'books', $1, 1, 'create', now(), '{}')",
+        books.tenant,
+    )
+    after = declared(fields, plural="printed-titles", unique=[unique("isbn")])
+    plain = await books.write(after)
+    assert [note for note in plain.notes if "--rename books=printed_titles" in note and "1 row" in note]
+    await discard(books.url, books.folders)
+    await books.migrate(after, "books=printed-titles")
+    assert await books.ask("SELECT title FROM printed_titles") == [("a",)]
+    assert await books.ask("SELECT entity FROM row_history") == [("printed-titles",)]
+    assert await write_migration(books.url, after, "again", books.folders) is None
+    assert await books.ask("SELECT 1 FROM pg_policies WHERE tablename = 'printed_titles'") == [(1,)]
+
+
+class Wide(Enum):
+    NEW, OLD = "new", "old"
+
+
+class Narrow(Enum):
+    NEW = "new"
+
+
+async def test_values_that_the_declaration_does_not_know_are_counted(books: Books) -> None:
+    await books.migrate(declared([("state", Wide), ("title", Annotated[str, Meta(max_length=20)])]))
+    await books.add({"state": "old", "title": "a"}, {"state": "new", "title": "a long title"})
+    narrow: Fields = [("state", Narrow), ("title", Annotated[str, Meta(max_length=5)])]
+    unknown = "books.state has values that its enum does not know: 'old' in 1 row."
+    shorter = "books.title is longer than the 5 characters of its declaration in 1 row."
+    found = await stored_misfits(books.url, declared(narrow), books.folders)
+    assert [note.partition(". ")[0] + "." for note in found] == [unknown, shorter]
+    written = await books.write(declared([*narrow, ("pages", int | None, None)]))
+    assert set(found) <= set(written.notes)
+
+
+async def test_a_file_is_undone_by_its_downgrade(books: Books) -> None:
+    first = declared([("title", str)])
+    await books.migrate(first)
+    await books.add({"title": "a"})
+    later = declared(
+        [("title", str | None, None), ("x", Annotated[Decimal, money(8, 2)], Decimal(1))], unique=[unique("x")]
+    )
+    await books.migrate(later)
+    await downgrade(books.url, later, books.folders)
+    await discard(books.url, books.folders)
+    assert await pending(books.url, first, books.folders) == []
+    assert await write_migration(books.url, first, "nothing", books.folders) is None
+    await downgrade(books.url, first, books.folders)
+    assert await books.ask("SELECT to_regclass('books')::text") == [(None,)]
+    await upgrade(books.url, first, books.folders)
+    assert await books.ask("SELECT count(*) FROM books") == [(0,)]
+
+
+async def test_writing_changes_no_database_even_while_files_are_pending(books: Books) -> None:
+    first = await books.write(declared([("title", str)]))
+    second = await books.write(declared([("title", str), ("pages", int | None, None)]))
+    assert await books.ask("SELECT to_regclass('books')::text") == [(None,)]
+    assert "create_table" not in second.path.read_text()
+    assert first.path < second.path
+    await books.apply(declared([("title", str), ("pages", int | None, None)]))
+    assert await books.ask("SELECT title, pages FROM books") == []
+
+
+def test_fill_in_finds_the_whole_call(tmp_path: Path) -> None:
+    path = tmp_path / f"{uuid4()}.py"
+    path.write_text("def upgrade():\n    f(1, x=fill_in('a (b) \\' \"c'))\n")
+    fill_in(path, "7")
+    assert path.read_text() == "def upgrade():\n    f(1, x=7)\n"
+
+
+SEEDED = """
+import asyncio, sys
+from pathlib import Path
+from adapters.postgres.migrations.migrate import write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from tests.adapters.postgres.changed_books import many_sets
+folder = Path(sys.argv[2])
+print(asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder])).path.read_text())
+"""
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_file_is_the_same_whatever_the_order_of_sets(books: Books, tmp_path: Path, is_there: bool) -> None:
+    """Keys of new tables, and keys that tables which are there get."""
+    if is_there:
+        await books.migrate(many_sets(linked=False))
+    texts = set()
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for file in books.folder.glob("*.py"):
+            shutil.copy(file, folder)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            SEEDED,
+            books.url,
+            str(folder),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)},
+        )
+        printed = (await process.communicate())[0].decode()
+        assert printed.count("fk_") >= 18
+        texts.add(re.sub(r"\d{14}", "", printed))
+    assert len(texts) == 1
