@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from domain.entities.bodies import EVERYTHING, NOT_THEIRS, Sendable
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.forms import read_form
 from domain.entities.query.query import View, at_end, shown
 from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
+from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024

@@ -10,8 +10,8 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, read_object, read_parameters
-from domain.entities.forms import read_form
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from domain.forms import read_form
 from domain.scope import Caller, Client, OneTenant, Scope
 
 NO_VERSION = 0

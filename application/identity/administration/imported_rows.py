@@ -7,8 +7,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from domain.entities.forms import read_form
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
+from domain.forms import read_form
 
 Form = Literal["csv", "jsonl"]
 

@@ -12,9 +12,10 @@ from msgspec import Meta, Struct
 
 from domain.entities.catalogue import ENTITIES, Status
 from domain.entities.declaration import entity, guarded, money
-from domain.entities.forms import money_error, read_changes, read_form, read_new
+from domain.entities.forms import money_error, read_changes, read_new
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
+from domain.forms import read_form
 
 PRODUCTS = build_registry(ENTITIES)["products"]
 VALID: dict[str, object] = {"name": "Lamp", "sku": "LAMP-1", "price": Decimal("9.90")}
