@@ -37,7 +37,7 @@ def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> 
     try:
         yield from _rows(pl.scan_parquet(file, glob=False), model, options)
     # A panic of the library is no Exception; its messages tell about its source code and not about the file.
-    except (PolarsError, PanicException, OSError, ValueError, OverflowError) as error:
+    except (PolarsError, PanicException, OSError) as error:
         raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
 
 
@@ -139,7 +139,7 @@ def _moments(column: pl.Series) -> Sequence[str | None]:
     """Texts in UTC, which a timestamp without time zone is taken for."""
     texts = _in_utc(column).dt.to_string(_MOMENT).to_list()
     finer = column.dt.nanosecond() % 1_000
-    if not finer.any():
+    if not (finer != 0).any():
         return texts
     # Refused by the check of the row, and not rounded: no timestamp ends with "ns".
     exact = _in_utc(column).dt.to_string(_FINER).to_list()
