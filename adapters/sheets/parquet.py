@@ -1,8 +1,9 @@
 """Cells of a Parquet file: its columns become the texts that a CSV would have, batch by batch."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 import polars as pl
@@ -13,7 +14,11 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.sheets import LARGEST_INFLATED, MOST_COLUMNS, MOST_ROWS, ImportOptions, fields_by_title
 from domain.errors import BadRequest, FieldError, PayloadTooLarge, ValidationError
 
+T = TypeVar("T")
+
 AT_A_TIME = 500
+MOST_SECONDS = 30
+"""Seconds for a batch of rows."""
 LARGEST_FOOTER = 8 * 1024 * 1024
 _MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
 _LENGTH = 4  # bytes of the footer's length, which stands before the last magic
@@ -35,7 +40,7 @@ def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> 
     _ensure_whole(file)
     file.seek(0)
     try:
-        yield from _rows(pl.scan_parquet(file, glob=False), model, options)
+        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options)
     # A panic of the library is no Exception; its messages tell about its source code and not about the file.
     except (PolarsError, PanicException, OSError) as error:
         raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
@@ -68,11 +73,11 @@ def _ensure_whole(file: BinaryIO) -> None:
 
 
 def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
-    schema = scan.collect_schema()
+    schema = _within_time(scan.collect_schema)
     names = schema.names()
     if len(names) > MOST_COLUMNS:
         raise BadRequest(f"The file has {len(names)} columns; at most {MOST_COLUMNS} are taken.")
-    if scan.select(pl.len()).collect().item() > MOST_ROWS:
+    if _within_time(scan.select(pl.len()).collect).item() > MOST_ROWS:
         raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
     yield 1, [*names]
     # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
@@ -81,7 +86,8 @@ def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Ite
     # By place: of names the library takes some, such as ^.*$, for patterns.
     taken = scan.select(pl.nth(*texts))
     number, inflated = 1, 0
-    for batch in taken.collect_batches(chunk_size=AT_A_TIME, engine="streaming"):
+    batches = iter(taken.collect_batches(chunk_size=AT_A_TIME, engine="streaming"))
+    while (batch := _within_time(lambda: next(batches, None))) is not None:
         inflated += _size(batch)
         if inflated > LARGEST_INFLATED:
             raise BadRequest(f"The file inflates past {LARGEST_INFLATED // 2**20} MiB.")
@@ -92,6 +98,16 @@ def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Ite
             for place, cell in zip(texts, row, strict=True):
                 cells[place] = cell
             yield number, cells
+
+
+def _within_time(work: Callable[[], T]) -> T:
+    """Result of the work; the signal ends the process when it takes too long."""
+    # Where memory is refused to the library, its threads may wait for each other for ever, without using the CPU.
+    signal.alarm(MOST_SECONDS)
+    try:
+        return work()
+    finally:
+        signal.alarm(0)
 
 
 def _texts_of_columns(schema: pl.Schema, fields: Sequence[FieldModel | None]) -> dict[int, Texts]:
