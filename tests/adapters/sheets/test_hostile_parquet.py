@@ -36,6 +36,10 @@ def one_text_many_times() -> bytes:
     return parquet(products(100_000).with_columns(name=text), statistics=False)
 
 
+def long_texts() -> bytes:
+    return parquet(products(190_000).with_columns(name=pl.lit("a" * 2_000)), row_group_size=10_000)
+
+
 def bomb() -> bytes:
     """A page of 300 MB of one letter."""
     return parquet(products(1).with_columns(name=pl.lit("a" * (300 * 2**20))), statistics=False)
@@ -67,7 +71,8 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "a long footer": (lambda: PLAIN[:4] + bytes(9 * 2**20) + footer_of(9 * 2**20)[-8:], "BAD_REQUEST", "at most"),
     "a footer of zeros": (lambda: PLAIN[:4] + bytes(100) + footer_of(50)[-8:], "BAD_REQUEST", "damaged"),
     "pages of zeros": (without_pages, "BAD_REQUEST", "damaged"),
-    "one text many times": (one_text_many_times, "BAD_REQUEST", "200 MiB"),
+    "one text many times": (one_text_many_times, "BAD_REQUEST", ""),
+    "380 MB of one text": (long_texts, "BAD_REQUEST", "200 MiB"),
     "a page that inflates": (bomb, "BAD_REQUEST", ""),
     "20,000,000 nulls": (nulls, "PAYLOAD_TOO_LARGE", "200000 rows"),
     "too many rows": (lambda: parquet(products(200_001)), "PAYLOAD_TOO_LARGE", "200000 rows"),
