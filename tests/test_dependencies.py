@@ -62,7 +62,6 @@ NOT_IMPORTED = {
 
 
 EXPECTED_SOON = {
-    "polars": "Parquet files in and out",
     "structlog": "the log of answers",
 }
 """Packages whose part is being written on another branch: an entry goes when the part is merged."""

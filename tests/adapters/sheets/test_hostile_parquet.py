@@ -9,7 +9,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from domain.entities.registry import Registry
+from domain.entities.declaration import Registry
 from domain.errors import Error
 from tests.adapters.sheets.test_hostile_files import seen, watched
 
