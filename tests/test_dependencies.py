@@ -61,12 +61,6 @@ NOT_IMPORTED = {
 """Packages that another one uses without an import of ours, with the reason."""
 
 
-EXPECTED_SOON = {
-    "polars": "Parquet files in and out",
-}
-"""Packages whose part is being written on another branch: an entry goes when the part is merged."""
-
-
 def name_of(requirement: str) -> str:
     """The package that a requirement names: ``advanced-alchemy[uuid]>=1.12`` is ``advanced-alchemy``."""
     found = re.match(r"[\w.-]+", requirement)
@@ -91,23 +85,12 @@ def imported_below(place: Path) -> set[str]:
     return {module for file in files for module in modules_imported(file)}
 
 
-@pytest.mark.parametrize("package", [name for name in DECLARED if name not in {*NOT_IMPORTED, *EXPECTED_SOON}])
+@pytest.mark.parametrize("package", [name for name in DECLARED if name not in NOT_IMPORTED])
 def test_a_declared_package_is_imported_by_the_part_that_it_was_chosen_for(package: str) -> None:
     assert package in CHOSEN_FOR, f"say in CHOSEN_FOR which part {package} is for, or why none imports it"
     for place in CHOSEN_FOR[package]:
         module = IMPORTED_AS.get(package, package)
         assert module in imported_below(ROOT / place), f"{place} does not import {package}: use it there, or drop it"
-
-
-@pytest.mark.parametrize("package", sorted(EXPECTED_SOON))
-def test_an_expected_package_is_not_imported_yet(package: str) -> None:
-    places = CHOSEN_FOR[package]
-    assert not any(package in imported_below(ROOT / place) for place in places), "take it out of EXPECTED_SOON"
-
-
-def test_the_tables_name_declared_packages_alone() -> None:
-    assert set(CHOSEN_FOR) <= set(DECLARED)
-    assert not set(CHOSEN_FOR) & set(NOT_IMPORTED)
 
 
 @pytest.mark.parametrize("layer", [layer for layer in LAYERS if (ROOT / layer).is_dir()])

@@ -4,13 +4,14 @@ A stream that ends without the frame DONE was cut off.
 """
 
 import struct
-from typing import BinaryIO
+from collections.abc import Sequence
+from typing import BinaryIO, Self
 
 import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import Sendable
-from domain.entities.sheets import ImportOptions, RowError
+from domain.entities.sheets import Column, ImportOptions, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
 
 HEAD = struct.Struct("<cI")
@@ -39,10 +40,23 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):
-    """Order to write a workbook; ``kinds`` are names of domain.entities.declaration.Kind, one for each column."""
+    """Order to write a file; ``kinds`` are names of domain.entities.declaration.Kind, one for each column.
+
+    ``digits`` has precision and scale of each decimal by the column's place; an xlsx needs none.
+    """
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
+    digits: dict[int, tuple[int, int]] = {}
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Self:
+        decimals = ((place, column.field.money) for place, column in enumerate(columns))
+        return cls(
+            names=tuple(column.name for column in columns),
+            kinds=tuple(column.field.kind.name for column in columns),
+            digits={place: (money.precision, money.scale) for place, money in decimals if money is not None},
+        )
 
 
 class SheetRefusal(Struct, frozen=True):

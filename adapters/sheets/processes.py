@@ -31,14 +31,15 @@ from adapters.sheets.frames import (
 from adapters.sheets.reader import read as read_sheet
 from application.ports.entities.files import ImportRequest, ReadSheet
 from domain.entities.declaration import EntityModel
-from domain.entities.sheets import Column, RowError
+from domain.entities.sheets import BuiltForm, Column, RowError
 from domain.errors import BadRequest
 
 PIECE = 128 * 1024
 SMALL, FEW = 256 * 1024, 5_000
 """Bytes and lines of a file that is read faster than a process starts, even when every line is wrong."""
 ENDS_WITHIN = 5.0
-BROKEN = "The file cannot be read: it takes too much memory, or it is damaged."
+BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
+_WRITERS: dict[BuiltForm, str] = {"xlsx": "writer", "parquet": "parquet_writer"}
 
 
 @dataclass(frozen=True)
@@ -66,23 +67,21 @@ class ProcessSheets:
 
     @asynccontextmanager
     async def workbook(
-        self, columns: Sequence[Column], rows: AsyncIterator[bytes]
+        self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        names, kinds = tuple(column.name for column in columns), tuple(column.field.kind.name for column in columns)
-        job = WriteJob(names=names, kinds=kinds)
         with tempfile.TemporaryFile() as made:
             with _folder() as folder:
-                async with _worker(f"{__package__}.writer", made.fileno(), folder) as process:
-                    await _write(process, job, rows)
+                async with _worker(f"{__package__}.{_WRITERS[form]}", made.fileno(), folder) as process:
+                    await _write(process, WriteJob.of(columns), rows)
             yield _pieces(made)
 
 
 def _is_small(upload: BinaryIO) -> bool:
-    """Whether the file is short text; an archive is never small, since it can inflate."""
+    """Whether the file is short text; archives and Parquet are never small, since they can inflate."""
     upload.seek(0)
     start = upload.read(SMALL + 1)
     upload.seek(0)
-    if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+    if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR")):
         return False
     return max(start.count(b"\n"), start.count(b"\r")) <= FEW
 
@@ -152,7 +151,7 @@ async def _received(process: Process) -> tuple[bytes, bytes]:
 
 
 async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) -> None:
-    """Sends job and rows, and waits until the workbook is complete. Raises the worker's refusal."""
+    """Sends job and rows, and waits until the file is complete. Raises the worker's refusal."""
     assert process.stdin is not None
     process.stdin.write(msgspec.json.encode(job) + b"\n")
     # A worker that refuses stops reading: its refusal, read below, is the error, and not the broken pipe.
@@ -220,4 +219,6 @@ async def _gone(process: Process) -> None:
 
 def _environment() -> dict[str, str]:
     # Without the settings, which hold secrets: a worker parses files of strangers.
-    return {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
+    # A thread per core would have its own buffers, and take the cores from the requests.
+    return {**kept, "POLARS_MAX_THREADS": "1"}

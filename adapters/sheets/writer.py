@@ -4,28 +4,23 @@
 """
 
 import codecs
-import os
 import re
-import shutil
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import msgspec
 import xlsxwriter
 from xlsxwriter.utility import xl_col_to_name
 from xlsxwriter.worksheet import Worksheet
 
-from adapters.sheets.frames import DONE, REFUSED, WriteJob, receive, refusal_of, send
+from adapters.sheets.frames import WriteJob
+from adapters.sheets.writing_worker import run
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import Kind
 from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
-from domain.errors import BadRequest, Error
+from domain.errors import BadRequest
 
-NICENESS = 5
 MOST_DIGITS = 15  # decimal digits that a double keeps
 _NUMBERS = {Kind.INTEGER.name, Kind.BIG_INTEGER.name, Kind.DECIMAL.name, Kind.FLOAT.name}
 # Without the last three a text that begins with `=` would become a formula: users' data must never be code.
@@ -68,21 +63,7 @@ def _letters(column: int) -> str:
 
 
 def main() -> None:
-    os.nice(NICENESS)
-    out, folder = sys.stdout.buffer, Path(sys.argv[2])
-    with (
-        suppress(BrokenPipeError, EOFError, msgspec.DecodeError),
-        open(int(sys.argv[1]), "wb") as made,  # noqa: PTH123  # a descriptor has no path
-    ):
-        job = msgspec.json.decode(sys.stdin.buffer.readline(), type=WriteJob)
-        try:
-            write(job, _lines(sys.stdin.buffer), made, folder)
-        except Error as error:
-            send(out, REFUSED, refusal_of(error))
-        else:
-            made.flush()
-            send(out, DONE)
-    shutil.rmtree(folder, ignore_errors=True)  # the service does this too, if it still runs
+    run(lambda job, pieces, made, folder: write(job, _lines(pieces), made, folder))
 
 
 def write(job: WriteJob, lines: Iterator[str], made: BinaryIO, folder: Path) -> None:
@@ -143,14 +124,10 @@ def _fitting(row: int, cell: str) -> str:
     return cell
 
 
-def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Lines of the rows; raises EOFError when the service has ended before it sent all."""
+def _lines(pieces: Iterator[bytes]) -> Iterator[str]:
     decoder, rest = codecs.getincrementaldecoder("utf-8")(), ""
-    while True:
-        letter, body = receive(stream)
-        if letter == DONE:
-            break
-        text = rest + decoder.decode(body)
+    for piece in pieces:
+        text = rest + decoder.decode(piece)
         lines = text.split("\n")
         rest = lines.pop()
         yield from (f"{line}\n" for line in lines)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from adapters.sheets.xlsx_gate import ensure_harmless
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, Kind
-from domain.entities.sheets import ImportOptions
+from domain.entities.sheets import ImportOptions, fields_by_title
 from domain.errors import BadRequest, ValidationError, unknown_name
 
 AT_A_TIME = 2_000
@@ -79,9 +79,7 @@ class NumberColumn(Struct, frozen=True):
 
 def _number_columns(frame: Any, model: EntityModel, options: ImportOptions) -> dict[int, NumberColumn]:
     """Columns of numbers by their place, found by the names in the header."""
-    renames = {name.strip().lower(): wire.lower() for name, wire in options.columns.items()}
-    header = [(cell or "").strip().lower() for cell in frame.row(0)]
-    fields = [model.by_wire.get(renames.get(name, name)) for name in header]
+    fields = fields_by_title(model, frame.row(0), options.columns)
     return {
         place: NumberColumn(field.kind is Kind.FLOAT)
         for place, field in enumerate(fields)

@@ -14,6 +14,7 @@ from domain.entities.query.query import Query
 from domain.entities.sheets import (
     MOST_ERRORS,
     MOST_XLSX_ROWS,
+    BuiltForm,
     Form,
     ImportOptions,
     Report,
@@ -72,20 +73,26 @@ class FileTransfer(RowWriter):
                 async for piece in pieces:
                     yield piece
 
-    async def export_workbook(self, scope: Scope, model: EntityModel, query: Query) -> AsyncGenerator[bytes, None]:
-        """Pieces of an xlsx file. Raises BadRequest when there are more rows than a sheet holds."""
+    async def export_workbook(
+        self, scope: Scope, model: EntityModel, query: Query, form: BuiltForm = "xlsx"
+    ) -> AsyncGenerator[bytes, None]:
+        """Pieces of an xlsx or Parquet file. Raises BadRequest when there are more rows than a sheet of xlsx holds."""
+        if form == "xlsx":
+            await self._ensure_fits_a_sheet(scope, model, query)
+        columns = exported_columns(self.registry, model, query.view, shows_tenant=isinstance(scope, EveryTenant))
+        # Such a file is complete before its first byte is sent, so the connection is free by then.
+        async with (
+            aclosing(self.export(scope, model, query, "cells")) as rows,
+            self.sheets.workbook(columns, rows, form) as pieces,
+        ):
+            async for piece in pieces:
+                yield piece
+
+    async def _ensure_fits_a_sheet(self, scope: Scope, model: EntityModel, query: Query) -> None:
         async with self.database.read_only(scope) as read:
             count = await read.transfers.count(model, query, MOST_XLSX_ROWS + 1)
         if count > MOST_XLSX_ROWS:
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
-        columns = exported_columns(self.registry, model, query.view, shows_tenant=isinstance(scope, EveryTenant))
-        # An xlsx file is complete before its first byte is sent, so the connection is free by then.
-        async with (
-            aclosing(self.export(scope, model, query, "cells")) as rows,
-            self.sheets.workbook(columns, rows) as pieces,
-        ):
-            async for piece in pieces:
-                yield piece
 
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: Sendable

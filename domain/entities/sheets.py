@@ -38,7 +38,25 @@ _MOST_HEADER_ERRORS = 20
 
 Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
-"""Formats of an export; ``cells`` is CSV for a program: no header and no escape of formulas."""
+"""Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
+BuiltForm = Literal["xlsx", "parquet"]
+"""Formats that are complete before their first byte is sent: a worker writes them from ``cells``."""
+
+
+class FileForm(Struct, frozen=True):
+    """Format of an exported file; ``built`` is its name among the formats that a worker writes, else None."""
+
+    media_type: str
+    built: BuiltForm | None = None
+
+
+FILE_FORMS: Mapping[str, FileForm] = {
+    "csv": FileForm("text/csv"),
+    "xlsx": FileForm("application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", built="xlsx"),
+    "json": FileForm("application/json"),
+    "parquet": FileForm("application/vnd.apache.parquet", built="parquet"),
+}
+"""Formats of an export by their name, which is also the ending of the file."""
 
 
 class Column(Struct, frozen=True):
@@ -206,6 +224,15 @@ def _list(text: str) -> object:
         return text
 
 
+def fields_by_title(
+    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str]
+) -> list[FieldModel | None]:
+    """The field that each column names, None where it names none: ``read_header`` without its errors."""
+    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
+    titles = [(name or "").strip().lower() for name in names]
+    return [model.by_wire.get(renamed.get(title, title)) for title in titles]
+
+
 READERS: Mapping[Kind, Callable[[str], object]] = {
     Kind.INTEGER: _integer,
     Kind.BIG_INTEGER: _integer,
@@ -218,7 +245,10 @@ READERS: Mapping[Kind, Callable[[str], object]] = {
 
 
 class RowError(Struct, frozen=True):
-    """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2."""
+    """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2.
+
+    A Parquet file has no header row, and is counted alike: the same rows have the same numbers in every format.
+    """
 
     row: int
     message: str

@@ -8,6 +8,9 @@ import rich_click as click
 
 from entrypoints.settings.settings import Settings
 
+# The keys of FILE_FORMS in domain/entities/sheets.py, which `tenantry --help` need not import; a test compares them.
+_FORMS = ["csv", "xlsx", "json", "parquet"]
+
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
@@ -18,15 +21,15 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @group.command("export")
     @click.argument("entity")
     @click.option("--tenant", required=True, metavar="IDENTIFIER", help="Tenant that the rows belong to.")
-    @click.option("--format", "form", type=click.Choice(["csv", "xlsx", "json"]), help="Default: the file's ending.")
+    @click.option("--format", "form", type=click.Choice(_FORMS), help="Default: the file's ending.")
     @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
     @click.option("--where", multiple=True, metavar="NAME=VALUE", help="Any parameter of a list, such as status=live.")
     def export_command(entity: str, tenant: str, form: str | None, out: Path, where: tuple[str, ...]) -> None:
         """Write all rows of ENTITY (a plural, such as products) to a file."""
-        from entrypoints.cli.file_transfer import FORMATS, ExportJob, export_file  # noqa: PLC0415
+        from entrypoints.cli.file_transfer import ExportJob, export_file  # noqa: PLC0415
 
         ending = out.suffix.removeprefix(".").lower()
-        chosen = form or (ending if ending in FORMATS else "csv")
+        chosen = form or (ending if ending in _FORMS else "csv")
         job = ExportJob(entity, tenant, chosen, out, [_pair(parameter) for parameter in where])
         run(lambda settings: export_file(settings, job))
 
@@ -46,7 +49,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
         "--column", "columns", multiple=True, metavar="COLUMN=FIELD", help="Field that a column is read into."
     )
     def import_command(entity: str, file: Path, tenant: str, columns: tuple[str, ...], **given: Any) -> None:
-        """Read rows of ENTITY (a plural, such as products) from a CSV or xlsx FILE."""
+        """Read rows of ENTITY (a plural, such as products) from a CSV, xlsx or Parquet FILE."""
         from entrypoints.cli.file_transfer import ImportJob, import_file  # noqa: PLC0415
 
         options = {"dryRun": given["dry_run"], "atomic": given["atomic"], "columns": dict(map(_pair, columns))}

@@ -18,7 +18,16 @@ from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.query.read_query import read_export
-from domain.entities.sheets import LARGEST_FILE, MOST_XLSX_ROWS, Column, Report, RowError, read_options
+from domain.entities.sheets import (
+    FILE_FORMS,
+    LARGEST_FILE,
+    MOST_XLSX_ROWS,
+    BuiltForm,
+    Column,
+    Report,
+    RowError,
+    read_options,
+)
 from domain.errors import unknown_name
 from domain.scope import Caller, EveryTenant, OneTenant
 from entrypoints.cli.errors import CommandError
@@ -26,7 +35,6 @@ from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
-FORMATS = ("csv", "xlsx", "json")
 MOST_NAMED = 20
 
 
@@ -60,8 +68,8 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
-        # A workbook is compressed: the lines that `_write` counts would be none of its rows.
-        with _progress("Exporting", total if job.form != "xlsx" else None) as tell:
+        # A built file is compressed: the lines that `_write` counts would be none of its rows.
+        with _progress("Exporting", total if FILE_FORMS[job.form].built is None else None) as tell:
             await _write(job.out, pieces, tell)
     return f"{job.out}: {total} {job.plural}."
 
@@ -69,8 +77,8 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
 def _exported(
     transfer: FileTransfer, scope: OneTenant, model: EntityModel, query: Query, form: str
 ) -> AsyncGenerator[bytes, None]:
-    if form == "xlsx":
-        return transfer.export_workbook(scope, model, query)
+    if (built := FILE_FORMS[form].built) is not None:
+        return transfer.export_workbook(scope, model, query, built)
     return transfer.export(scope, model, query, "json" if form == "json" else "csv")
 
 
@@ -108,15 +116,15 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
 
 
 def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
-    """Copies the file and returns its number of lines, None for a workbook."""
+    """Copies the file and returns its number of lines, None for an xlsx or Parquet file."""
     # A copy, because somebody could change the file while it is read.
-    lines, is_zip = 0, False
+    lines, is_text = 0, True
     while piece := given.read(1024 * 1024):
-        is_zip = is_zip or (not upload.tell() and piece.startswith(b"PK"))
+        is_text = is_text and (upload.tell() > 0 or not piece.startswith((b"PK", b"PAR1")))
         upload.write(piece)
         lines += piece.count(b"\n")
     upload.flush()
-    return None if is_zip else lines
+    return lines if is_text else None
 
 
 def _summary(report: Report, *, is_dry: bool) -> str:
@@ -174,9 +182,9 @@ class CountedRows:
             yield CountedSheet(sheet, self.tell)
 
     def workbook(
-        self, columns: Sequence[Column], rows: AsyncIterator[bytes]
+        self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self.sheets.workbook(columns, rows)
+        return self.sheets.workbook(columns, rows, form)
 
 
 @dataclass(frozen=True)

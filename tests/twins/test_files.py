@@ -1,4 +1,4 @@
-"""Import after export changes nothing: for every kind of field, in memory and in PostgreSQL, by CSV and by xlsx."""
+"""Import after export changes nothing: every kind of field, in memory and in PostgreSQL, by CSV, xlsx and Parquet."""
 
 import io
 import json
@@ -22,6 +22,7 @@ from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.store import Store
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.sheets.frames import DONE, ERRORS, HEAD, ROWS, Entity, Errors, ReadJob, WriteJob
+from adapters.sheets.parquet_writer import write as write_parquet
 from adapters.sheets.reader import read
 from adapters.sheets.writer import write
 from application.ports.entities.files import Loading
@@ -127,6 +128,7 @@ def stored(rows: Sequence[Row], tenant: OneTenant) -> list[Row]:
 
 
 QUERY = read_export(THING, REGISTRY, frozenset(), [("sort", "title")])
+JOB = WriteJob.of(exported_columns(REGISTRY, THING, QUERY.view, shows_tenant=False))
 Transfers = MemoryTransfers | PostgresTransfers
 
 
@@ -151,11 +153,16 @@ def as_csv(cells: bytes) -> bytes:
 
 
 def as_xlsx(cells: bytes) -> bytes:
-    columns = exported_columns(REGISTRY, THING, QUERY.view, shows_tenant=False)
-    job = WriteJob(names=tuple(one.name for one in columns), kinds=tuple(one.field.kind.name for one in columns))
     made = io.BytesIO()
     with TemporaryDirectory() as folder:
-        write(job, iter(io.StringIO(cells.decode(), newline="")), made, Path(folder))
+        write(JOB, iter(io.StringIO(cells.decode(), newline="")), made, Path(folder))
+    return made.getvalue()
+
+
+def as_parquet(cells: bytes) -> bytes:
+    made = io.BytesIO()
+    with TemporaryDirectory() as folder:
+        write_parquet(JOB, iter([cells]), made, Path(folder))
     return made.getvalue()
 
 
@@ -198,7 +205,9 @@ async def again(here: Transfers, there: Transfers, form: Form, pack: Any) -> tup
     return declared(await exported(here, "json")), declared(await exported(there, "json"))
 
 
-ways = pytest.mark.parametrize(("form", "pack"), [("csv", as_csv), ("cells", as_xlsx)], ids=["csv", "xlsx"])
+ways = pytest.mark.parametrize(
+    ("form", "pack"), [("csv", as_csv), ("cells", as_xlsx), ("cells", as_parquet)], ids=["csv", "xlsx", "parquet"]
+)
 law = settings(
     max_examples=60,
     deadline=None,
@@ -206,9 +215,9 @@ law = settings(
 )
 
 
-def held_by(row: Row, form: Form) -> Row:
+def held_by(row: Row, pack: Any) -> Row:
     """What an xlsx cannot hold is left out of it: empty text, and two characters that XML has not."""
-    if form == "csv":
+    if pack is not as_xlsx:
         return row
     return {name: _held(value) for name, value in row.items()}
 
@@ -225,7 +234,7 @@ def _held(value: object) -> object:
 def test_import_after_export_changes_nothing_in_memory(
     twins_database: TwinsDatabase, form: Form, pack: Any, drawn: list[Row]
 ) -> None:
-    store = Store(tables={"things": {row["id"]: row for row in stored([held_by(r, form) for r in drawn], HERE)}})  # type: ignore[misc]
+    store = Store(tables={"things": {row["id"]: row for row in stored([held_by(r, pack) for r in drawn], HERE)}})  # type: ignore[misc]
     here, there = (MemoryTransfers(Within(store), REGISTRY, scope) for scope in (HERE, THERE))
     before, after = twins_database.run(again(here, there, form, pack))
     assert after == before
@@ -238,7 +247,7 @@ def test_import_after_export_changes_nothing_in_postgres(
     twins_database: TwinsDatabase, form: Form, pack: Any, drawn: list[Row]
 ) -> None:
     async def both() -> tuple[list[Row], list[Row]]:
-        rows = {"things": stored([held_by(row, form) for row in drawn], HERE), "units": [], "links": []}
+        rows = {"things": stored([held_by(row, pack) for row in drawn], HERE), "units": [], "links": []}
         async with twins_database.stored(REGISTRY, rows) as connection:
             here, there = (PostgresTransfers(connection, REGISTRY, scope) for scope in (HERE, THERE))
             result = await again(here, there, form, pack)

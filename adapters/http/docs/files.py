@@ -1,23 +1,25 @@
-"""Operations with files in the document: an export in three formats, and the form of an import."""
+"""Operations with files in the document: an export in each of its formats, and the form of an import."""
 
 from typing import Any
 
 from litestar.openapi.spec import Operation
 
+from domain.entities.sheets import FILE_FORMS
+
 Json = dict[str, Any]
 
-TYPES = {
-    "csv": "text/csv",
-    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    "json": "application/json",
-}
+TYPES = {name: form.media_type for name, form in FILE_FORMS.items()}
 _TEXT = {"type": "string"}
 _YES = {"type": "boolean", "default": False}
 _FORM = {
     "type": "object",
     "required": ["file"],
     "properties": {
-        "file": {"type": "string", "contentMediaType": "application/octet-stream", "description": "CSV or xlsx."},
+        "file": {
+            "type": "string",
+            "contentMediaType": "application/octet-stream",
+            "description": "CSV, xlsx or Parquet.",
+        },
         "options": {
             "type": "object",
             "additionalProperties": False,
@@ -47,7 +49,7 @@ class FileOperation(Operation):
         described = super().to_schema()
         response = described["responses"]["200"]
         in_json = next(iter(response["content"].values()))
-        files = {kind: {"schema": _TEXT} for kind in (TYPES["csv"], TYPES["xlsx"])}
+        files = {kind: {"schema": _TEXT} for kind in TYPES.values() if kind != TYPES["json"]}
         response["content"] = files | {TYPES["json"]: in_json}
         return described
 

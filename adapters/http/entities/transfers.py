@@ -23,7 +23,7 @@ from application.entities.transfers import FileTransfer
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 from domain.entities.query.values import NotAValue, read_boolean
-from domain.entities.sheets import MOST_ERRORS, Report, read_options
+from domain.entities.sheets import FILE_FORMS, MOST_ERRORS, Report, read_options
 from domain.errors import BadRequest, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
@@ -35,8 +35,8 @@ EXPORT_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
 IMPORT_ERRORS = (*EXPORT_ERRORS, "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
 EXPORT_TEXT = """A file of all rows that a list would have, as of one moment. Included rows are further columns such \
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
-IMPORT_TEXT = """CSV or xlsx, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows whose \
-unique value exists are skipped. `mode: upsert` needs `{update}` too."""
+IMPORT_TEXT = """CSV, xlsx or Parquet, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows \
+whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
@@ -63,8 +63,8 @@ class EntityTransfers:
     bodies: EntityBodies
 
     def pieces(self, request: StrictRequest, query: Query, form: str) -> AsyncGenerator[bytes, None]:
-        if form == "xlsx":
-            return self.transfer.export_workbook(request.tenant_scope, self.model, query)
+        if (built := FILE_FORMS[form].built) is not None:
+            return self.transfer.export_workbook(request.tenant_scope, self.model, query, built)
         return self.transfer.export(request.tenant_scope, self.model, query, "json" if form == "json" else "csv")
 
 

@@ -11,7 +11,7 @@ from application.ports.entities.records import Act
 from domain.entities.bodies import EVERYTHING, Sendable
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
-from domain.entities.sheets import Column, Form, ImportOptions, RowError
+from domain.entities.sheets import BuiltForm, Column, Form, ImportOptions, RowError
 
 
 class Loading(Struct, frozen=True):
@@ -98,10 +98,10 @@ class Sheets(Protocol):
         ...
 
     def workbook(
-        self, columns: Sequence[Column], rows: AsyncIterator[bytes]
+        self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """An xlsx file of rows in the form ``cells``, complete when the block is entered.
+        """An xlsx or Parquet file of rows in the form ``cells``, complete when the block is entered.
 
-        Raises BadRequest for text that no cell can hold, and for too many rows.
+        Raises BadRequest for text that no cell of an xlsx can hold, and for more rows than its sheet has.
         """
         ...

@@ -22,6 +22,7 @@ from adapters.postgres.migrations.stored_values import stored_misfits
 from domain.entities.declaration import big, money, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
 from tests.conftest import NewDatabase
+from tests.databases import named
 from tests.entrypoints.processes import ROOT
 
 
@@ -83,7 +84,7 @@ async def test_a_wider_type_is_applied_as_it_is_written(
     await books.migrate(declared([("x", before)]))
     await books.add({"x": value})
     # the same result wherever the operator's session is
-    await books.ask(f"ALTER DATABASE \"{books.url.rpartition('/')[2]}\" SET timezone TO 'Asia/Tokyo'")
+    await books.ask(f"ALTER DATABASE \"{named(books.url)}\" SET timezone TO 'Asia/Tokyo'")
     written = await books.migrate(declared([("x", after)]))
     assert written.notes == ()
     assert await books.ask("SELECT x FROM books") == [(result,)]

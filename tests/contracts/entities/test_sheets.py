@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import BinaryIO
 
+import polars as pl
 import pytest
 
 from adapters.sheets.processes import ProcessSheets
@@ -14,7 +15,7 @@ from application.ports.entities.files import ImportRequest, Sheets
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.declaration import Registry
 from domain.entities.query.query import WHOLE
-from domain.entities.sheets import ImportOptions, RowError, exported_columns
+from domain.entities.sheets import BuiltForm, ImportOptions, RowError, exported_columns
 from domain.errors import BadRequest, PayloadTooLarge, ValidationError
 
 HEADER = b"name,sku,price\r\n"
@@ -103,14 +104,15 @@ async def rows(*descriptions: str) -> AsyncIterator[bytes]:
         yield written(cells).encode()
 
 
-async def workbook(sheets: Sheets, registry: Registry, *descriptions: str) -> bytes:
+async def workbook(sheets: Sheets, registry: Registry, *descriptions: str, form: BuiltForm = "xlsx") -> bytes:
     columns = exported_columns(registry, registry["products"], WHOLE, shows_tenant=False)
-    async with sheets.workbook(columns, rows(*descriptions)) as pieces:
+    async with sheets.workbook(columns, rows(*descriptions), form) as pieces:
         return b"".join([piece async for piece in pieces])
 
 
-async def test_a_workbook_is_read_back_as_it_was_written(sheets: Sheets, registry: Registry) -> None:
-    made = await workbook(sheets, registry, "=1+1", "x" * 10_000, "😀 '")
+@pytest.mark.parametrize("form", ["xlsx", "parquet"])
+async def test_a_built_file_is_read_back_as_it_was_written(sheets: Sheets, registry: Registry, form: BuiltForm) -> None:
+    made = await workbook(sheets, registry, "=1+1", "x" * 10_000, "😀 '", form=form)
     lines, errors = await read(sheets, registry, made)
     found = [cells[4] for cells in read_rows(io.StringIO("\n".join(lines)))]
     assert not errors
@@ -123,3 +125,79 @@ async def test_text_that_no_cell_holds_is_refused_before_the_first_byte(
 ) -> None:
     with pytest.raises(BadRequest, match="Row 3"):
         await workbook(sheets, registry, "fine", text)
+
+
+async def test_parquet_holds_text_that_no_cell_of_an_xlsx_holds(sheets: Sheets, registry: Registry) -> None:
+    texts = ["", "a\ufffe", "two\nlines", "'=1"]
+    lines, _ = await read(sheets, registry, await workbook(sheets, registry, *texts, form="parquet"))
+    assert [cells[4] for cells in read_rows(io.StringIO("\n".join(lines)))] == texts
+
+
+async def test_parquet_has_the_types_of_the_fields(sheets: Sheets, registry: Registry) -> None:
+    schema = pl.read_parquet(await workbook(sheets, registry, "fine", form="parquet")).schema
+    assert [*schema] == [
+        column.name for column in exported_columns(registry, registry["products"], WHOLE, shows_tenant=False)
+    ]
+    assert schema["price"] == pl.Decimal(12, 2)
+    assert schema["stock"] == pl.Int32
+    assert schema["isDeleted"] == pl.Boolean
+    assert schema["createdAt"] == pl.Datetime("us", "UTC")
+    assert {schema[name] for name in ("id", "name", "status", "categoryId")} == {pl.String()}
+
+
+async def test_an_export_without_rows_is_a_whole_parquet_file(sheets: Sheets, registry: Registry) -> None:
+    made = await workbook(sheets, registry, form="parquet")
+    assert pl.read_parquet(made).height == 0
+    assert await read(sheets, registry, made) == ([], [])
+
+
+def parquet(rows: bytes) -> bytes:
+    """The rows of a CSV as a Parquet file, with the types that polars finds in them."""
+    made = io.BytesIO()
+    pl.read_csv(rows).write_parquet(made)
+    return made.getvalue()
+
+
+WRONG = b"name,sku,price\nA,AAA,1.5\nB,wrong,1\nC,CCC,-1\n,DDD,2.125\n"
+
+
+async def test_rows_have_the_same_numbers_and_errors_in_csv_and_parquet(sheets: Sheets, registry: Registry) -> None:
+    lines, errors = await read(sheets, registry, WRONG)
+    same_lines, same_errors = await read(sheets, registry, parquet(WRONG))
+    assert same_errors == errors
+    assert [error.row for error in errors] == [3, 4, 5]
+    # The second cell is a new id.
+    assert [line.split(",")[2:4] for line in same_lines] == [line.split(",")[2:4] for line in lines]
+
+
+async def test_an_upsert_from_parquet_says_what_was_given(sheets: Sheets, registry: Registry) -> None:
+    lines, errors = await read(sheets, registry, parquet(b"sku,stock\nAAA,5\nbad,1\n"), mode="upsert", key="sku")
+    (row,) = read_rows(io.StringIO("\n".join(lines)))
+    assert row[2] == "01001000"
+    assert "price: is required" in (row[3] or "")
+    assert [error.row for error in errors] == [3]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "field"),
+    [
+        (b"name,sku,nothing\nA,AAA,1\n", {}, "nothing"),
+        (b"name,sku,price\nA,AAA,1\n", {"columns": {"title": "name"}}, "options.columns.title"),
+        (b"name,sku,price\nA,AAA,1\n", {"sheet": 1}, "options.sheet"),
+        (b"name,sku,price\nA,AAA,1\n", {"delimiter": ";"}, "options.delimiter"),
+        (b"name,sku,price\nA,AAA,1\n", {"encoding": "utf-8"}, "options.encoding"),
+    ],
+)
+async def test_unknown_columns_and_options_of_other_formats_are_named(
+    sheets: Sheets, registry: Registry, rows: bytes, options: dict[str, object], field: str
+) -> None:
+    with pytest.raises(ValidationError) as refused:
+        await read(sheets, registry, parquet(rows), **options)
+    assert [error.field for error in refused.value.fields] == [field]
+
+
+async def test_columns_of_parquet_are_renamed_and_server_owned_ones_ignored(sheets: Sheets, registry: Registry) -> None:
+    file = parquet(b"createdAt,Bezeichnung,SKU,price\nnonsense,A,AAA,1\n")
+    lines, errors = await read(sheets, registry, file, columns={"bezeichnung": "name"})
+    assert not errors
+    assert next(read_rows(io.StringIO(lines[0])))[2:4] == ["A", "AAA"]

@@ -11,6 +11,7 @@ from tests.http.app import TestApp
 HEADER = "name,sku,price\r\n"
 LAMP = HEADER + "Lamp,LAMP-1,19.99\r\n"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET = "application/vnd.apache.parquet"
 
 
 async def send(
@@ -46,6 +47,8 @@ async def test_an_import_answers_as_the_specification_shows(app: TestApp) -> Non
         ("?format=csv", "application/json", "text/csv; charset=utf-8"),
         ("?format=JSON", None, "application/json"),
         ("?format=xlsx", None, XLSX),
+        ("?format=parquet", None, PARQUET),
+        ("", PARQUET, PARQUET),
         ("", "application/json", "application/json"),
         ("", XLSX, XLSX),
         ("", "application/json;q=0.5, text/csv", "text/csv; charset=utf-8"),
@@ -58,7 +61,7 @@ async def test_format_wins_over_accept_and_csv_over_nothing(
     answer = await export(app, query, **({"Accept": accept} if accept else {}))
     assert answer.status_code == 200
     assert answer.headers["content-type"] == kind
-    ending = {"text/csv": "csv", "application/json": "json", XLSX: "xlsx"}[kind.partition(";")[0]]
+    ending = {"text/csv": "csv", "application/json": "json", XLSX: "xlsx", PARQUET: "parquet"}[kind.partition(";")[0]]
     assert answer.headers["content-disposition"] == f'attachment; filename="products-2026-11-20.{ending}"'
 
 
@@ -256,3 +259,15 @@ async def test_an_xlsx_comes_back_as_it_went(app: TestApp) -> None:
     there = await export(app, "?format=json&sort=sku&fields=name,price,description", whom="other")
     after = json.loads(there.content)
     assert [{**one, "id": None} for one in after] == [{**one, "id": None} for one in before]
+
+
+async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> None:
+    assert (await app.call("POST", "/api/currencies", as_whom="root", json={"code": "EUR", "name": "Euro"})).is_success
+    exported = await app.call("GET", "/api/currencies/export?format=parquet", as_whom="root")
+    assert exported.content.startswith(b"PAR1")
+    files = {
+        "file": ("currencies.parquet", exported.content, PARQUET),
+        "options": (None, '{"mode": "upsert", "key": "code"}'),
+    }
+    answer = await app.call("POST", "/api/currencies/import", as_whom="root", files=files)
+    assert (answer.status_code, answer.json()["data"]["imported"], answer.json()["data"]["errors"]) == (200, 1, [])

@@ -1,0 +1,202 @@
+"""Cells of a Parquet file: its columns become the texts that a CSV would have, batch by batch."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from domain.entities.csv_rows import Cells
+from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.sheets import LARGEST_INFLATED, MOST_COLUMNS, MOST_ROWS, ImportOptions, fields_by_title
+from domain.errors import BadRequest, FieldError, PayloadTooLarge, ValidationError
+
+T = TypeVar("T")
+
+AT_A_TIME = 500
+MOST_SECONDS = 30
+"""Seconds for a batch of rows."""
+LARGEST_FOOTER = 8 * 1024 * 1024
+_MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
+_LENGTH = 4  # bytes of the footer's length, which stands before the last magic
+
+Texts = Callable[[pl.Series], Sequence[str | None]]
+
+_MOMENT, _FINER = "%Y-%m-%dT%H:%M:%S%.6fZ", "%Y-%m-%dT%H:%M:%S%.9fZ"
+_WHOLE = (Kind.INTEGER, Kind.BIG_INTEGER)
+_LISTS = (Kind.UUIDS, Kind.TEXTS)
+_PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Null)
+
+
+def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
+    """Rows with their numbers, the names of the columns as row 1. Raises BadRequest, ValidationError, PayloadTooLarge.
+
+    The first data row is row 2, as in the same rows written as CSV.
+    """
+    _ensure_no_options(options)
+    _ensure_whole(file)
+    file.seek(0)
+    try:
+        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options)
+    # A panic of the library is no Exception; its messages tell about its source code and not about the file.
+    except (PolarsError, PanicException, OSError) as error:
+        raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
+
+
+def _ensure_no_options(options: ImportOptions) -> None:
+    if options.sheet is not None:
+        raise ValidationError.on("options.sheet", "is for xlsx; this file is Parquet")
+    if options.delimiter is not None or options.encoding is not None:
+        name = "delimiter" if options.delimiter is not None else "encoding"
+        raise ValidationError.on(f"options.{name}", "is for CSV; this file is Parquet")
+
+
+def _ensure_whole(file: BinaryIO) -> None:
+    """Checks both ends of the file, before anything is allocated for what its footer states."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    start = file.read(len(_MAGIC))
+    file.seek(max(0, size - _LENGTH - len(_MAGIC)))
+    end = file.read()
+    if start == _ENCRYPTED or end.endswith(_ENCRYPTED):
+        raise BadRequest("The file is encrypted: write it without encryption.")
+    if size < 3 * len(_MAGIC) or not end.endswith(_MAGIC):
+        raise BadRequest("The file is a damaged Parquet: its end is missing.")
+    footer = int.from_bytes(end[:_LENGTH], "little")
+    if footer > size - _LENGTH - 2 * len(_MAGIC):
+        raise BadRequest("The file is a damaged Parquet: its footer is longer than the file.")
+    if footer > LARGEST_FOOTER:
+        raise BadRequest(f"The file's footer has {footer} bytes; at most {LARGEST_FOOTER} are taken.")
+
+
+def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
+    schema = _within_time(scan.collect_schema)
+    names = schema.names()
+    if len(names) > MOST_COLUMNS:
+        raise BadRequest(f"The file has {len(names)} columns; at most {MOST_COLUMNS} are taken.")
+    if _within_time(scan.select(pl.len()).collect).item() > MOST_ROWS:
+        raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
+    yield 1, [*names]
+    # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
+    texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns))
+    empty: Cells = [None] * len(names)
+    # By place: of names the library takes some, such as ^.*$, for patterns.
+    taken = scan.select(pl.nth(*texts))
+    number, inflated = 1, 0
+    batches = iter(taken.collect_batches(chunk_size=AT_A_TIME, engine="streaming"))
+    while (batch := _within_time(lambda: next(batches, None))) is not None:
+        inflated += _size(batch)
+        if inflated > LARGEST_INFLATED:
+            raise BadRequest(f"The file inflates past {LARGEST_INFLATED // 2**20} MiB.")
+        columns = [convert(column) for convert, column in zip(texts.values(), batch, strict=True)]
+        for row in zip(*columns, strict=True):
+            number += 1
+            cells = empty.copy()
+            for place, cell in zip(texts, row, strict=True):
+                cells[place] = cell
+            yield number, cells
+
+
+def _within_time(work: Callable[[], T]) -> T:
+    """Result of the work; the signal ends the process when it takes too long."""
+    # Where memory is refused to the library, its threads may wait for each other for ever, without using the CPU.
+    signal.alarm(MOST_SECONDS)
+    try:
+        return work()
+    finally:
+        signal.alarm(0)
+
+
+def _texts_of_columns(schema: pl.Schema, fields: Sequence[FieldModel | None]) -> dict[int, Texts]:
+    """Converters by the columns' places. Raises ValidationError naming the columns whose types are not taken."""
+    found: dict[int, Texts] = {}
+    errors: list[FieldError] = []
+    for place, ((name, kind), field) in enumerate(zip(schema.items(), fields, strict=True)):
+        if field is None or field.server_owned:
+            continue
+        texts = _texts_of(kind, field)
+        if texts is None:
+            errors.append(FieldError(name, f"has the type {str(kind)[:100]}, from which no {field.kind.value} is read"))
+        else:
+            found[place] = texts
+    if errors:
+        raise ValidationError(fields=errors)
+    return found
+
+
+def _texts_of(kind: pl.DataType, field: FieldModel) -> Texts | None:
+    """Converter from a column's type to the texts of a field; None for types that are not taken."""
+    if isinstance(kind, pl.List | pl.Array):
+        return _lists if field.kind in _LISTS and isinstance(kind.inner, _PLAIN) else None
+    if isinstance(kind, pl.Datetime):
+        return _days if field.kind is Kind.DATE else _moments
+    if kind.is_float() and field.kind in _WHOLE:
+        return _whole_numbers
+    if kind == pl.Binary and field.kind is Kind.UUID:
+        return _uuids
+    if isinstance(kind, (*_PLAIN, pl.Boolean, pl.Date)) or kind.is_integer() or kind.is_float() or kind.is_decimal():
+        return _plain
+    return None
+
+
+def _plain(column: pl.Series) -> Sequence[str | None]:
+    return column.cast(pl.String).to_list()
+
+
+def _whole_numbers(column: pl.Series) -> Sequence[str | None]:
+    # Programs that know no null among whole numbers write 3 as 3.0.
+    return column.cast(pl.String).str.strip_suffix(".0").to_list()
+
+
+def _moments(column: pl.Series) -> Sequence[str | None]:
+    """Texts in UTC, which a timestamp without time zone is taken for."""
+    texts = _in_utc(column).dt.to_string(_MOMENT).to_list()
+    finer = column.dt.nanosecond() % 1_000
+    if not (finer != 0).any():
+        return texts
+    # Refused by the check of the row, and not rounded: no timestamp ends with "ns".
+    exact = _in_utc(column).dt.to_string(_FINER).to_list()
+    return [f"{long}ns" if rest else text for text, long, rest in zip(texts, exact, finer, strict=True)]
+
+
+def _days(column: pl.Series) -> Sequence[str | None]:
+    """Dates of midnights; other times of day stay what they are, and are refused by the check of the row."""
+    midnights = (_in_utc(column).dt.time().cast(pl.Int64) == 0).to_list()
+    days = _in_utc(column).dt.to_string("%Y-%m-%d").to_list()
+    return [
+        day if is_midnight else text for day, is_midnight, text in zip(days, midnights, _moments(column), strict=True)
+    ]
+
+
+def _in_utc(column: pl.Series) -> pl.Series:
+    zone: Any = column.dtype
+    return column if zone.time_zone is None else column.dt.convert_time_zone("UTC")
+
+
+def _uuids(column: pl.Series) -> Sequence[str | None]:
+    """UUIDs of sixteen bytes, as the logical type of Parquet has them."""
+    return column.bin.encode("hex").str.replace("^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5").to_list()
+
+
+def _lists(column: pl.Series) -> Sequence[str | None]:
+    return [None if value is None else msgspec.json.encode(value).decode() for value in column.to_list()]
+
+
+def _size(batch: pl.DataFrame) -> int:
+    """Bytes that the texts of a batch will take."""
+    # Counted before they are made: thousands of rows may share a single long text, which the file has once.
+    return sum(_length(column) for column in batch)
+
+
+def _length(column: pl.Series) -> int:
+    if isinstance(column.dtype, pl.List | pl.Array):
+        items = column.explode()
+        return _length(items) + len(items)
+    if column.dtype == pl.Binary:
+        return 2 * int(column.bin.size().sum())
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    return int(column.str.len_bytes().sum()) if column.dtype == pl.String else 8 * len(column)
