@@ -11,16 +11,6 @@ ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 EXAMPLES = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]  # whose examples change Tenantry itself
-TO_BE_WRITTEN = {
-    "docs/plugin.md",
-    "docs/own-queries.md",
-    "docs/decisions/0101-statements-by-core.md",
-    "docs/decisions/0102-models-and-migrations.md",
-    "docs/decisions/0103-the-driver-s-pool.md",
-}
-"""Links may lead here before the page is there; a page that is there is checked like all others."""
-OUTDATED = {"docs/endpoints.md"}
-"""Pages that describe what is being rewritten; a page leaves this set with its rewrite."""
 
 _FOLDER = re.compile(r"^### `(adapters[\w/]*)`$")
 _FILE = re.compile(r"^- `(\w+\.py)` - [A-Z`/].*\.$")
@@ -74,8 +64,6 @@ def test_every_relative_link_leads_somewhere(document: Path) -> None:
             continue
         target, _, anchor = link.partition("#")
         file = (document.parent / target).resolve() if target else document
-        if file.is_relative_to(ROOT) and named(file) in TO_BE_WRITTEN and not file.exists():
-            continue
         assert file.exists(), f"{named(document)}: {link}"
         assert not anchor or anchor in anchors(file), f"{named(document)}: {link}"
 
@@ -88,16 +76,14 @@ def anchors(document: Path) -> set[str]:
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if path.name != "CHANGELOG.md"], ids=named)
 def test_every_file_that_a_document_names_is_there(document: Path) -> None:
-    if named(document) not in OUTDATED:
-        missing = [path for path in _PATH.findall(document.read_text()) if not (ROOT / path).exists()]
-        assert missing == []
+    missing = [path for path in _PATH.findall(document.read_text()) if not (ROOT / path).exists()]
+    assert missing == []
 
 
 @pytest.mark.parametrize("document", EXAMPLES, ids=named)
 def test_examples_import_the_public_package_alone(document: Path) -> None:
-    if named(document) not in OUTDATED:
-        for block in _PYTHON.findall(document.read_text()):
-            assert {module.split(".")[0] for module in imported(block)}.isdisjoint(_LAYERS)
+    for block in _PYTHON.findall(document.read_text()):
+        assert {module.split(".")[0] for module in imported(block)}.isdisjoint(_LAYERS)
 
 
 def imported(block: str) -> Iterator[str]:
@@ -112,6 +98,5 @@ def test_the_table_of_decisions_lists_each_of_them_once() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"^\| \[\d{4}\]\((\S+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
     there = {path.name for path in folder.glob("0*.md")}
-    awaited = {Path(name).name for name in TO_BE_WRITTEN if name.startswith("docs/decisions/")}
     assert listed == sorted(set(listed))
-    assert set(listed) - awaited == there - awaited
+    assert set(listed) == there

@@ -64,7 +64,7 @@ class _Amount(Struct, frozen=True):
 @lru_cache(maxsize=1024)
 def _extra_checks(model: EntityModel) -> _ExtraChecks:
     return _ExtraChecks(
-        ignored=_IGNORED | model.relations.keys(),
+        ignored=_ignored(model),
         amounts=tuple(
             _Amount(field.wire, field.money, _surely_valid(field.money)) for field in model.declared if field.money
         ),
@@ -93,8 +93,14 @@ def _moment_errors(checks: _ExtraChecks, read: Struct) -> Iterator[FieldError]:
 
 def strangers(model: EntityModel, body: Mapping[str, object], known: Collection[str]) -> Iterator[FieldError]:
     """Errors for the names in a body that are neither ``known`` nor ignored."""
-    accepted = {*_IGNORED, *model.relations, *known}
+    accepted = {*_ignored(model), *known}
     yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in accepted)
+
+
+def _ignored(model: EntityModel) -> frozenset[str]:
+    """Names in a row that was read which no write takes: server-owned fields, included relations, ``…HasMore``."""
+    more = {f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many}
+    return _IGNORED | model.relations.keys() | more
 
 
 def _own_fields(checks: _ExtraChecks, body: Mapping[str, object]) -> Mapping[str, object]:

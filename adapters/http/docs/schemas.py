@@ -19,8 +19,8 @@ from litestar.typing import FieldDefinition
 from msgspec import Meta, Struct
 
 from adapters.http.entities.own_rows import RowsPage
-from adapters.http.entities.shapes import Shape
-from adapters.http.request.responses import Data, EntityData, Message, Success
+from adapters.http.entities.shapes import NamedSchema
+from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
 
@@ -90,9 +90,9 @@ class ExactSchemas(OpenAPISchemaPlugin):
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
         kind = field_definition.annotation
-        if get_origin(kind) in (*_ENVELOPES, RowsPage) or kind is Message:
+        if get_origin(kind) in (*_ENVELOPES, RowsPage) or kind is MessageOnly:
             return True
-        return isinstance(kind, type) and (kind in self._published or issubclass(kind, Shape | RawBody))
+        return isinstance(kind, type) and (kind in self._published or issubclass(kind, NamedSchema | RawBody))
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Any:
         """The exact schema; the named schemas that it refers to are added to the components."""
@@ -115,7 +115,7 @@ def _payloads(kind: Any) -> Iterator[Any]:
     if isinstance(kind, type) and issubclass(kind, RawBody | Struct):
         yield kind.form if issubclass(kind, RawBody) else kind
     elif get_origin(kind) in _ENVELOPES:
-        yield from (part for part in get_args(kind) if not (isinstance(part, type) and issubclass(part, Shape)))
+        yield from (part for part in get_args(kind) if not (isinstance(part, type) and issubclass(part, NamedSchema)))
     else:
         for part in get_args(kind):
             yield from _payloads(part)
@@ -152,9 +152,9 @@ class Schemas:
         if get_origin(kind) in _ENVELOPES:
             before, after = _ENVELOPES[get_origin(kind)]
             return _object(before | {"data": self.of(get_args(kind)[0])} | after)
-        if kind is Message:
+        if kind is MessageOnly:
             return _object({"isSuccess": {"const": True}, "message": {"type": "string"}})
-        if isinstance(kind, type) and issubclass(kind, Shape):
+        if isinstance(kind, type) and issubclass(kind, NamedSchema):
             return ref(self._names.get(kind.__name__, kind.__name__))
         is_raw = isinstance(kind, type) and issubclass(kind, RawBody)
         return self._by_type[kind.form if is_raw else kind]

@@ -14,14 +14,14 @@ from domain.limits import entity_limit
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Shape:
+class NamedSchema:
     """A named schema of the document: a row arrives from the database as JSON, so no struct of it exists."""
 
 
 @lru_cache(maxsize=4096)
-def shape(name: str) -> type[Shape]:
+def shape(name: str) -> type[NamedSchema]:
     """``shape("ProductPage")``: the type for annotations of a response that holds a page of products."""
-    return type(name, (Shape,), {"__module__": "entities"})
+    return type(name, (NamedSchema,), {"__module__": "entities"})
 
 
 def typed(function: F, answer: Any, body: Any = None) -> F:

@@ -4,7 +4,7 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import Message, identity_message
+from adapters.http.request.responses import MessageOnly, identity_message
 from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
@@ -27,7 +27,7 @@ class AccountsController(Controller):
     )
     async def confirm(
         self, request: StrictRequest, data: JSONBody[ConfirmForm], accounts: NamedDependency[Accounts]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await accounts.confirm_email(data, request.from_client)
         return identity_message("The e-mail address is confirmed.")
 
@@ -39,7 +39,7 @@ class AccountsController(Controller):
         description=SAME_TEXT,
         opt=rules(policy=PUBLIC, limit=RESEND, by_email=True),
     )
-    async def resend(self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]) -> Response[Message]:
+    async def resend(self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]) -> Response[MessageOnly]:
         await accounts.request_link("confirmation", data)
         # the words say nothing about the address: whoever asks might not be its owner
         return identity_message("If the address waits for its confirmation, a mail is on its way.")
@@ -52,7 +52,9 @@ class AccountsController(Controller):
         description=SAME_TEXT,
         opt=rules(policy=PUBLIC, limit=RESET, by_email=True),
     )
-    async def request_reset(self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]) -> Response[Message]:
+    async def request_reset(
+        self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
+    ) -> Response[MessageOnly]:
         await accounts.request_link("reset", data)
         return identity_message("If there is an account with this address, a mail is on its way.")
 
@@ -66,7 +68,7 @@ class AccountsController(Controller):
     )
     async def reset(
         self, request: StrictRequest, data: JSONBody[ResetForm], accounts: NamedDependency[Accounts]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await accounts.reset_password(data, request.from_client)
         return identity_message("The password is set: log in with it.")
 
@@ -80,6 +82,6 @@ class AccountsController(Controller):
     )
     async def change(
         self, request: StrictRequest, data: JSONBody[ChangeForm], accounts: NamedDependency[Accounts]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await accounts.change_password(request.caller, data, request.from_client)
         return identity_message("The password is changed, and every session has ended: log in with it.")

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.responses import Data, Message, identity_message, tokens
+from adapters.http.request.responses import Data, MessageOnly, identity_message, tokens
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
@@ -75,7 +75,7 @@ class AuthController(Controller):
         description="Ends every session of the user at once. Takes no body.",
         opt=rules(policy=ANY_TOKEN),
     )
-    async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[Message]:
+    async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[MessageOnly]:
         await sign_in.logout(request.caller, request.from_client)
         return identity_message("You are logged out everywhere.")
 

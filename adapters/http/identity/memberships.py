@@ -6,7 +6,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, Message, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
@@ -69,6 +69,6 @@ class MembershipsController(Controller):
         tenant_id: PathId,
         user_id: PathId,
         memberships: NamedDependency[MembershipAdministration],
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await memberships.remove(request.caller, read_id(tenant_id), read_id(user_id), request.from_client)
         return identity_message("The user has left the tenant.")

@@ -4,7 +4,7 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, Message, bare, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.roles import (
@@ -73,7 +73,7 @@ class RolesController(Controller):
     )
     async def remove(
         self, request: StrictRequest, role_id: PathId, roles: NamedDependency[RoleAdministration]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await roles.delete(request.caller, read_id(role_id), request.from_client)
         return identity_message("The role is deleted.")
 

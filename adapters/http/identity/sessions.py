@@ -3,7 +3,7 @@
 from litestar import Controller, Response, delete, get
 from litestar.di import NamedDependency
 
-from adapters.http.request.responses import Data, Message, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.my_sessions import MySessions, SessionList
@@ -37,6 +37,6 @@ class SessionsController(Controller):
     )
     async def end(
         self, request: StrictRequest, session_id: PathId, my_sessions: NamedDependency[MySessions]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await my_sessions.end(request.caller, read_id(session_id), request.from_client)
         return identity_message("The session is ended.")

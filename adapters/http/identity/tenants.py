@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, Message, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
@@ -93,6 +93,6 @@ class TenantsController(Controller):
     )
     async def remove(
         self, request: StrictRequest, tenant_id: PathId, tenants: NamedDependency[TenantAdministration]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await tenants.delete(request.caller, read_id(tenant_id), request.from_client)
         return identity_message("The tenant is deleted.")

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, Message, bare, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserDetail, UserForm, UserPage
@@ -79,7 +79,7 @@ class UsersController(Controller):
     )
     async def remove(
         self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
-    ) -> Response[Message]:
+    ) -> Response[MessageOnly]:
         await users.delete(request.caller, read_id(user_id), request.from_client)
         return identity_message("The user is deleted.")
 

@@ -49,14 +49,14 @@ def _read_quickly(body: bytes, text: str) -> object:
 
 
 def _members(value: object) -> int | None:
-    """Of all objects in it; None where the strict reader has something to say of its depth or its whole numbers."""
+    """Number of members of all objects in ``value``; None where depth or a whole number is for the strict reader."""
     members, level = 0, list[Any]([[value]])
     for _ in range(DEPTH + 1):
-        items = [item for one in level for item in _items(one)]
-        if any(type(one) is int and not -_LONG < one < _LONG for one in items):
+        items = [item for container in level for item in _items(container)]
+        if any(type(item) is int and not -_LONG < item < _LONG for item in items):
             return None
-        members += sum(len(one) for one in level if type(one) is dict)
-        level = [one for one in items if type(one) in _CONTAINERS]
+        members += sum(len(container) for container in level if type(container) is dict)
+        level = [item for item in items if type(item) in _CONTAINERS]
         if not level:
             return members
     return None
@@ -79,7 +79,7 @@ def _ensure_shallow(value: object) -> None:
     for _ in range(DEPTH + 1):
         if not level:
             return
-        level = [item for one in level for item in _items(one) if isinstance(item, (dict, list))]
+        level = [item for container in level for item in _items(container) if isinstance(item, (dict, list))]
     raise BadRequest(f"The body is nested deeper than {DEPTH} levels.")
 
 

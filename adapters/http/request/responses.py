@@ -27,7 +27,7 @@ class Data(Generic[T]):
     """Envelope of area A, for annotations: ``{"isSuccess": true, "data": T}``."""
 
 
-class Message:
+class MessageOnly:
     """Envelope of area A without data: ``{"isSuccess": true, "message": "…"}``."""
 
 
