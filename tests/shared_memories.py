@@ -66,7 +66,8 @@ class SharedRedis:
 
     def __init__(self, url: str) -> None:
         self.clock = MovableClock()
-        self.pipelines = [SharedPipeline(redis_client(url)), SharedPipeline(redis_client(url))]
+        # long enough for a busy machine: contracts ask for numbers, outages have tests of their own
+        self.pipelines = [SharedPipeline(redis_client(url), patience=10.0) for _ in range(2)]
         self._renewing = self._process(self.pipelines[0])
         self.one: Process = self._renewing
         self.other: Process = self._process(self.pipelines[1])

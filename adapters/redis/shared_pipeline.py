@@ -67,10 +67,19 @@ class SharedPipeline:
     """
 
     def __init__(
-        self, client: Redis | RedisCluster, breaker: Breaker | None = None, *, look_up: Command = LOOK_UP
+        self,
+        client: Redis | RedisCluster,
+        breaker: Breaker | None = None,
+        *,
+        look_up: Command = LOOK_UP,
+        patience: float = PATIENCE,
     ) -> None:
-        """``look_up`` names a key of the scripts: in a cluster, the node that holds those is to answer again."""
+        """``look_up`` names a key of the scripts: in a cluster, the node that holds those is to answer again.
+
+        ``patience`` is in seconds, for one round trip.
+        """
         self._client = client
+        self._patience = patience
         self._look_up = look_up
         self._breaker = breaker or Breaker()
         self._waiting: deque[_Call] = deque()
@@ -130,7 +139,7 @@ class SharedPipeline:
                 raise
 
     async def _send(self, calls: Sequence[_Call]) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self._patience):
             answers = await self._round_trip([call.command for call in calls])
         for call, answer in zip(calls, answers, strict=True):
             if isinstance(answer, Exception) and not (call.alone and isinstance(answer, ResponseError)):

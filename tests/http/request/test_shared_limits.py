@@ -85,7 +85,8 @@ async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
     """Two of everything but the database, and names in Redis that no other case has used."""
     app = await open_test_app()
     token = (await app.login("root", ADMIN))["token"]
-    pipelines = SharedPipeline(redis_client(redis.url)), SharedPipeline(redis_client(redis.url))
+    # exact numbers are asked for here, not how soon an outage is noticed on a busy machine
+    pipelines = [SharedPipeline(redis_client(redis.url), patience=10.0) for _ in range(2)]
     prefix = secrets.token_hex(4)
     settings = HttpSettings(trusted_proxies=(ip_network("127.0.0.0/8"),))
     services = []
