@@ -128,6 +128,8 @@ class PostgresDatabase:
             command_timeout=self.patience.statement,
             statement_cache_size=1024,  # entities and their filters make many shapes
             max_cached_statement_lifetime=0,
+            # The text of a page with includes passes the default of 15 KiB, and would be prepared anew on each call.
+            max_cacheable_statement_size=64 * 1024,
             server_settings=self._settings(),
         )
 
