@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from application.ports.admissions import Admission, Admissions, ShownToken
+from application.ports.admissions import Admission, Admissions, PresentedToken
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
@@ -35,7 +35,7 @@ class Throttle:
     async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
         """Counts ``hits``; with a revoked or stale token, ``instead``, as for a token that does not verify."""
         # One round trip to the shared memory counts the limits and reads the token versions.
-        token = ShownToken(caller.issued, instead) if caller else None
+        token = PresentedToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, token)
         verdicts = admission.verdicts
         refusal: Error | None = None

@@ -29,10 +29,10 @@ class RetentionRule(Enum):
     NETWORKS = "networks of logins"
     """Networks with a successful login, by the time of the last attempt."""
 
-    COUNTS = "revocation counts"
+    VERSIONS = "token versions"
     """Time when the last token that carries them can have been issued."""
 
-    SPENT_IDS = "spent ids of encrypted passwords"
+    USED_NONCES = "used nonces of encrypted passwords"
     """Time when the encrypted password with that id expired."""
 
     # An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.

@@ -10,13 +10,13 @@ from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline, redis_client
-from application.ports.admissions import Admissions, ShownToken
+from application.ports.admissions import Admissions, PresentedToken
 from application.ports.shared_memory import Revocations
 
 
-def naming(*subjects: str) -> ShownToken:
+def naming(*subjects: str) -> PresentedToken:
     """A token with these subjects that is alive whatever the versions are."""
-    return ShownToken(dict.fromkeys(subjects, 1_000_000), ())
+    return PresentedToken(dict.fromkeys(subjects, 1_000_000), ())
 
 
 class Process(Admissions, Revocations, Protocol):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from application.ports.admissions import Admission, ShownToken
+from application.ports.admissions import Admission, PresentedToken
 from application.ports.runtime import Clock
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
@@ -43,7 +43,7 @@ class MemoryAdmissions:
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
         if shown is None:
             return Admission(self._verdicts(hits), {})
         is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())

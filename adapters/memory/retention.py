@@ -54,11 +54,11 @@ def _last(failures: Failures) -> datetime | None:
     return max(times, default=None)
 
 
-def _counts(store: Store) -> tuple[dict[Any, Any], Ages]:
+def _token_versions(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.token_versions, {key: store.ended_counts.get(key) for key in store.token_versions}
 
 
-def _spent_ids(store: Store) -> tuple[dict[Any, Any], Ages]:
+def _used_nonces(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.used_nonces, dict(store.used_nonces)
 
 
@@ -83,8 +83,8 @@ _RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.OLD_SESSIONS: _old_sessions,
     RetentionRule.FAILURES: _failures,
     RetentionRule.NETWORKS: _networks,
-    RetentionRule.COUNTS: _counts,
-    RetentionRule.SPENT_IDS: _spent_ids,
+    RetentionRule.VERSIONS: _token_versions,
+    RetentionRule.USED_NONCES: _used_nonces,
     RetentionRule.LINKS: _links,
     RetentionRule.ANSWERS: _answers,
     RetentionRule.MAILS: _mails,

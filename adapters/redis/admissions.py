@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
-from application.ports.admissions import Admission, Admissions, ShownToken
+from application.ports.admissions import Admission, Admissions, PresentedToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
@@ -41,7 +41,7 @@ class RedisAdmissions:
         await self._lease.clear()
         return await self._lease.renew()
 
-    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
         try:
             now, counted, values, is_dead = await self._pipeline.call(self._commands.admit(hits, shown))
         except Away:

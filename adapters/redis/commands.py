@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from adapters.redis.scripts import ADMIT, BEGIN, LOOK, REMEMBER, RENEW, SETTLE, TAKE_BACK, Script
 from adapters.redis.shared_pipeline import Command
-from application.ports.admissions import ShownToken
+from application.ports.admissions import PresentedToken
 from domain.limits import MICROSECOND, Hit
 
 MARK_SECONDS = 600
@@ -31,7 +31,7 @@ class Commands:
         """Asks for something that any server of ours answers; in a cluster, the node that holds the scripts' keys."""
         return ("EXISTS", self._copy[0])
 
-    def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Command:
+    def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Command:
         instead: Sequence[Hit] = shown.instead if shown else ()
         issued: Mapping[str, int] = shown.issued if shown else {}
         keys = self._logs((*hits, *instead))

@@ -116,7 +116,7 @@ class Lease:
             try:
                 await self._turn()
             except Exception:
-                log.exception("The lease of the revocation counts could not be renewed.")
+                log.exception("The lease of the token versions could not be renewed.")
                 await asyncio.sleep(self.times.turn)
 
     async def _turn(self) -> None:

@@ -10,7 +10,7 @@ from typing import BinaryIO, Self
 import msgspec
 from msgspec import Struct
 
-from domain.entities.bodies import Sendable
+from domain.entities.bodies import FieldAccess
 from domain.entities.sheets import Column, ImportOptions, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
 
@@ -36,7 +36,7 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
     entity: Entity
     options: ImportOptions
-    may: Sendable
+    may: FieldAccess
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):

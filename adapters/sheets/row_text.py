@@ -16,7 +16,7 @@ from domain.entities.sheets import READERS, RowError, sentence, unescaped
 from domain.errors import BadRequest, FieldError, ValidationError
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
-NOT_THEIRS = "cannot be made with your permissions"
+REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
 NO_TEXT = "contains a character that no text can hold"
 
 
@@ -70,7 +70,10 @@ class RowText:
 
     def _sentence(self, error: ValidationError) -> str:
         """Message for the row, without the fields that the caller may not see or write."""
-        return sentence([wrong for wrong in error.fields if wrong.field not in self._concealed]) or NOT_THEIRS
+        return (
+            sentence([wrong for wrong in error.fields if wrong.field not in self._concealed])
+            or REFUSED_BY_GUARDED_FIELD
+        )
 
     def _made(self, number: int, body: dict[str, object]) -> str:
         return f"{number},{uuid7()},{self._written(self._new(body))}\n"

@@ -5,7 +5,7 @@ import hmac
 
 from msgspec import Struct
 
-from adapters.social.asking import ProviderClient, Question
+from adapters.social.provider_client import ProviderClient, Question
 from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://graph.facebook.com"
@@ -28,8 +28,8 @@ class _Me(Struct, frozen=True):
 
 
 class Facebook:
-    def __init__(self, asking: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
-        self._asking = asking
+    def __init__(self, client: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
+        self._provider = client
         self._client_id = client_id
         self._secret = client_secret
         self._base = base_url or HOST
@@ -46,11 +46,11 @@ class Facebook:
 
     async def _debugged(self, token: str) -> _Debugged | None:
         parameters = {"input_token": token, "access_token": f"{self._client_id}|{self._secret}"}
-        answer = await self._asking.ask(Question(url=f"{self._base}/debug_token", parameters=parameters), _Answer)
+        answer = await self._provider.ask(Question(url=f"{self._base}/debug_token", parameters=parameters), _Answer)
         return answer.data if answer else None
 
     async def _me(self, token: str) -> _Me | None:
         # Applications can demand this proof, so that a stolen token is useless without the application's secret.
         proof = hmac.new(self._secret.encode(), token.encode(), hashlib.sha256).hexdigest()
         parameters = {"fields": "id,name,email", "access_token": token, "appsecret_proof": proof}
-        return await self._asking.ask(Question(url=f"{self._base}/me", parameters=parameters), _Me)
+        return await self._provider.ask(Question(url=f"{self._base}/me", parameters=parameters), _Me)

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from adapters.social.asking import ProviderClient, Question
+from adapters.social.provider_client import ProviderClient, Question
 from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://api.github.com"
@@ -31,18 +31,18 @@ class _Address(Struct, frozen=True):
 
 
 class GitHub:
-    def __init__(self, asking: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
-        self._asking = asking
-        self._client = (client_id, client_secret)
+    def __init__(self, client: ProviderClient, client_id: str, client_secret: str, base_url: str | None) -> None:
+        self._provider = client
+        self._credentials = (client_id, client_secret)
         self._base = base_url or HOST
 
     async def identify(self, token: str) -> SocialIdentity | None:
         if not await self._is_ours(token):
             return None
-        user = await self._asking.ask(Question(url=f"{self._base}/user", bearer=token), _User)
+        user = await self._provider.ask(Question(url=f"{self._base}/user", bearer=token), _User)
         if user is None:
             return None
-        addresses = await self._asking.ask(Question(url=f"{self._base}/user/emails", bearer=token), list[_Address])
+        addresses = await self._provider.ask(Question(url=f"{self._base}/user/emails", bearer=token), list[_Address])
         # The profile's own address may be any text: the primary one of this list says whether it is verified.
         primary = next((address for address in addresses or () if address.primary), None)
         return SocialIdentity(
@@ -54,8 +54,8 @@ class GitHub:
         )
 
     async def _is_ours(self, token: str) -> bool:
-        client_id, _ = self._client
+        client_id, _ = self._credentials
         url = f"{self._base}/applications/{quote(client_id, safe='')}/token"
-        question = Question(url=url, basic=self._client, body={"access_token": token})
-        grant = await self._asking.ask(question, _Grant)
+        question = Question(url=url, basic=self._credentials, body={"access_token": token})
+        grant = await self._provider.ask(question, _Grant)
         return grant is not None and grant.app.client_id in (None, client_id)

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from adapters.social.asking import ProviderClient, Question
+from adapters.social.provider_client import ProviderClient, Question
 from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://oauth2.googleapis.com"
@@ -27,17 +27,17 @@ class _UserInfo(Struct, frozen=True):
 class Google:
     """Identifies users by ``tokeninfo`` and ``userinfo``, on Google's two hosts or both below ``base_url``."""
 
-    def __init__(self, asking: ProviderClient, client_id: str, base_url: str | None) -> None:
-        self._asking = asking
+    def __init__(self, client: ProviderClient, client_id: str, base_url: str | None) -> None:
+        self._provider = client
         self._client_id = client_id
         self._tokens = f"{base_url or HOST}/tokeninfo"
         self._profile = f"{base_url}/userinfo" if base_url else PROFILE
 
     async def identify(self, token: str) -> SocialIdentity | None:
-        info = await self._asking.ask(Question(url=self._tokens, parameters={"access_token": token}), _TokenInfo)
+        info = await self._provider.ask(Question(url=self._tokens, parameters={"access_token": token}), _TokenInfo)
         if info is None or info.sub is None or not self._is_ours(info):
             return None
-        profile = await self._asking.ask(Question(url=self._profile, bearer=token), _UserInfo)
+        profile = await self._provider.ask(Question(url=self._profile, bearer=token), _UserInfo)
         if profile is not None and profile.sub != info.sub:
             return None
         # Address and verification are taken from the same answer, so that neither vouches for the other's address.

@@ -9,7 +9,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import RSAKey
 from msgspec import Struct
 
-from adapters.social.asking import ProviderClient, Question, away
+from adapters.social.provider_client import ProviderClient, Question, away
 from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
@@ -51,9 +51,9 @@ class _IdToken(Struct, frozen=True):
 
 class Microsoft:
     def __init__(
-        self, asking: ProviderClient, client_id: str, base_url: str | None, now: Callable[[], datetime]
+        self, client: ProviderClient, client_id: str, base_url: str | None, now: Callable[[], datetime]
     ) -> None:
-        self._asking = asking
+        self._provider = client
         self._client_id = client_id
         self._base = base_url or HOST
         self._now = now
@@ -97,7 +97,7 @@ class Microsoft:
         return self._keys.get(kid)
 
     async def _ask_for_keys(self) -> None:
-        answer = await self._asking.ask(Question(url=f"{self._base}/common/discovery/v2.0/keys"), _Keys)
+        answer = await self._provider.ask(Question(url=f"{self._base}/common/discovery/v2.0/keys"), _Keys)
         if answer is None:
             raise away("does not show its keys")
         self._keys = {key.kid: key for key in answer.keys if key.kty == "RSA"}

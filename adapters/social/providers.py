@@ -7,11 +7,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapters.social.asking import ProviderClient, away, is_sendable
 from adapters.social.facebook import Facebook
 from adapters.social.github import GitHub
 from adapters.social.google import Google
 from adapters.social.microsoft import Microsoft
+from adapters.social.provider_client import ProviderClient, away, fits_a_header
 from application.ports.identity.accounts import SocialIdentity
 
 SECONDS = 3.0
@@ -34,16 +34,16 @@ class HttpSocialProviders:
     def __init__(
         self, registered: Mapping[str, ProviderSettings], now: Callable[[], datetime], seconds: float = SECONDS
     ) -> None:
-        self._asking = ProviderClient()
+        self._client = ProviderClient()
         self._seconds = seconds
-        self._providers = {name: _provider(name, given, self._asking, now) for name, given in registered.items()}
+        self._providers = {name: _provider(name, given, self._client, now) for name, given in registered.items()}
 
     @property
     def names(self) -> Collection[str]:
         return self._providers.keys()
 
     async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
-        if not is_sendable(access_token):
+        if not fits_a_header(access_token):
             return None
         try:
             async with asyncio.timeout(self._seconds):
@@ -52,19 +52,19 @@ class HttpSocialProviders:
             raise away("takes too long") from None
 
     async def close(self) -> None:
-        await self._asking.close()
+        await self._client.close()
 
 
-def _provider(name: str, given: ProviderSettings, asking: ProviderClient, now: Callable[[], datetime]) -> Provider:
+def _provider(name: str, given: ProviderSettings, client: ProviderClient, now: Callable[[], datetime]) -> Provider:
     base = given.base_url.rstrip("/") if given.base_url else None
     match name:
         case "google":
-            return Google(asking, given.client_id, base)
+            return Google(client, given.client_id, base)
         case "github":
-            return GitHub(asking, given.client_id, given.client_secret, base)
+            return GitHub(client, given.client_id, given.client_secret, base)
         case "facebook":
-            return Facebook(asking, given.client_id, given.client_secret, base)
+            return Facebook(client, given.client_id, given.client_secret, base)
         case "microsoft":
-            return Microsoft(asking, given.client_id, base, now)
+            return Microsoft(client, given.client_id, base, now)
         case _:
             raise AssertionError(name)

@@ -8,7 +8,7 @@ from typing import BinaryIO
 from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
 from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
-from domain.entities.bodies import Sendable
+from domain.entities.bodies import FieldAccess
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 from domain.entities.sheets import (
@@ -95,7 +95,7 @@ class FileTransfer(RowWriter):
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
 
     async def import_(
-        self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: Sendable
+        self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess
     ) -> WriteOutcome[Report]:
         """Stores the rows of the file and reports.
 

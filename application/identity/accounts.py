@@ -174,7 +174,7 @@ class Accounts:
     async def _confirm(self, tx: AccountTransaction, token: OneTimeToken, now: datetime) -> None:
         # Rows are locked in the order of a changed address: the account, then its tokens. Another order could deadlock.
         has_address = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
-        if not has_address or not await tx.one_time_tokens.spend(token.purpose, token.hash, now):
+        if not has_address or not await tx.one_time_tokens.consume(token.purpose, token.hash, now):
             raise wrong_token()
         await tx.one_time_tokens.forget(token.user_id, ["confirm"], now)
 

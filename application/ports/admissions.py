@@ -8,7 +8,7 @@ from msgspec import Struct
 from domain.limits import Hit, Verdict
 
 
-class ShownToken(Struct, frozen=True):
+class PresentedToken(Struct, frozen=True):
     """Token of a request: the versions it was issued under, and the hits to count if it is dead."""
 
     issued: Mapping[str, int]
@@ -19,8 +19,8 @@ class Admission(Struct, frozen=True):
     """Answer of the shared memory.
 
     ``token_versions`` is None when it does not know all of them for certain: the database has to be asked.
-    ``counted_instead``: a version is certainly higher, and the verdicts are of ``ShownToken.instead``. ``ticket`` is
-    handed to ``remember``: versions read before the memory was lost are not stored.
+    ``counted_instead``: a version is certainly higher, and the verdicts are of ``PresentedToken.instead``. ``ticket``
+    is handed to ``remember``: versions read before the memory was lost are not stored.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -35,7 +35,7 @@ class Admissions(Protocol):
     While the shared memory is away each process counts for itself and knows no versions (None); no error is raised.
     """
 
-    async def admit(self, hits: Sequence[Hit], shown: ShownToken | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
         """Counts ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts keep their order."""
         ...
 

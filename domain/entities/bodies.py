@@ -12,13 +12,13 @@ from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.identity.users import allows
 
 MOST_ITEMS = 1_000
-NOT_THEIRS = "must not be sent: you lack the permission to write this field"
+NOT_WRITABLE = "must not be sent: you lack the permission to write this field"
 
 Body = Mapping[str, object]
 Values = dict[str, object]
 
 
-class Sendable(Struct, frozen=True):
+class FieldAccess(Struct, frozen=True):
     """Restrictions of a caller, by wire name.
 
     ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written.
@@ -31,7 +31,7 @@ class Sendable(Struct, frozen=True):
         return bool(self.unknown or self.closed)
 
 
-EVERYTHING = Sendable()
+EVERYTHING = FieldAccess()
 
 
 class Item(Struct, frozen=True):
@@ -41,7 +41,7 @@ class Item(Struct, frozen=True):
     values: Values
 
 
-def sendable(model: EntityModel, permissions: Iterable[str]) -> Sendable:
+def field_access(model: EntityModel, permissions: Iterable[str]) -> FieldAccess:
     """The restrictions of a caller with these permissions.
 
     A field with a write permission can be sent by its holders, any other field by callers who can read it.
@@ -53,7 +53,7 @@ def sendable(model: EntityModel, permissions: Iterable[str]) -> Sendable:
     unseen = {wire for wire, read, _ in guards if read is not None and not allows(held, read)}
     barred = {wire for wire, _, write in guards if write is not None and not allows(held, write)}
     opened = {wire for wire, _, write in guards if write is not None and wire not in barred}
-    return Sendable(frozenset(unseen - opened), frozenset(barred - unseen))
+    return FieldAccess(frozenset(unseen - opened), frozenset(barred - unseen))
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +65,7 @@ def _guards(model: EntityModel) -> tuple[tuple[str, str | None, str | None], ...
     )
 
 
-def read_new_from(model: EntityModel, body: Body, may: Sendable) -> Values:
+def read_new_from(model: EntityModel, body: Body, may: FieldAccess) -> Values:
     """Values of a new row from a body.
 
     Raises Forbidden for closed fields, also where a required one is missing, and ValidationError otherwise.
@@ -73,16 +73,16 @@ def read_new_from(model: EntityModel, body: Body, may: Sendable) -> Values:
     return _read(model, body, may, read_new)
 
 
-def read_changes_from(model: EntityModel, body: Body, may: Sendable) -> Values:
+def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> Values:
     """Changed values of a row from a body. Raises Forbidden for closed fields, ValidationError otherwise."""
     return _read(model, body, may, read_changes)
 
 
-def _read(model: EntityModel, body: Body, may: Sendable, read: Callable[[EntityModel, Body], Values]) -> Values:
+def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[EntityModel, Body], Values]) -> Values:
     if not may:
         return read(model, body)
     if closed := sorted(may.closed & body.keys()):
-        raise Forbidden(fields=[FieldError(name, NOT_THEIRS) for name in closed])
+        raise Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in closed])
     known = [field.wire for field in model.declared if field.wire not in may.unknown]
     unknown = list(strangers(model, body, known))
     errors: list[FieldError] = []

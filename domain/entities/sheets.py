@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from domain.entities.bodies import EVERYTHING, NOT_THEIRS, Sendable
+from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import View, at_end, shown
 from domain.entities.server_fields import SERVER_OWNED
@@ -152,7 +152,7 @@ def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
 
 
 def read_header(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: Sendable = EVERYTHING
+    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: FieldAccess = EVERYTHING
 ) -> list[FieldModel | None]:
     """The field of each column, None for columns that the server owns and an import ignores.
 
@@ -182,7 +182,7 @@ def read_header(
     if errors:
         raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
     if closed := [
-        FieldError(field.wire, NOT_THEIRS) for field in found if field is not None and field.wire in may.closed
+        FieldError(field.wire, NOT_WRITABLE) for field in found if field is not None and field.wire in may.closed
     ]:
         raise Forbidden(fields=closed)
     return found

@@ -273,7 +273,7 @@ async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str])
             "INSERT INTO spent_ids SELECT n::text, now() - interval '2 days' FROM generate_series(1, 1200) n"
         )
         cleaned = tenantry("clean", **shared)
-        assert cleaned.stdout == "Taken away: 1200 spent ids of encrypted passwords.\n", cleaned.stderr
+        assert cleaned.stdout == "Taken away: 1200 used nonces of encrypted passwords.\n", cleaned.stderr
         await connection.execute("SELECT pg_advisory_lock(hashtextextended('tenantry.housekeeping', 0))")
         assert tenantry("clean", **shared).stdout == "Another process is cleaning up just now.\n"
     finally:

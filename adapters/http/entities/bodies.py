@@ -13,15 +13,15 @@ from adapters.http.request.strict_request import StrictRequest
 from domain.entities.bodies import (
     EVERYTHING,
     Body,
+    FieldAccess,
     Item,
-    Sendable,
     Values,
+    field_access,
     read_changed_items,
     read_changes_from,
     read_ids,
     read_items,
     read_new_from,
-    sendable,
 )
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.values import NotAValue, read_boolean
@@ -84,9 +84,9 @@ class EntityBodies:
                 raise
             raise type(error)(fields=fields) from None
 
-    def access(self, caller: Caller) -> Sendable:
+    def access(self, caller: Caller) -> FieldAccess:
         """Fields that the caller may not send, or that do not exist for them."""
-        return sendable(self.model, caller.permissions) if self._has_guards else EVERYTHING
+        return field_access(self.model, caller.permissions) if self._has_guards else EVERYTHING
 
     @cached_property
     def _has_guards(self) -> bool:

@@ -21,9 +21,9 @@ from domain.entities.query.query import (
     View,
     default_sort,
     included,
-    parted,
     searched,
     shown,
+    split_by_step,
 )
 from domain.scope import EveryTenant
 
@@ -81,7 +81,7 @@ class RowReader:
         ]
 
     def _holds(self, model: EntityModel, row: Row, conditions: Iterable[Condition], depth: int) -> bool:
-        here, beyond = parted(conditions, depth)
+        here, beyond = split_by_step(conditions, depth)
         # All conditions by way of one relation must hold for the same related row.
         return all(holds(model, row, condition) for condition in here) and all(
             any(

@@ -27,7 +27,7 @@ class MemoryOneTimeTokens:
         found = _living(self.access.read(), purpose, token_hash, now)
         return found.token if found else None
 
-    async def spend(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
+    async def consume(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
         async with self.access.write() as store:
             found = _living(store, purpose, token_hash, now)
             if found is None:

@@ -49,7 +49,7 @@ class PostgresOneTimeTokens:
         row = await self.connection.fetchrow(_LIVING, purpose, token_hash, now)
         return None if row is None else OneTimeToken(**row)
 
-    async def spend(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
+    async def consume(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
         return bool(await self.connection.fetchval(_SPEND, purpose, token_hash, now))
 
     async def forget(self, user_id: UUID, purposes: Sequence[Purpose], at: datetime) -> None:

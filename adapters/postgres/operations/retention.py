@@ -44,14 +44,14 @@ STATEMENTS = {
                 ORDER BY tried_at LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone""",
-    RetentionRule.COUNTS: """
+    RetentionRule.VERSIONS: """
         WITH gone AS (
             DELETE FROM revocation_counts WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM revocation_counts WHERE ended_at <= $1
                 ORDER BY ended_at LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone""",
-    RetentionRule.SPENT_IDS: """
+    RetentionRule.USED_NONCES: """
         WITH gone AS (
             DELETE FROM spent_ids WHERE ctid = ANY (ARRAY(
                 SELECT ctid FROM spent_ids WHERE expires_at <= $1

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from application.ports.entities.idempotency import WriteTransaction
 from application.ports.entities.records import Act
-from domain.entities.bodies import EVERYTHING, Sendable
+from domain.entities.bodies import EVERYTHING, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
 from domain.entities.sheets import BuiltForm, Column, Form, ImportOptions, RowError
@@ -64,7 +64,7 @@ class ImportRequest(Struct, frozen=True):
     """Options of an import, and the fields that the caller may send."""
 
     options: ImportOptions
-    may: Sendable = EVERYTHING
+    may: FieldAccess = EVERYTHING
 
 
 class ReadSheet(Protocol):

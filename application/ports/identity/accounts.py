@@ -78,7 +78,7 @@ class OneTimeTokens(Protocol):
         """The token with this hash, None when it is used or expired."""
         ...
 
-    async def spend(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
+    async def consume(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
         """Marks the token used; of parallel calls for a valid token one gets True."""
         ...
 

@@ -118,7 +118,7 @@ class HasPath(Protocol):
 C = TypeVar("C", bound=HasPath)
 
 
-def parted(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[str, list[C]]]:
+def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[str, list[C]]]:
     """Splits conditions into those on the row itself and those on each related row, at this depth of relations.
 
     All conditions by way of one relation must hold for the same related row.

@@ -1,4 +1,4 @@
-"""The lease of the revocation counts, in every order of events that chance draws, and step by step in the known ones.
+"""The lease of the token versions, in every order of events that chance draws, and step by step in the known ones.
 
 Two processes share a real Redis and a database that is played here. Either can be cut off from Redis: nothing arrives,
 or it arrives and its answer does not, or it arrives long after everybody has given up. Each awaits its turn before each

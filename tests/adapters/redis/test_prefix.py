@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from adapters.redis.shared_pipeline import SharedPipeline, redis_client
-from application.ports.admissions import ShownToken
+from application.ports.admissions import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
 from entrypoints.composition import Adapters, production_adapters
@@ -55,7 +55,7 @@ async def test_services_with_prefixes_of_their_own_share_nothing(
     assert remaining == [0, 1]
     assert [await adapters.cache.get("profile:a") for adapters in (same, other)] == [b"mine", None]
     known = [
-        (await adapters.admissions.admit((), ShownToken({"user:a": 1}, ()))).token_versions
+        (await adapters.admissions.admit((), PresentedToken({"user:a": 1}, ()))).token_versions
         for adapters in (same, other)
     ]
     assert known[1] is None

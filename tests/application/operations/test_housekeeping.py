@@ -44,11 +44,11 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
     await service.services.my_sessions.end(caller, caller.session_id, HERE)
     subject = f"session:{caller.session_id}"
     for _ in range(2):
-        assert RetentionRule.COUNTS.value not in await swept(service)
+        assert RetentionRule.VERSIONS.value not in await swept(service)
         assert not await service.is_alive(caller)
         service.clock.move(LONGEST_TOKEN)
     service.clock.move(timedelta.resolution)
-    assert (await swept(service))[RetentionRule.COUNTS.value] == 1
+    assert (await swept(service))[RetentionRule.VERSIONS.value] == 1
     async with service.adapters.database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of([subject]) == {subject: 0}
 
@@ -72,7 +72,7 @@ async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expi
     await swept(service)
     assert not await service.is_alive(caller)
     service.clock.move(DAY)
-    assert (await swept(service))[RetentionRule.COUNTS.value] == 2
+    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
 
 
 async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InMemoryService) -> None:

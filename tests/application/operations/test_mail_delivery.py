@@ -160,7 +160,7 @@ async def test_a_link_that_was_used_before_its_mail_is_sent_again_stays_used(
         await relay_of(database, DyingMailer(), clock).deliver()
     digest = token_hash(SECRETS.secret(mail.id))
     async with database.autocommit(EveryTenant()) as tx:
-        assert await tx.one_time_tokens.spend("reset", digest, NOW)
+        assert await tx.one_time_tokens.consume("reset", digest, NOW)
     clock.move(HELD)
     await relay_of(database, mailer, clock).deliver()
     assert mailer.sent == []

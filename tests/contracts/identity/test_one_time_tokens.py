@@ -42,8 +42,8 @@ async def test_a_token_is_found_by_its_hash_until_it_expires(database: WholeData
         assert await tx.one_time_tokens.living("confirm", first.hash, NOW) is None
         assert await tx.one_time_tokens.living("reset", "another", NOW) is None
         assert await tx.one_time_tokens.living("reset", first.hash, LATER) is None
-        assert not await tx.one_time_tokens.spend("reset", first.hash, LATER)
-        assert not await tx.one_time_tokens.spend("confirm", first.hash, NOW)
+        assert not await tx.one_time_tokens.consume("reset", first.hash, LATER)
+        assert not await tx.one_time_tokens.consume("confirm", first.hash, NOW)
 
 
 async def test_a_newer_one_takes_the_place_of_an_older(database: WholeDatabase, ada: User) -> None:
@@ -64,7 +64,7 @@ async def test_the_same_one_again_is_renewed_unless_it_was_used(database: WholeD
         await tx.one_time_tokens.issue(first)
         assert await tx.one_time_tokens.issue(renewed)
         assert await tx.one_time_tokens.living("reset", first.hash, LATER) == renewed
-        assert await tx.one_time_tokens.spend("reset", first.hash, NOW)
+        assert await tx.one_time_tokens.consume("reset", first.hash, NOW)
         assert not await tx.one_time_tokens.issue(first)
         assert await tx.one_time_tokens.living("reset", first.hash, NOW) is None
         assert await tx.one_time_tokens.issue(token(ada, 2))
@@ -74,11 +74,11 @@ async def test_of_many_that_spend_a_token_one_does(database: WholeDatabase, ada:
     async with database.transaction(EveryTenant()) as tx:
         await tx.one_time_tokens.issue(token(ada))
 
-    async def spend() -> bool:
+    async def consume() -> bool:
         async with database.transaction(EveryTenant()) as tx:
-            return await tx.one_time_tokens.spend("reset", token(ada).hash, NOW)
+            return await tx.one_time_tokens.consume("reset", token(ada).hash, NOW)
 
-    assert sum(await asyncio.gather(*(spend() for _ in range(20)))) == 1
+    assert sum(await asyncio.gather(*(consume() for _ in range(20)))) == 1
 
 
 async def test_forgotten_ones_are_as_if_used(database: WholeDatabase, ada: User) -> None:

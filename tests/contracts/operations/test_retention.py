@@ -58,7 +58,7 @@ async def end_count(tx: Transaction, at: datetime) -> None:
     await tx.token_versions.end([subject], at)
 
 
-async def spend(tx: Transaction, at: datetime) -> None:
+async def consume(tx: Transaction, at: datetime) -> None:
     assert await tx.used_nonces.consume(str(new_id()), at, at - timedelta(minutes=2))
 
 
@@ -88,8 +88,8 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.OLD_SESSIONS: (begin_session, 1),
     RetentionRule.FAILURES: (fail, 2),
     RetentionRule.NETWORKS: (succeed, 1),
-    RetentionRule.COUNTS: (end_count, 1),
-    RetentionRule.SPENT_IDS: (spend, 1),
+    RetentionRule.VERSIONS: (end_count, 1),
+    RetentionRule.USED_NONCES: (consume, 1),
     RetentionRule.LINKS: (issue, 1),
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.MAILS: (give_up, 1),
@@ -172,7 +172,7 @@ async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) ->
     async with database.transaction(EveryTenant()) as tx:
         await tx.token_versions.bump(["user:a", "session:b"])
         await tx.token_versions.end(["session:b", "role:never-raised"], LONG_AGO)
-    assert await remove(database, RetentionRule.COUNTS, NOW + timedelta(days=9_999)) == 1
+    assert await remove(database, RetentionRule.VERSIONS, NOW + timedelta(days=9_999)) == 1
     async with database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
 

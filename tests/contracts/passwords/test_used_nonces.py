@@ -27,8 +27,8 @@ async def test_an_id_is_forgotten_once_what_carried_it_has_ended(database: Whole
 
 
 async def test_of_many_that_spend_it_at_once_one_does(database: WholeDatabase) -> None:
-    async def spend() -> bool:
+    async def consume() -> bool:
         async with database.autocommit(EveryTenant()) as tx:
             return await tx.used_nonces.consume("one", NOW + MINUTE, NOW)
 
-    assert sum(await asyncio.gather(*(spend() for _ in range(20)))) == 1
+    assert sum(await asyncio.gather(*(consume() for _ in range(20)))) == 1

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 from itertools import count
 
-from application.ports.admissions import Admissions, ShownToken
+from application.ports.admissions import Admissions, PresentedToken
 from domain.limits import Hit, Limit
 from tests.shared_memories import Shared
 
@@ -101,7 +101,7 @@ async def test_the_shared_memory_answers(shared: Shared) -> None:
 
 
 async def known(shared: Shared, **counts: int) -> None:
-    ticket = (await shared.one.admit((), ShownToken(dict.fromkeys(counts, 0), ()))).ticket
+    ticket = (await shared.one.admit((), PresentedToken(dict.fromkeys(counts, 0), ()))).ticket
     assert ticket is not None
     await shared.one.remember(counts, ticket)
 
@@ -116,7 +116,7 @@ async def test_a_token_that_is_dead_counts_against_another(shared: Shared) -> No
     subject = next(names)
     await known(shared, **{subject: 4, f"{subject} of others": 9})
     for issued, is_dead in ((4, False), (3, True), (0, True), (5, False)):
-        admission = await shared.one.admit([own], ShownToken({subject: issued}, [stranger]))
+        admission = await shared.one.admit([own], PresentedToken({subject: issued}, [stranger]))
         assert (admission.counted_instead, admission.token_versions) == (is_dead, {subject: 4})
         assert admission.verdicts[0].allowed
     assert (await left(shared, own), await left(shared, stranger)) == (3, 3)
@@ -126,7 +126,7 @@ async def test_one_risen_version_is_enough_while_others_are_unknown(shared: Shar
     own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
     risen, unknown = next(names), next(names)
     await known(shared, **{risen: 1})
-    admission = await shared.one.admit([own], ShownToken({unknown: 0, risen: 0}, [stranger]))
+    admission = await shared.one.admit([own], PresentedToken({unknown: 0, risen: 0}, [stranger]))
     assert (admission.counted_instead, admission.token_versions) == (True, None)
     assert (await left(shared, own), await left(shared, stranger)) == (5, 4)
 
@@ -136,10 +136,10 @@ async def test_while_a_count_is_not_certain_the_token_is_taken_for_alive(shared:
     subject = next(names)
     await known(shared, **{subject: 4})
     async with shared.one.publishing([subject]) as counts:
-        admission = await shared.other.admit([own], ShownToken({subject: 4}, [stranger]))
+        admission = await shared.other.admit([own], PresentedToken({subject: 4}, [stranger]))
         assert (admission.counted_instead, admission.token_versions) == (False, None)
         counts[subject] = 5
-    assert (await shared.other.admit([own], ShownToken({subject: 4}, [stranger]))).counted_instead
+    assert (await shared.other.admit([own], PresentedToken({subject: 4}, [stranger]))).counted_instead
     assert (await left(shared, own), await left(shared, stranger)) == (4, 4)
 
 
@@ -147,7 +147,7 @@ async def test_a_dead_token_is_refused_by_the_limit_that_counts_instead(shared: 
     own, stranger = Hit(limit(9), "user:a"), Hit(limit(2), "address:a")
     subject = next(names)
     await known(shared, **{subject: 1})
-    shown = ShownToken({subject: 0}, [stranger])
+    shown = PresentedToken({subject: 0}, [stranger])
     verdicts = [(await shared.one.admit([own], shown)).verdicts for _ in range(4)]
     assert [verdict.allowed for (verdict,) in verdicts] == [True, True, False, False]
     assert {verdict.limit for (verdict,) in verdicts} == {2}

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 from domain.entities.bodies import (
     EVERYTHING,
-    Sendable,
+    FieldAccess,
+    field_access,
     read_changed_items,
     read_changes_from,
     read_ids,
     read_items,
     read_new_from,
-    sendable,
 )
 from domain.entities.registry import build_registry
 from domain.errors import FieldError, Forbidden, ValidationError
 from tests.library import LIBRARY
 
 VOLUMES = build_registry(LIBRARY)["volumes"]
-CLERK = sendable(VOLUMES, ["update:volumes"])
+CLERK = field_access(VOLUMES, ["update:volumes"])
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=40) | st.uuids().map(str),
@@ -49,9 +49,9 @@ def test_whatever_is_sent_is_read_or_refused(body: dict[str, object]) -> None:
 
 def test_what_holders_of_permissions_may_send() -> None:
     assert (CLERK.unknown, CLERK.closed) == (frozenset({"code"}), frozenset({"cost"}))
-    assert sendable(VOLUMES, ["read:codes"]) == Sendable(frozenset(), frozenset({"cost"}))
-    assert not sendable(VOLUMES, ["*"])
-    assert sendable(build_registry(LIBRARY)["shelves"], []) is EVERYTHING
+    assert field_access(VOLUMES, ["read:codes"]) == FieldAccess(frozenset(), frozenset({"cost"}))
+    assert not field_access(VOLUMES, ["*"])
+    assert field_access(build_registry(LIBRARY)["shelves"], []) is EVERYTHING
 
 
 def test_a_hint_never_names_what_does_not_exist() -> None:
@@ -66,9 +66,9 @@ def test_a_hint_never_names_what_does_not_exist() -> None:
 
 def test_a_required_field_that_may_not_be_sent_is_forbidden() -> None:
     with pytest.raises(Forbidden):
-        read_new_from(VOLUMES, {}, Sendable(frozenset({"title"})))
+        read_new_from(VOLUMES, {}, FieldAccess(frozenset({"title"})))
     with pytest.raises(Forbidden):
-        read_new_from(VOLUMES, {}, Sendable(closed=frozenset({"title"})))
+        read_new_from(VOLUMES, {}, FieldAccess(closed=frozenset({"title"})))
     with pytest.raises(ValidationError) as error:
-        read_new_from(VOLUMES, {"condition": "odd"}, Sendable(frozenset({"title"})))
+        read_new_from(VOLUMES, {"condition": "odd"}, FieldAccess(frozenset({"title"})))
     assert fields(error) == ["condition"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.entities.bodies import Sendable
+from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
@@ -92,9 +92,9 @@ def test_a_wrong_header_names_its_mistakes(
 
 def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
     with pytest.raises(ValidationError):
-        read_header(PRODUCT, ["sku", "price"], {}, Sendable(unknown=frozenset({"price"})))
+        read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(unknown=frozenset({"price"})))
     with pytest.raises(Forbidden):
-        read_header(PRODUCT, ["sku", "price"], {}, Sendable(closed=frozenset({"price"})))
+        read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(closed=frozenset({"price"})))
 
 
 @pytest.mark.parametrize(

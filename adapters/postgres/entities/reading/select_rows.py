@@ -21,7 +21,17 @@ from adapters.postgres.statements.compiled import CompiledStatement, compiled, c
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
 from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
-from domain.entities.query.query import Operator, Path, SortKey, View, default_sort, included, parted, searched, shown
+from domain.entities.query.query import (
+    Operator,
+    Path,
+    SortKey,
+    View,
+    default_sort,
+    included,
+    searched,
+    shown,
+    split_by_step,
+)
 
 MANY = 100
 """Most rows of a to-many relation in an answer."""
@@ -158,7 +168,7 @@ class SelectRows:
 
         ``reviews.rating.gte=4&reviews.author=Ann`` asks for a review that fulfils both.
         """
-        here, beyond = parted(asked, depth)
+        here, beyond = split_by_step(asked, depth)
         yield from (condition(model, rows, each) for each in here)
         for step, further in beyond.items():
             target, far, on = self.related(model.relations[step], rows)

@@ -93,6 +93,6 @@ def away(why: str) -> ServiceUnavailable:
     return ServiceUnavailable("The provider cannot answer this now: try again shortly.")
 
 
-def is_sendable(token: str) -> bool:
+def fits_a_header(token: str) -> bool:
     """Whether the token can be sent in a header; no provider issues one that cannot."""
     return 0 < len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable() and " " not in token
