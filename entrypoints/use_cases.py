@@ -106,6 +106,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         tokens=adapters.tokens,
         keyring=adapters.keyring,
         clock=clock,
+        own_queries=adapters.own_queries,
     )
 
 
