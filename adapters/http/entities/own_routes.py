@@ -14,6 +14,7 @@ from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.own_rows import EntityAccess, Rows
 from adapters.http.request.errors import answer_error
+from adapters.http.request.rules import rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import OwnQueries, UseCases
 from application.ports.database import Database
@@ -51,6 +52,7 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
     return Router(
         "/",
         route_handlers=routes,
+        opt=rules(any_query=False),
         dependencies={**sources, **provided},
         exception_handlers=_query_errors(services.own_queries),
     )
