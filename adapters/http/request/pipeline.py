@@ -130,7 +130,7 @@ class Pipeline(ASGIMiddleware):
             await self._judge(rules, scope, body, outgoing)
         except TooSlow:
             await timed_out().respond(scope, body, outgoing)
-        except Exception as error:  # noqa: BLE001  # the last door: nothing may leave as a broken connection
+        except Exception as error:  # noqa: BLE001  # nothing may leave as a broken connection
             request_id = scope["state"]["client"].request_id
             told = as_error(Request(scope), error, rules.operation, request_id)
             await ErrorResponse(told, rules.area, rules.operation, request_id).respond(scope, body, outgoing)
