@@ -31,7 +31,7 @@ from domain.errors import Error
 from domain.scope import OneTenant
 
 
-class OwnQueries(Protocol):
+class TenantSessions(Protocol):
     """Source of SQLAlchemy sessions for handlers of a user's own; ``errors`` are the classes that leave a session."""
 
     @property
@@ -72,5 +72,5 @@ class UseCases:
     tokens: Tokens
     keyring: Keyring
     clock: Clock
-    own_queries: OwnQueries | None
+    own_queries: TenantSessions | None
     """None in memory, where nothing speaks SQL."""

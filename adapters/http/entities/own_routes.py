@@ -16,7 +16,7 @@ from adapters.http.entities.own_rows import EntityAccess, Rows
 from adapters.http.request.errors import answer_error
 from adapters.http.request.rules import rules
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.use_cases import OwnQueries, UseCases
+from adapters.http.use_cases import TenantSessions, UseCases
 from application.ports.database import Database
 from application.ports.entities.records import RecordTransaction
 from domain.errors import BadRequest, ServiceUnavailable
@@ -80,7 +80,7 @@ def _database(database: Database[RecordTransaction]) -> Provide:
     return Provide(provide)
 
 
-def _session(own_queries: OwnQueries | None) -> Provide:
+def _session(own_queries: TenantSessions | None) -> Provide:
     """An SQLAlchemy session that ends with its handler, before the response is sent."""
 
     async def provide(request: Request[Any, Any, Any]) -> AsyncGenerator[Any, None]:
@@ -95,7 +95,7 @@ def _session(own_queries: OwnQueries | None) -> Provide:
     return Provide(provide)
 
 
-def _query_errors(own_queries: OwnQueries | None) -> ExceptionHandlersMap:
+def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
     """Answers for errors that leave a session, in the words that the service has for them."""
     if own_queries is None:
         return {}
