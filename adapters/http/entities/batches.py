@@ -12,7 +12,7 @@ from msgspec.structs import fields
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
-from adapters.http.entities.shapes import may_write, operation, rule_errors, shape, typed
+from adapters.http.entities.shapes import entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
@@ -64,7 +64,7 @@ def _create(entity: EntityBatches) -> HTTPRouteHandler:
 
     return post(
         "/batch",
-        **operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
+        **entity_operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
         status_code=200,
         description="Every item that fails is named, such as `items[3].price`; the answer keeps the order.",
         response_headers=[REPLAYED],
@@ -86,7 +86,7 @@ def _update(entity: EntityBatches) -> HTTPRouteHandler:
 
     return put(
         "/batch",
-        **operation(model, "update-batch", "Change many {}, or none", policy, *errors),
+        **entity_operation(model, "update-batch", "Change many {}, or none", policy, *errors),
         description="Each item carries its `id` and the fields that change; one that is missing is `items[2].id`.",
         request_max_body_size=BATCH_BODY,
     )(typed(update_batch, EntityData[shape(f"{model.name}BatchUpdated")], _updated_form(model)))  # type: ignore[misc]
@@ -104,7 +104,7 @@ def _delete(entity: EntityBatches) -> HTTPRouteHandler:
 
     return delete(
         "/batch",
-        **operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
+        **entity_operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
         status_code=200,
         description=DELETED_TEXT,
         request_max_body_size=BATCH_BODY,
@@ -121,7 +121,9 @@ def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
 
     return post(
         "/batch/delete",
-        **operation(model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)),
+        **entity_operation(
+            model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)
+        ),
         status_code=200,
         description=DELETED_TEXT,
         response_headers=[REPLAYED],

@@ -10,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct
 
 from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.shapes import may_read, operation
+from adapters.http.entities.shapes import entity_operation, may_read
 from adapters.http.request.responses import EntityData, entity_data, wire_time
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.histories import Histories
@@ -69,6 +69,13 @@ def _page(entity: EntityHistories) -> HTTPRouteHandler:
 
     return get(
         "/{id:str}/history",
-        **operation(model, "history", summary, may_read(model), "VALIDATION_ERROR", parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
+        **entity_operation(
+            model,
+            "history",
+            summary,
+            may_read(model),
+            "VALIDATION_ERROR",
+            parameters=lambda: parameters(),  # noqa: PLW0108  # see rules()
+        ),
         description="Who changed which fields from what to what, and when; the newest first.",
     )(history)

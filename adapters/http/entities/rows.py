@@ -12,7 +12,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries, cursor_after
-from adapters.http.entities.shapes import may_read, may_write, operation, rule_errors, shape, typed
+from adapters.http.entities.shapes import entity_operation, may_read, may_write, rule_errors, shape, typed
 from adapters.http.request.body import ENTITY_BODY
 from adapters.http.request.responses import LOCATION, EntityData, NoBody, entity_data, etag
 from adapters.http.request.rules import Parameter
@@ -59,7 +59,7 @@ def _page(rows: EntityRows) -> HTTPRouteHandler:
 
     return get(
         "/",
-        **operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
+        **entity_operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
     )(typed(page, EntityData[shape(f"{model.name}Page")]))  # type: ignore[misc]
 
 
@@ -77,7 +77,7 @@ def _read(rows: EntityRows) -> HTTPRouteHandler:
 
     return get(
         "/{id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        **operation(
+        **entity_operation(
             model,
             "read",
             "Read one of the {}",
@@ -105,7 +105,7 @@ def _create(rows: EntityRows) -> HTTPRouteHandler:
 
     return post(
         "/",
-        **operation(
+        **entity_operation(
             model, "create", "Create one of the {}", policy, "CONFLICT", "UNPROCESSABLE_ENTITY", parameters=(KEY,)
         ),
         response_headers=[LOCATION, ETAG, REPLAYED],
@@ -127,7 +127,7 @@ def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
 
     return method(
         "/{id:str}",
-        **operation(
+        **entity_operation(
             model,
             name,
             "Change one of the {}",
@@ -162,7 +162,7 @@ def _delete(rows: EntityRows) -> HTTPRouteHandler:
 
     return delete(
         "/{id:str}",
-        **operation(model, "delete", "Delete one of the {}", policy, *errors, parameters=tuple(parameters)),
+        **entity_operation(model, "delete", "Delete one of the {}", policy, *errors, parameters=tuple(parameters)),
         description="It is marked deleted." if model.soft_delete else "It is gone for good.",
     )(remove)
 
@@ -182,7 +182,7 @@ def _restore(rows: EntityRows) -> HTTPRouteHandler:
 
     return post(
         "/{id:str}/restore",
-        **operation(model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(KEY,)),
+        **entity_operation(model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(KEY,)),
         status_code=200,
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],

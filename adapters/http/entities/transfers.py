@@ -13,7 +13,7 @@ from adapters.http.docs.files import TYPES, FileOperation, FormOperation
 from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.shapes import may_read, may_write, operation, shape, typed
+from adapters.http.entities.shapes import entity_operation, may_read, may_write, shape, typed
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
 from adapters.http.request.export import Export
 from adapters.http.request.responses import EntityData, entity_data
@@ -89,7 +89,7 @@ def _export(entity: EntityTransfers) -> HTTPRouteHandler:
 
     return get(
         "/export",
-        **operation(
+        **entity_operation(
             model,
             "export",
             "Export {}",
@@ -128,7 +128,7 @@ def _import(entity: EntityTransfers) -> HTTPRouteHandler:
 
     return post(
         "/import",
-        **operation(model, "import", "Import {}", may_write(model, "create"), *IMPORT_ERRORS, parameters=(KEY,)),
+        **entity_operation(model, "import", "Import {}", may_write(model, "create"), *IMPORT_ERRORS, parameters=(KEY,)),
         status_code=200,
         description=IMPORT_TEXT.format(update=model.permission("update")),
         response_headers=[REPLAYED],

@@ -4,7 +4,7 @@ from litestar import Controller, Response, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, Parameter, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
@@ -19,9 +19,7 @@ class MeController(Controller):
 
     @get(
         "/",
-        name="auth.me",
-        summary="Who one is, as the token says",
-        opt=rules(policy=ANY_TOKEN, parameters=(INCLUDE,), errors=("VALIDATION_ERROR",)),
+        **operation("auth.me", "Who one is, as the token says", ANY_TOKEN, "VALIDATION_ERROR", parameters=(INCLUDE,)),
     )
     async def me(
         self, request: StrictRequest, profiles: NamedDependency[Profiles]
@@ -31,12 +29,7 @@ class MeController(Controller):
         # from the claims alone: this answer needs no database
         return identity_data(profiles.basic(request.caller))
 
-    @get(
-        "/complete",
-        name="auth.me-complete",
-        summary="Who one is, as the database says",
-        opt=rules(policy=ANY_TOKEN),
-    )
+    @get("/complete", **operation("auth.me-complete", "Who one is, as the database says", ANY_TOKEN))
     async def complete(self, request: StrictRequest, profiles: NamedDependency[Profiles]) -> Response[Data[Profile]]:
         return identity_data(await profiles.complete(request.caller))
 

@@ -91,6 +91,7 @@ def identity_data(value: object, status: int | None = None, headers: Headers | N
 
 
 def identity_message(text: str) -> Json:
+    """Area A's envelope without data; DELETE answers 200 with it, and not 204, which has no body."""
     return Json(msgspec.json.encode({"isSuccess": True, "message": text}))
 
 
