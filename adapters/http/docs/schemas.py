@@ -18,10 +18,10 @@ from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
 from msgspec import Meta, Struct
 
-from adapters.http.entities.own_rows import RowsPage
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
+from application.entities.own_rows import RowsPage
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
 
 Json = dict[str, Any]

@@ -140,7 +140,9 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
     return dict(options)
 
 
-def operation(name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]) -> dict[str, Any]:
+def operation(
+    name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]
+) -> dict[str, Any]:
     """Arguments of a handler's decorator: ``@get("/", **operation("users.get", "Read a user", ANY_TOKEN))``."""
     return {"name": name, "summary": summary, "opt": rules(policy=policy, errors=errors, **options)}
 

@@ -1,19 +1,10 @@
-"""Queries of one entity: parsed for their caller, and described as parameters of the document."""
+"""Queries of an entity: parsed for their caller, who must be allowed to read all that they reach."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.cursors import write_cursor
-from domain.entities.query.parameters import QueryParameter as Taken
-from domain.entities.query.parameters import (
-    export_parameters_of,
-    history_parameters_of,
-    parameters_of,
-    view_parameters_of,
-)
 from domain.entities.query.query import Hidden, Parameters, Query, View, entities_read
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
 from domain.entities.visibility import hidden_from
@@ -64,27 +55,6 @@ class EntityQueries:
         if view.include_deleted:
             caller.ensure_may(self.model.permission("delete"))
 
-    def view_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(view_parameters_of(self.model, self.registry, NOTHING))
-
-    def page_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(parameters_of(self.model, self.registry, NOTHING))
-
-    def export_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(export_parameters_of(self.model, self.registry, NOTHING))
-
-    def history_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(history_parameters_of(self.model, self.registry, NOTHING))
-
-    def _described(self, taken: Iterable[Taken]) -> tuple[Parameter, ...]:
-        return tuple(
-            Parameter(parameter.name, parameter.schema, self._with_permission(parameter)) for parameter in taken
-        )
-
-    def _with_permission(self, parameter: Taken) -> str:
-        needed = f" Needs `{self.model.permission('delete')}`." if parameter.name == "includeDeleted" else ""
-        return parameter.description + needed
-
 
 def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
     """Remembers short queries, and never mistakes."""
@@ -95,7 +65,3 @@ def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: P
 
 
 _remembered = lru_cache(REMEMBERED)(read_query)
-
-
-def cursor_after(query: Query, last: tuple[object, ...]) -> str:
-    return write_cursor(query.sort, last)
