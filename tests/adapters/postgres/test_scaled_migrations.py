@@ -8,7 +8,7 @@ import pytest
 
 from adapters.postgres.migrations.inspection import differences
 from adapters.postgres.migrations.migrate import downgrade, upgrade, write_migration
-from adapters.postgres.migrations.pending import MigrationRefused
+from adapters.postgres.migrations.pending import MigrationRefused, pending
 from domain.entities.declaration import Registry, index, money
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
 from tests.conftest import NewDatabase
@@ -34,6 +34,9 @@ async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> 
     await books.migrate(priced(12, 2))
     await books.add({"price": Decimal("9999999999.99")}, {"price": Decimal("-1.05")}, {"price": None})
     indexed = priced(12, 2, "shelf", "price")
+    assert await pending(books.url, indexed, books.folders) == [
+        "Book: no migration makes the columns price$e2 of books."
+    ]
     written = await books.migrate(indexed)
     (note,) = written.notes
     assert note.startswith("books.price$e2 is generated for the index of its decimal")
