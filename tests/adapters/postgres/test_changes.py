@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from adapters.postgres.migrations.migrate import discard, write_migration
+from adapters.postgres.migrations.migrate import discard, downgrade, write_migration
 from adapters.postgres.migrations.pending import MigrationRefused
 from domain.entities.declaration import big, money, unique
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
