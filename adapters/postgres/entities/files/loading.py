@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
@@ -14,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError, sentence
+from domain.entities.sheets import RowError
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -55,7 +56,7 @@ class Load:
     async def _refuse_inserts(self, key: str) -> None:
         """Leaves out rows that only make sense as an update of one that is there."""
         found = await self._fetch(statements.find_refused(self.registry, self.model, key))
-        await self._leave_out([RowError(row["n"], row["refused"]) for row in found])
+        await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}
@@ -64,7 +65,7 @@ class Load:
                 continue
             for row in await self._fetch(statements.find_missing(self.registry, self.model, declared.name)):
                 wrong.setdefault(row["n"], []).append(FieldError(declared.wire, NO_SUCH_ROW))
-        await self._leave_out([RowError(n, sentence(fields)) for n, fields in wrong.items()])
+        await self._leave_out([RowError.on(n, fields) for n, fields in wrong.items()])
 
     async def _insert(self) -> int:
         return await self._count(statements.insert_incoming(self.registry, self.model))
@@ -113,7 +114,7 @@ class Load:
             before = {name: row[statements.old_name(name)] for name in self.model.names}
             after = {name: row[statements.new_name(name)] for name in self.model.names}
             if broken := self.model.broken_rules(self._declared(after), self._declared(before)):
-                yield RowError(row["n"], sentence(broken))
+                yield RowError.on(row["n"], broken)
 
     def _declared(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return {name: as_declared(self.model.by_name[name], value) for name, value in values.items()}

@@ -68,7 +68,7 @@ def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
 
 @lru_cache(maxsize=REMEMBERED)
 def find_refused(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Selects rows that only make sense as an update and find no row to update: ``n``, and why (``refused``)."""
+    """Selects rows that only make sense as an update and find no row to update: ``n`` and the error, ``refused``."""
     incoming, table = _incoming(model), table_of(registry, model)
     there = exists_in(table, *_matches(model, key, table, incoming))
     refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
