@@ -103,8 +103,8 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
     ``mode`` ``upsert`` changes the row with the same ``key``, a unique field, and creates others. ``atomic`` stores all
     rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
-    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1. ``time_zone`` names the zone of an xlsx's times, such
-    as ``Europe/Berlin``; without it they are in UTC.
+    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1. ``time_zone`` names the zone of an xlsx's times
+    (``Europe/Berlin``); without it they are UTC.
     """
 
     mode: Mode = "create"

@@ -165,9 +165,10 @@ class _Load:
         return is_first
 
     def _changes(self, row: ImportedRow) -> dict[str, object]:
-        given = row.given or ""
+        given, key = row.given or "", self.loading.key
+        # The key stays as it is stored, also where it counts without case.
         fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
-        return {field.name: row.values[field.name] for field in fields}
+        return {field.name: row.values[field.name] for field in fields if field != key}
 
     async def _store(self, row: ImportedRow) -> bool:
         before = self._stored_row(row)

@@ -103,9 +103,7 @@ def workbook(cells: str, title: str = "asText", *, settings: str = "", sheets: s
     return made.getvalue()
 
 
-def rows_of(
-    file: bytes, model: EntityModel = MODEL, **options: object
-) -> tuple[list[list[str | None]], list[RowError]]:
+def rows_of(file: bytes, model: EntityModel = MODEL, **options: Any) -> tuple[list[list[str | None]], list[RowError]]:
     """Declared fields of the valid rows, as the database is sent them, and the errors."""
     job = ReadJob(entity=Entity("", "", None), options=ImportOptions(**options), may=EVERYTHING)
     out = io.BytesIO()
