@@ -59,7 +59,7 @@ class PostgresDatabase:
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
-        await self._own_queries.close()
+        await self.own_queries.close()
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
@@ -80,10 +80,10 @@ class PostgresDatabase:
 
     def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
         """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
-        return self._own_queries.session(scope)
+        return self.own_queries.session(scope)
 
     @cached_property
-    def _own_queries(self) -> OwnQueries:
+    def own_queries(self) -> OwnQueries:
         return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
 
     async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
