@@ -1,5 +1,7 @@
 """Connections of the client send what redis-py would send, packed by hiredis."""
 
+from typing import Any
+
 import pytest
 from redis.asyncio import Connection, SSLConnection, UnixDomainSocketConnection
 
@@ -23,7 +25,7 @@ COMMANDS: list[Command] = [
     ],
 )
 def test_commands_are_the_same_on_every_kind_of_connection(url: str, kind: type) -> None:
-    connection = redis_client(url).connection_pool.make_connection()
+    connection = _connection(url)
     assert isinstance(connection, kind)
     assert connection.db == 3
     own = Connection()
@@ -34,5 +36,10 @@ def test_commands_are_the_same_on_every_kind_of_connection(url: str, kind: type)
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1", "rediss://127.0.0.1", "unix:///run/valkey.sock"])
 def test_no_connection_packs_in_python(url: str) -> None:
-    connection = redis_client(url).connection_pool.make_connection()
+    connection = _connection(url)
     assert type(connection).pack_command is not Connection.pack_command
+
+
+def _connection(url: str) -> Any:
+    pool: Any = redis_client(url).connection_pool  # redis-py leaves make_connection without types
+    return pool.make_connection()
