@@ -15,6 +15,7 @@ from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers import FileTransfer
 from domain.entities.sheets import MOST_ERRORS, Report, read_options
+from domain.errors import FieldError
 
 ERRORS = (
     "VALIDATION_ERROR",
@@ -37,8 +38,11 @@ class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
 
 
 class RowErrorShown(Struct):
+    """``message`` has all errors of the row, ``details`` has them apart; it is empty for a row that cannot be read."""
+
     row: int
     message: str
+    details: list[FieldError]
 
 
 def import_handler(fields: GuardedFields, transfer: FileTransfer) -> HTTPRouteHandler:
