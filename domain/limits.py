@@ -64,6 +64,16 @@ class Hit(Struct, frozen=True):
     caller: str
 
 
+NETWORKS_TOGETHER = 10
+LINKS_APART = timedelta(minutes=5)
+"""Time in which an address gets one mail with a link of each purpose."""
+
+
+def over_all_networks(limit: Limit) -> Limit:
+    """The limit of an e-mail address over all networks together, which strangers share with its owner."""
+    return Limit(limit.name, NETWORKS_TOGETHER * limit.count, limit.window)
+
+
 LOGIN = Limit("login", 10)
 REGISTER = Limit("register", 5)
 RESET = Limit("request-password-reset", 3)

@@ -216,8 +216,8 @@ TENANTS_KEY = "profiles:tenants"
 FAILURES_FORGOTTEN = timedelta(days=7)
 """Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
 
-NETWORK_FORGOTTEN = timedelta(days=400)
-"""Pause in logins after which a network counts as unknown again."""
+NETWORK_FORGOTTEN = timedelta(days=90)
+"""Time after its last successful login for which a network of an address is known."""
 
 
 class Lockout(Struct, frozen=True):

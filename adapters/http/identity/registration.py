@@ -26,7 +26,7 @@ class RegistrationController(Controller):
         opt=rules(
             policy=PUBLIC,
             limit=REGISTER,
-            by_email=True,
+            by_email="refuse",
             errors=("CONFLICT",),
             example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
         ),

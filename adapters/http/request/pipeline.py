@@ -186,9 +186,7 @@ class Pipeline(ASGIMiddleware):
         await self.cross_tenant_access.open(caller, named, rules.operation, scope["state"]["client"])
         scope["state"]["tenant_scope"] = named
 
-    def _note(self, operation: str, scope: HTTPScope, body: BodyReader, status: int, took: float) -> None:
-        if body.is_gone:
-            return
+    def _note(self, operation: str, scope: HTTPScope, status: int, took: float) -> None:
         client: Client = scope["state"]["client"]
         caller: Caller | None = scope["auth"]
         user_id = caller.user_id if caller else None

@@ -162,8 +162,8 @@ class Attempts(Protocol):
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
         """Counts an attempt in one atomic statement, before the password is checked; False while locked.
 
-        ``lockout.attempts_over_all`` failures from all networks together lock every network without an earlier
-        successful login. After a pause of FAILURES_FORGOTTEN counting starts again.
+        ``lockout.attempts_over_all`` failures from all networks together lock every network that is not known
+        (``is_known``). After a pause of FAILURES_FORGOTTEN counting starts again.
         """
         ...
 
@@ -172,7 +172,11 @@ class Attempts(Protocol):
         ...
 
     async def forgive(self, email_key: str, network: str, now: datetime) -> None:
-        """Resets the network's count after a successful login."""
+        """Resets the network's count after a successful login; the network is known from then on."""
+        ...
+
+    async def is_known(self, email_key: str, network: str, now: datetime) -> bool:
+        """Whether the last successful login from the network is younger than NETWORK_FORGOTTEN."""
         ...
 
     async def unlock(self, email_key: str) -> None:
