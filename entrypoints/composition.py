@@ -18,6 +18,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
+from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
 from adapters.redis.commands import Commands
@@ -65,6 +66,7 @@ class Adapters:
     mailer: Mailer
     clock: Clock
     ids: Ids
+    own_queries: OwnQueries | None
     life: Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -113,6 +115,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         mailer=mailer_of(settings),
         clock=clock,
         ids=ids,
+        own_queries=database.own_queries,
         life=life,
     )
 
@@ -150,6 +153,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         mailer=MemoryMailer(),
         clock=clock,
         ids=ids,
+        own_queries=None,
         life=life,
     )
 

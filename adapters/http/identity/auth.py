@@ -38,7 +38,7 @@ class AuthController(Controller):
         opt=rules(
             policy=PUBLIC,
             limit=LOGIN,
-            by_email="refuse",
+            by_email=True,
             parameters=(APP_ID,),
             errors=("INVALID_CREDENTIALS", "ACCOUNT_LOCKED", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
             example={"email": "admin@example.com", "password": "your password", "isPasswordEncrypted": False},

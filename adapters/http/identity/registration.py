@@ -26,7 +26,7 @@ class RegistrationController(Controller):
         opt=rules(
             policy=PUBLIC,
             limit=REGISTER,
-            by_email="refuse",
+            by_email=True,
             errors=("CONFLICT",),
             example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
         ),

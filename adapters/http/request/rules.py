@@ -109,8 +109,9 @@ class RuleOptions(TypedDict, total=False):
     """Keys of ``opt`` that this service reads.
 
     ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
-    for the e-mail in the body as well, tenfold over all networks: above it a request is refused, or with ``silent``
-    answered as always and not carried out. ``takes_scope`` accepts the header X-Tenant-Scope. ``parameters`` are those
+    for the e-mail in the body as well, tenfold over all networks: above it a request is refused, or with ``"silent"``
+    answered as always and not carried out. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
+    parameters through that the handler does not declare; else they are refused by name. ``parameters`` are those
     that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
     rules, ``example`` is a body for the document.
     """
@@ -118,8 +119,9 @@ class RuleOptions(TypedDict, total=False):
     policy: Policy
     limit: Limit | Ordinary | Unlimited
     area: Area
-    by_email: Literal["refuse", "silent"]
+    by_email: Literal[True, "silent"]
     takes_scope: bool
+    any_query: bool
     parameters: Parameters
     errors: tuple[str, ...]
     example: Mapping[str, object]
@@ -138,7 +140,7 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
 class Rules:
     """The rules of one handler as they stand after ``opt`` was merged from application to handler.
 
-    ``query`` names the query parameters taken, None where the handler judges them itself. ``allow`` is what an
+    ``query`` names the query parameters taken, None where the pipeline judges none of them. ``allow`` is what an
     automatic OPTIONS handler answers with, empty for every other.
     """
 
@@ -146,8 +148,9 @@ class Rules:
     limit: Limit | Unlimited
     area: Area
     operation: str
-    by_email: Literal["refuse", "silent"] | None = None
+    by_email: Literal[True, "silent"] | None = None
     takes_scope: bool = False
+    any_query: bool = False
     is_write: bool = False
     query: frozenset[str] | None = None
     parameters: Parameters = ()

@@ -13,7 +13,7 @@ async def planned(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> dict[str, dict[str, str | None]]:
     made = await plans_of(database_url, registry)
-    return {plural: {one.asked: one.scans for one in every} for plural, every in made.items()}
+    return {plural: {plan.asked: plan.scans for plan in every} for plural, every in made.items()}
 
 
 async def test_references_and_uniques_are_found_by_an_index(planned: dict[str, dict[str, str | None]]) -> None:
@@ -38,7 +38,7 @@ async def test_an_index_that_goes_is_missed(
     assert planned["reviews"]["productId=…"] is None
     await owner.execute("DROP INDEX ix_reviews_product_id")
     try:
-        every = {one.asked: one.scans for one in (await plans_of(database_url, registry))["reviews"]}
+        every = {plan.asked: plan.scans for plan in (await plans_of(database_url, registry))["reviews"]}
     finally:
         await owner.execute("CREATE INDEX ix_reviews_product_id ON reviews (tenant_id, product_id)")
     assert every["productId=…"] == SCANS

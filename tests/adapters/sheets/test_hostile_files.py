@@ -44,8 +44,8 @@ def xlsx(rows: list[list[object]], **more: bytes) -> bytes:
 def repacked(file: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(file)) as before, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as after:
-        for one in before.infolist():
-            after.writestr(one.filename, change(one.filename, before.read(one.filename)))
+        for entry in before.infolist():
+            after.writestr(entry.filename, change(entry.filename, before.read(entry.filename)))
     return made.getvalue()
 
 
@@ -202,7 +202,7 @@ async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, na
             await seen(registry, file)
     finally:
         watching.cancel()
-    told = json.dumps([refused.value.message, *(one.message for one in refused.value.fields)])
+    told = json.dumps([refused.value.message, *(field.message for field in refused.value.fields)])
     assert refused.value.code == code, told
     assert said in told
     assert peak[0] < MOST_MEMORY
@@ -233,9 +233,9 @@ async def test_formulas_of_a_stranger_are_text(registry: Registry) -> None:
 
 async def test_rows_are_counted_as_a_person_sees_them(registry: Registry) -> None:
     file = b'name,sku,price\r\n"two\nlines",AAA,1\r\n\r\nB,wrong,1\r\n'
-    assert [one.row for one in (await seen(registry, file)).errors] == [4]
+    assert [error.row for error in (await seen(registry, file)).errors] == [4]
     sheet = xlsx([[], [], ["name", "sku", "price"], ["A", "AAA", 1], [], ["B", "wrong", 1]])
-    assert [one.row for one in (await seen(registry, sheet)).errors] == [6]
+    assert [error.row for error in (await seen(registry, sheet)).errors] == [6]
 
 
 @pytest.mark.parametrize(

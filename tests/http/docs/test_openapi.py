@@ -58,8 +58,8 @@ async def test_it_is_the_one_that_was_reviewed(app: TestApp, name: str, view: Ca
 
 async def test_every_endpoint_is_described(app: TestApp) -> None:
     document = await described(app)
-    operations = [one for path in document["paths"].values() for one in path.values()]
-    assert {one["operationId"] for one in operations} == {
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    assert {operation["operationId"] for operation in operations} == {
         camel(served.operation) for served in served_by(app.services) if served.handler.resolve_include_in_schema()
     }
 
@@ -95,7 +95,10 @@ async def test_every_filter_is_described_and_what_many_take_only_once(app: TestA
     document = await described(app)
     shared = document["components"]["parameters"]
     every = document["paths"]["/api/products"]["get"]["parameters"]
-    named = {one["name"] if "name" in one else shared[one["$ref"].rpartition("/")[2]]["name"] for one in every}
+    named = {
+        parameter["name"] if "name" in parameter else shared[parameter["$ref"].rpartition("/")[2]]["name"]
+        for parameter in every
+    }
     assert len(named) == len(every)
     assert {
         "page",
