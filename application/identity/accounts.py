@@ -15,15 +15,8 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.tokens import ensure_alive, user_subject
-from domain.identity.users import (
-    Lockout,
-    User,
-    email_key,
-    normal_password,
-    password_errors,
-    profile_key,
-    token_hash,
-)
+from domain.identity.users import User, email_key, normal_password, password_errors, profile_key, token_hash
+from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 

@@ -213,24 +213,6 @@ PROFILES_KEPT = timedelta(minutes=30)
 TENANTS_KEY = "profiles:tenants"
 """Cache key of a random value that every cached profile refers to."""
 
-FAILURES_FORGOTTEN = timedelta(days=7)
-"""Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
-
-NETWORK_FORGOTTEN = timedelta(days=90)
-"""Time after its last successful login for which a network of an address is known."""
-
-
-class Lockout(Struct, frozen=True):
-    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
-
-    attempts: int
-    duration: timedelta
-
-    @property
-    def attempts_over_all(self) -> int:
-        """Failures from all networks together that lock every network without an earlier successful login."""
-        return 10 * self.attempts
-
 
 def email_key(text: str) -> str | None:
     """The normal form by which addresses are compared; None for a text that is no address.

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Failures, Store
-from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None
 """Key for what is counted over all networks."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
-from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 # $1 address key, $2 network, $3 limit of a network, $4 now, $5 end of a new lock, $6 limit of all networks,
 # $7 the moment before which failures are forgotten, $8 the one before which networks are.

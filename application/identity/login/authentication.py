@@ -10,7 +10,8 @@ from application.ports.identity.users import IdentityTransaction, RenewedHash, V
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy
-from domain.identity.users import AccountState, Lockout, email_key, normal_password
+from domain.identity.users import AccountState, email_key, normal_password
+from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 

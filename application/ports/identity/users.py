@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from application.ports.database import AuditTrail, Outbox
 from application.ports.shared_memory import TokenVersions
-from domain.identity.users import AccountState, Lockout, Membership, Permission, Role, User
+from domain.identity.users import AccountState, Membership, Permission, Role, User
+from domain.limits import Lockout
 
 
 class Listing(Struct, frozen=True, kw_only=True):

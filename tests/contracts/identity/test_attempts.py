@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from application.ports.whole_database import WholeDatabase
-from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 from domain.scope import EveryTenant
 from tests.builders import NOW
 

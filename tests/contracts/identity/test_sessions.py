@@ -12,7 +12,8 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
 from domain.identity.tokens import is_expired
-from domain.identity.users import Lockout, User
+from domain.identity.users import User
+from domain.limits import Lockout
 from domain.scope import EveryTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
 from tests.contracts.identity.logins import begin

@@ -12,7 +12,7 @@ from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import OneTimeToken
 from application.ports.whole_database import Transaction, WholeDatabase
-from domain.identity.users import FAILURES_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, Lockout
 from domain.retention import RetentionRule
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
