@@ -36,6 +36,7 @@ CHOSEN_FOR = {
     "fastexcel": ("adapters/sheets",),
     "granian": ("entrypoints/server",),
     "httpx2": ("adapters/social",),
+    "idna": ("domain/identity",),
     "jinja2": ("adapters/mail",),
     "joserfc": ("adapters/joserfc",),
     "litestar": ("adapters/http",),

@@ -215,10 +215,32 @@ TENANTS_KEY = "profiles:tenants"
 
 
 def email_key(text: str) -> str | None:
-    """The normal form by which addresses are compared; None for a text that is no address.
+    """The normal form by which addresses are compared; None for a text that is no address, or one that folds to others.
 
-    Trimmed, NFC, case-folded, the domain as IDNA: ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``.
+    Trimmed, NFC, the local part in lower case, the domain as IDNA 2008 (UTS 46, not transitional):
+    ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``, and ``ß`` is not ``ss``.
     """
+    parts = _parts(text)
+    if parts is None:
+        return None
+    local, host = parts
+    # Security: ``straße``, ``ﬁnn`` or ``ſam`` would be somebody else's address wherever letters are folded.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", local).casefold())
+    return f"{folded}@{host}" if folded == local.lower() else None
+
+
+def is_address(text: str) -> bool:
+    """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
+    return _parts(text) is not None
+
+
+def is_same_address(text: str, other: str) -> bool:
+    """Whether the addresses are identical but for ASCII case: what another service vouches for is no more than that."""
+    return text.strip().encode().lower() == other.strip().encode().lower()
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    """The local part in NFC and the domain in ASCII."""
     address = unicodedata.normalize("NFC", text.strip())
     local, at, domain = address.rpartition("@")
     if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
@@ -226,11 +248,20 @@ def email_key(text: str) -> str | None:
     # Security: unquoted, these characters could name another recipient in a mail header.
     if not _PUNCTUATION.isdisjoint(local):
         return None
+    host = _ascii_host(domain)
+    return (local, host) if host is not None and _HOST.fullmatch(host) else None
+
+
+def _ascii_host(domain: str) -> str | None:
+    host = domain.lower()
+    if host.isascii() and "xn--" not in host:
+        return host
+    import idna  # noqa: PLC0415  # its tables are needed by few addresses
+
     try:
-        host = domain.encode("idna").decode("ascii")
+        return idna.encode(domain, uts46=True, std3_rules=True, transitional=False).decode("ascii")
     except UnicodeError:
         return None
-    return f"{local.casefold()}@{host.casefold()}" if _HOST.fullmatch(host) else None
 
 
 def _is_blank(char: str) -> bool:
