@@ -48,6 +48,8 @@ _VALUES: Mapping[Kind, Sequence[Any]] = {
     Kind.TEXTS: ([], ["a"], ["a", "b"]),
     Kind.UUIDS: ([], [UUID(int=7)]),
 }
+# no decimal of the column is equal to one of these
+_BETWEEN_AND_BEYOND = [Decimal(text) for text in ("1.505", "-1.4999", "0.00000000001", "1e30", "-1e30", "1e-150")]
 
 
 @st.composite
@@ -177,6 +179,8 @@ def _condition(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: T
 
 def _text(field: FieldModel, texts: Texts) -> st.SearchStrategy[str]:
     values = _values(field, texts)
+    if field.kind is Kind.DECIMAL:
+        values = [*values, *_BETWEEN_AND_BEYOND]
     if field.kind is Kind.UUID:
         values = [*values, *(UUID(int=n) for n in range(1001, 1006))]
     return st.sampled_from(values).map(_written)

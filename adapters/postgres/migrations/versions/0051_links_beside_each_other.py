@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0051"
-down_revision = "0042"
+down_revision = "0050"
 
 LONG_ENOUGH_AGO = sa.text("now() - interval '5 minutes'")
 
