@@ -12,7 +12,8 @@ from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
-from domain.identity.users import Permission, Role, Tenant, User
+from domain.identity.users import Role, Tenant, User
+from domain.scope import Permission
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]

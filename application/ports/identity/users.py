@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from application.ports.database import AuditTrail, Outbox
 from application.ports.shared_memory import TokenVersions
-from domain.identity.users import AccountState, Membership, Permission, Role, User
+from domain.identity.users import AccountState, Membership, Role, User
 from domain.limits import Lockout
+from domain.scope import Permission
 
 
 class Listing(Struct, frozen=True, kw_only=True):
