@@ -1,4 +1,4 @@
-"""The caller of a request with its permissions, the rows that a statement may touch, and the line of the audit trail."""
+"""The caller of a request with its permissions, the rows that a statement may touch, the line of the audit trail."""
 
 import re
 from collections.abc import Iterable
