@@ -28,13 +28,15 @@ class AccountsController(Controller):
     @post(
         "/resend-confirmation",
         **operation(
-            "auth.resend-confirmation", "Send the confirmation mail again", PUBLIC, limit=RESEND, by_email=True
+            "auth.resend-confirmation", "Send the confirmation mail again", PUBLIC, limit=RESEND, by_email="silent"
         ),
         status_code=200,
         description=SAME_TEXT,
     )
-    async def resend(self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]) -> Response[MessageOnly]:
-        await accounts.request_link("confirmation", data)
+    async def resend(
+        self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
+    ) -> Response[MessageOnly]:
+        await accounts.request_link("confirmation", data, silent=request.is_silenced)
         # the words say nothing about the address: whoever asks might not be its owner
         return identity_message("If the address waits for its confirmation, a mail is on its way.")
 
@@ -45,15 +47,15 @@ class AccountsController(Controller):
             "Ask for a mail that lets set a new password",
             PUBLIC,
             limit=RESET,
-            by_email=True,
+            by_email="silent",
         ),
         status_code=200,
         description=SAME_TEXT,
     )
     async def request_reset(
-        self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
+        self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
-        await accounts.request_link("reset", data)
+        await accounts.request_link("reset", data, silent=request.is_silenced)
         return identity_message("If there is an account with this address, a mail is on its way.")
 
     @post(
