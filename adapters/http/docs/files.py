@@ -11,12 +11,13 @@ Json = dict[str, Any]
 TYPES = {name: form.media_type for name, form in FILE_FORMS.items()}
 _TEXT = {"type": "string"}
 _YES = {"type": "boolean", "default": False}
-_FORM = {
+IMPORT_FORM: Json = {
     "type": "object",
     "required": ["file"],
     "properties": {
         "file": {
             "type": "string",
+            "format": "binary",
             "contentMediaType": "application/octet-stream",
             "description": "CSV, xlsx or Parquet.",
         },
@@ -58,6 +59,9 @@ class FormOperation(Operation):
     """An import: its handler reads the form from the wire, so that Litestar sees no body to describe."""
 
     def to_schema(self) -> Json:
-        form = {"schema": _FORM, "encoding": {"options": {"contentType": "application/json"}}}
+        form = {
+            "schema": {"$ref": "#/components/schemas/ImportForm"},
+            "encoding": {"options": {"contentType": "application/json"}},
+        }
         body = {"required": True, "content": {"multipart/form-data": form}}
         return super().to_schema() | {"requestBody": body}
