@@ -31,6 +31,7 @@ CREATE TABLE products (
     FOREIGN KEY (tenant_id, category_id) REFERENCES categories (tenant_id, id));
 CREATE INDEX ON products (tenant_id, category_id);
 CREATE INDEX ON products (tenant_id, created_at, id) WHERE NOT is_deleted;
+CREATE INDEX ON products (tenant_id, category_id, price, id) WHERE NOT is_deleted;
 CREATE UNIQUE INDEX ON products (tenant_id, sku) WHERE NOT is_deleted;
 CREATE INDEX ON categories (tenant_id, created_at, id) WHERE NOT is_deleted"""
 

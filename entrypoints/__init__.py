@@ -1,1 +1,1 @@
-"""The doors: settings, wiring, the server and the command line."""
+"""Ways into the program: settings, wiring, the server and the command line."""

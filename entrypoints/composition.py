@@ -18,11 +18,13 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
+from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
@@ -65,6 +67,7 @@ class Adapters:
     mailer: Mailer
     clock: Clock
     ids: Ids
+    own_queries: OwnQueries | None
     life: Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -113,6 +116,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         mailer=mailer_of(settings),
         clock=clock,
         ids=ids,
+        own_queries=database.own_queries,
         life=life,
     )
 
@@ -150,6 +154,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         mailer=MemoryMailer(),
         clock=clock,
         ids=ids,
+        own_queries=None,
         life=life,
     )
 

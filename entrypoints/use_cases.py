@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from litestar.config.allowed_hosts import AllowedHostsConfig
 from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
@@ -106,6 +105,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         tokens=adapters.tokens,
         keyring=adapters.keyring,
         clock=clock,
+        own_queries=adapters.own_queries,
     )
 
 
@@ -183,7 +183,7 @@ def http_settings(
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
         routes=tuple(routes),
         cors=_cors(settings),
-        allowed_hosts=_allowed_hosts(settings),
+        allowed_hosts=settings.allowed_hosts,
         compression=_compression(settings),
     )
 
@@ -193,10 +193,6 @@ def _cors(settings: Settings) -> CORSConfig | None:
     if not settings.cors_origins:
         return None
     return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
-
-
-def _allowed_hosts(settings: Settings) -> AllowedHostsConfig | None:
-    return AllowedHostsConfig(list(settings.allowed_hosts)) if settings.allowed_hosts else None
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:

@@ -7,9 +7,10 @@ from typing import Protocol
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.admissions import Admissions, PresentedToken
 from application.ports.shared_memory import Revocations
 
@@ -27,8 +28,8 @@ class Shared(Protocol):
     """Two processes and their memory, with a clock that can be moved; ``lose`` empties the memory."""
 
     clock: MovableClock
-    one: Process
-    other: Process
+    first: Process
+    second: Process
 
     async def open(self) -> None: ...
 
@@ -41,8 +42,8 @@ class SharedMemory:
 
     def __post_init__(self) -> None:
         self._only = MemoryAdmissions(self.clock)
-        self.one: Process = self._only
-        self.other: Process = self._only
+        self.first: Process = self._only
+        self.second: Process = self._only
 
     async def open(self) -> None:
         pass
@@ -69,8 +70,8 @@ class SharedRedis:
         # long enough for a busy machine: contracts ask for numbers, outages have tests of their own
         self.pipelines = [SharedPipeline(redis_client(url), patience=10.0) for _ in range(2)]
         self._renewing = self._process(self.pipelines[0])
-        self.one: Process = self._renewing
-        self.other: Process = self._process(self.pipelines[1])
+        self.first: Process = self._renewing
+        self.second: Process = self._process(self.pipelines[1])
 
     def _process(self, pipeline: SharedPipeline) -> RedisAdmissions:
         now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731

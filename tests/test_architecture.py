@@ -104,7 +104,7 @@ def comments(text: str) -> int:
     return sum(token.type == tokenize.COMMENT and DIRECTIVE.match(token.string) is None for token in tokens)
 
 
-@pytest.mark.parametrize("path", sources(*PLAIN, "tests/domain", "tests/application", "tests/contracts"), ids=named)
+@pytest.mark.parametrize("path", sources(*PLAIN, "tests", "benchmarks"), ids=named)
 def test_no_variable_is_called_one(path: Path) -> None:
     assert [line for name, line in bound_names(tree_of(path)) if name == "one"] == []
 

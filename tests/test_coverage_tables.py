@@ -31,9 +31,9 @@ async def test_every_endpoint_of_area_a_has_a_row() -> None:
         re.findall(r"^\| `(\w+ /api/[^`]*)`", (ROOT / "docs" / "coverage" / "identity.md").read_text(), re.MULTILINE)
     )
     served = {
-        f"{one.method} {one.path}"
-        for one in served_by(place.services)
-        if one.area == "A" and one.path.startswith("/api/")
+        f"{endpoint.method} {endpoint.path}"
+        for endpoint in served_by(place.services)
+        if endpoint.area == "A" and endpoint.path.startswith("/api/")
     }
     await place.client.aclose()
     assert promised == served

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from litestar import Litestar
-from litestar.config.allowed_hosts import AllowedHostsConfig
 from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
@@ -22,6 +21,7 @@ from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity,
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
+from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.use_cases import UseCases
 
@@ -34,7 +34,8 @@ class HttpSettings:
     """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
-    handlers, controllers and routers. ``cors``, ``allowed_hosts`` and ``compression`` are Litestar's.
+    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
+    the service alone: an application with the plugin judges its own.
     """
 
     about: About = field(default_factory=About)
@@ -45,7 +46,7 @@ class HttpSettings:
     metrics_token: str | None = field(default=None, repr=False)
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
-    allowed_hosts: AllowedHostsConfig | None = None
+    allowed_hosts: tuple[str, ...] = ()
     compression: CompressionConfig | None = None
 
 
@@ -64,7 +65,6 @@ def empty_application(
         lifespan=list(lifespan),
         openapi_config=openapi_config(settings.about, plugin),
         cors_config=settings.cors,
-        allowed_hosts=settings.allowed_hosts,
         compression_config=settings.compression,
         logging_config=None,
         **options,
@@ -74,7 +74,8 @@ def empty_application(
 def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
-    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log))
+    hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
+    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts)
     return pipeline, _service_handlers(services, settings, metrics)
 
 
@@ -84,7 +85,9 @@ def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, 
     return pipeline, account_handlers(settings.about.title)
 
 
-def build_pipeline(services: UseCases, settings: HttpSettings, log: AccessLog) -> Pipeline:
+def build_pipeline(
+    services: UseCases, settings: HttpSettings, log: AccessLog, hosts: AllowedHosts | None = None
+) -> Pipeline:
     """The plain pipeline, or one that times every stage where the setting asks for it."""
     is_timed = settings.server_timing
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
@@ -96,6 +99,7 @@ def build_pipeline(services: UseCases, settings: HttpSettings, log: AccessLog) -
         log=log,
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,
+        hosts=hosts,
     )
 
 

@@ -94,7 +94,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         return Router(
             path,
             route_handlers=handlers,
-            opt={OURS: True, "area": "B", **(opt or {})},
+            opt={OURS: True, "area": "B", "any_query": True, **(opt or {})},
             middleware=[self.pipeline],
             request_class=StrictRequest,
             request_max_body_size=IDENTITY_BODY,
@@ -116,17 +116,19 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
                 handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area="B", operation="options", allow=allow)
                 continue
             if RULES not in handler.opt:
-                self._apply_rules(handler)
+                self._apply_rules(handler, route.path_format)
             if segment := segment_of(route.path):
                 self._areas.setdefault(segment, handler.opt["area"])
 
-    def _apply_rules(self, handler: HTTPRouteHandler) -> None:
+    def _apply_rules(self, handler: HTTPRouteHandler, path: str) -> None:
         """Judges a handler's ``opt`` once, so that a request costs one look-up; and documents what it says."""
         opt = handler.opt
         if "policy" not in opt or "limit" not in opt:
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
-        judges_query = opt["area"] == "A" and not _reads_query(opt.get("parameters", ()))
-        operation, limit = handler.name or handler.handler_name, opt["limit"]
+        judges_query = not opt["any_query"] and not _reads_query(opt.get("parameters", ()))
+        # two functions of users' own may have one name, a method and path have one function
+        operation = handler.name or f"{'/'.join(sorted(handler.http_methods))} {path}"
+        limit = opt["limit"]
         derived = {
             "limit": endpoint_limit(operation) if limit == ORDINARY else limit,
             "operation": operation,

@@ -1,6 +1,9 @@
 """Use cases that handlers call, and the ports that they look at themselves."""
 
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
@@ -24,6 +27,23 @@ from application.ports.runtime import Clock
 from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
 from domain.entities.declaration import Registry
+from domain.errors import Error
+from domain.scope import OneTenant
+
+
+class TenantSessions(Protocol):
+    """Source of SQLAlchemy sessions for handlers of a user's own; ``errors`` are the classes that leave a session."""
+
+    @property
+    def errors(self) -> Sequence[type[Exception]]: ...
+
+    def session(self, scope: OneTenant) -> AbstractAsyncContextManager[Any]:
+        """A session that shows the rows of one tenant, and is rolled back and closed when it is left."""
+        ...
+
+    def domain_error(self, error: Exception) -> Error | None:
+        """Error that one of ``errors`` stands for; None for one that is a programmer's."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,3 +72,5 @@ class UseCases:
     tokens: Tokens
     keyring: Keyring
     clock: Clock
+    own_queries: TenantSessions | None
+    """None in memory, where nothing speaks SQL."""

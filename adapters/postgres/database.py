@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.outages import Outages
 from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
@@ -49,6 +50,7 @@ class PostgresDatabase:
     migrations: Sequence[Path] = (VERSIONS,)
     _is_current: bool = False
     _pool: TenantPool | None = None
+    _outages: Outages = field(default_factory=Outages)
 
     async def open(self) -> None:
         self._pool = TenantPool(await self._asyncpg_pool(), self.patience.acquire)
@@ -57,7 +59,7 @@ class PostgresDatabase:
         if self._pool is not None:
             await self._pool.close()
             self._pool = None
-        await self._own_queries.close()
+        await self.own_queries.close()
 
     @asynccontextmanager
     async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
@@ -78,10 +80,10 @@ class PostgresDatabase:
 
     def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
         """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
-        return self._own_queries.session(scope)
+        return self.own_queries.session(scope)
 
     @cached_property
-    def _own_queries(self) -> OwnQueries:
+    def own_queries(self) -> OwnQueries:
         return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
 
     async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
@@ -112,7 +114,7 @@ class PostgresDatabase:
         """``stays``: the session state that it is given outlives the loan; a transaction's own ends with it."""
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
-        return _Lent(self._pool, state, stays=stays)
+        return _Lent(self._pool, self._outages, state, stays=stays)
 
     async def _asyncpg_pool(self) -> AsyncpgPool:
         return await asyncpg.create_pool(
@@ -146,15 +148,17 @@ class PostgresDatabase:
 class _Lent:
     """A connection while it is entered; the driver's errors leave it as errors of the domain."""
 
-    __slots__ = ("_connection", "_pool", "_state", "_stays")
+    __slots__ = ("_connection", "_outages", "_phase", "_pool", "_state", "_stays")
 
-    def __init__(self, pool: TenantPool, state: str, *, stays: bool) -> None:
-        self._pool, self._state, self._stays = pool, state, stays
+    def __init__(self, pool: TenantPool, outages: Outages, state: str, *, stays: bool) -> None:
+        self._pool, self._outages, self._state, self._stays = pool, outages, state, stays
 
     async def __aenter__(self) -> ServiceConnection:
+        self._phase = self._outages.phase
         try:
             self._connection = await self._pool.take(self._state, stays=self._stays)
-        except Exception:
+        except Exception as error:
+            self._outages.failed(self._phase, error, None)
             with translated():
                 raise
         return self._connection
@@ -163,9 +167,12 @@ class _Lent:
         # Cut off in the middle of a statement, the connection still waits for that statement's end.
         is_certain = error is None or not isinstance(error, (asyncio.CancelledError, TimeoutError))
         self._pool.give(self._connection, self._state, stays=self._stays, is_certain=is_certain)
-        if error is not None:
-            with translated():
-                raise error
+        if error is None:
+            self._outages.worked(self._phase)
+            return
+        self._outages.failed(self._phase, error, self._connection)
+        with translated(self._connection):
+            raise error
 
 
 class _Session:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.markers import entity, many, money, ref, unique
+from domain.entities.markers import entity, index, many, money, ref, unique
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -37,6 +37,7 @@ class Status(Enum):
     "products",
     search=["name", "sku", "description"],
     unique=[unique("sku")],
+    indexes=[index("category_id", "price")],
     has_many={"reviews": many("reviews", by="product_id")},
     check_reads=["status", "category_id"],
 )

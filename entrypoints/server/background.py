@@ -44,7 +44,7 @@ async def _first_keys(keys: KeyRotation) -> None:
         try:
             return await keys.ensure()
         except ServiceUnavailable:
-            log.warning("The database does not answer: waiting for it.")
+            log.debug("The signing keys are read when the database is back.")
             await asyncio.sleep(TRIED_AGAIN_AFTER)
 
 

@@ -68,7 +68,7 @@ def test_too_slow_and_too_unsteady_both_miss_the_goal(rate: float, p99: float) -
 
 @pytest.mark.parametrize(("share", "value"), [(50, 50), (99, 99), (100, 100), (0.5, 1)])
 def test_a_percentile_is_a_value_that_was_measured(share: float, value: float) -> None:
-    assert percentile([float(one) for one in range(1, 101)], share) == value
+    assert percentile([float(number) for number in range(1, 101)], share) == value
     assert percentile([7.0], share) == 7.0
 
 
@@ -116,7 +116,7 @@ def test_a_size_has_few_categories_where_it_has_few_rows() -> None:
 
 def test_bars_show_what_misses_its_goal_in_another_colour() -> None:
     drawn = ET.fromstring(svg.bars("a < b", [("get", 0.5, 0.65), ("page", 0.8, 0.75), ("me", 0.4, None)]))
-    colours = [one.get("fill") for one in drawn.iter("{http://www.w3.org/2000/svg}rect")][1:]
+    colours = [bar.get("fill") for bar in drawn.iter("{http://www.w3.org/2000/svg}rect")][1:]
     assert colours == [svg.COLOURS[1], svg.COLOURS[0], svg.COLOURS[0]]
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 2
 

@@ -31,10 +31,10 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         return started[-1].await_ready()
 
     yield serve
-    for one in started:
-        with one.process:
-            one.process.terminate()
-            one.process.wait(40)
+    for service in started:
+        with service.process:
+            service.process.terminate()
+            service.process.wait(40)
 
 
 @pytest.fixture

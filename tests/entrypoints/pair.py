@@ -60,8 +60,8 @@ class Wire:
                     near.close()
                     continue
                 self._open |= {near, far}
-            for one, other in ((near, far), (far, near)):
-                self._threads.append(threading.Thread(target=self._carry, args=(one, other), daemon=True))
+            for source, other in ((near, far), (far, near)):
+                self._threads.append(threading.Thread(target=self._carry, args=(source, other), daemon=True))
                 self._threads[-1].start()
 
     def _reach(self) -> socket.socket | None:
@@ -70,15 +70,15 @@ class Wire:
         except OSError:
             return None
 
-    def _carry(self, one: socket.socket, other: socket.socket) -> None:
+    def _carry(self, near: socket.socket, other: socket.socket) -> None:
         """Each of the two threads of a connection closes the end that it reads from."""
         with suppress(OSError):
-            while data := one.recv(65_536):
+            while data := near.recv(65_536):
                 other.sendall(data)
         _end(other)
         with self._turn:
-            self._open.discard(one)
-        one.close()
+            self._open.discard(near)
+        near.close()
 
 
 def _end(line: socket.socket) -> None:
@@ -106,7 +106,7 @@ def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
             process.wait(40)
 
 
-class Door:
+class Client:
     """One of the two, as clients of many kinds reach it."""
 
     def __init__(self, served: Served, client: httpx.AsyncClient) -> None:
@@ -154,8 +154,8 @@ class Door:
 
 @dataclass
 class Pair:
-    one: Door
-    other: Door
+    first: Client
+    second: Client
     redis: RedisServer
     wires: tuple[Wire, Wire]
     database: "asyncpg.Connection[asyncpg.Record]"
@@ -163,8 +163,8 @@ class Pair:
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(1_000_000)))
 
     @property
-    def doors(self) -> tuple[Door, Door]:
-        return self.one, self.other
+    def clients(self) -> tuple[Client, Client]:
+        return self.first, self.second
 
     def fresh(self, what: str) -> str:
         return f"{what}-{next(self._numbers)}"
@@ -186,16 +186,16 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
         "LOG_LEVEL": "error",  # nobody reads what they say
         **more,
     }
-    one, other = ({**variables, "REDIS_URL": f"redis://127.0.0.1:{wire.port}/0"} for wire in wires)
+    near_settings, far_settings = ({**variables, "REDIS_URL": f"redis://127.0.0.1:{wire.port}/0"} for wire in wires)
     limits = httpx.Limits(max_connections=None)
     database = await asyncpg.connect(database_url, server_settings={"tenantry.scope": "every"})
     try:
-        with served(folder, one) as first, served(folder, other) as second:
+        with served(folder, near_settings) as first, served(folder, far_settings) as second:
             async with (
                 httpx.AsyncClient(base_url=first.url, limits=limits, timeout=30) as near,
                 httpx.AsyncClient(base_url=second.url, limits=limits, timeout=30) as far,
             ):
-                yield Pair(Door(first, near), Door(second, far), redis, wires, database, one)
+                yield Pair(Client(first, near), Client(second, far), redis, wires, database, near_settings)
     finally:
         await database.close()
         for wire in wires:

@@ -46,7 +46,7 @@ def descendants(pid: int) -> set[int]:
         lists = [children.read_text() for children in Path(f"/proc/{pid}/task").glob("*/children")]
     except (FileNotFoundError, ProcessLookupError):  # it ended meanwhile
         return set()
-    children = {int(child) for one in lists for child in one.split()}
+    children = {int(child) for line in lists for child in line.split()}
     return children.union(*map(descendants, children))
 
 

@@ -33,7 +33,7 @@ def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, shared: dict[
     for number in range(5):
         assert served.call("POST", "/api/auth/register", {**ADA, "email": f"ada{number}@example.com"}).status == 201
     eventually(lambda: len(mails(tmp_path)) == 5)
-    mail = next(one for one in mails(tmp_path) if one["To"] == "ada3@example.com")
+    mail = next(mail for mail in mails(tmp_path) if mail["To"] == "ada3@example.com")
     assert served.call("POST", "/api/auth/confirm-email", said(mail)).status == 200
     served.log_in(ADA["password"], "ada3@example.com")
     folder = tmp_path / ".data" / "mail"
@@ -56,7 +56,7 @@ async def test_an_operator_sees_mails_that_were_given_up_and_has_them_tried_agai
         await connection.executemany(
             "INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, tries, given_up_at, why)"
             " VALUES ($1, 'reset', 'ada@example.com', '', '', now(), now(), 9, now(), '550 nobody\nof that name')",
-            [(one,) for one in ids],
+            [(id_,) for id_ in ids],
         )
         listed = mail("list").splitlines()
         assert {line.split("  ", 1)[0] for line in listed} == set(ids)

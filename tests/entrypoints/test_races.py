@@ -32,17 +32,17 @@ async def pair(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture
 async def root(pair: Pair) -> str:
-    token: str = (await pair.one.log_in())["token"]
+    token: str = (await pair.first.log_in())["token"]
     return token
 
 
 async def refreshed(pair: Pair, number: int, refresh_token: str) -> httpx.Response:
     body = {"refreshToken": refresh_token}
-    return await pair.doors[number % 2].call("POST", "/api/auth/refresh", body)
+    return await pair.clients[number % 2].call("POST", "/api/auth/refresh", body)
 
 
 async def test_fifty_refreshes_at_once_rotate_once_and_all_get_the_same_successor(pair: Pair) -> None:
-    session = await pair.one.log_in()
+    session = await pair.first.log_in()
     answers = await asyncio.gather(*(refreshed(pair, number, session["refreshToken"]) for number in range(50)))
     assert {answer.status_code for answer in answers} == {200}
     (successor,) = {answer.json()["data"]["refreshToken"] for answer in answers}
@@ -50,20 +50,20 @@ async def test_fifty_refreshes_at_once_rotate_once_and_all_get_the_same_successo
     assert row is not None
     assert (row["counter"], row["ended_at"]) == (2, None)
     assert (
-        await asyncio.gather(*(pair.other.knows(answer.json()["data"]["token"]) for answer in answers)) == [True] * 50
+        await asyncio.gather(*(pair.second.knows(answer.json()["data"]["token"]) for answer in answers)) == [True] * 50
     )
     assert (await refreshed(pair, 1, successor)).status_code == 200
 
 
 async def test_a_spent_token_shown_after_the_grace_ends_the_session_everywhere(pair: Pair) -> None:
-    session = await pair.one.log_in()
+    session = await pair.first.log_in()
     successor = (await refreshed(pair, 1, session["refreshToken"])).json()["data"]
     await pair.database.execute("UPDATE sessions SET rotated_at = rotated_at - interval '31 seconds'")
     await is_stolen(pair, session["refreshToken"], successor)
 
 
 async def test_a_token_older_than_the_last_spent_one_ends_the_session_everywhere(pair: Pair) -> None:
-    session = await pair.one.log_in()
+    session = await pair.first.log_in()
     second = (await refreshed(pair, 0, session["refreshToken"])).json()["data"]
     third = (await refreshed(pair, 1, second["refreshToken"])).json()["data"]
     await is_stolen(pair, session["refreshToken"], third)
@@ -71,12 +71,12 @@ async def test_a_token_older_than_the_last_spent_one_ends_the_session_everywhere
 
 async def is_stolen(pair: Pair, shown: str, living: JsonObject) -> None:
     """However many show it at once: the session is dead, and the trail says so."""
-    assert await pair.one.knows(living["token"])
+    assert await pair.first.knows(living["token"])
     before = await audited(pair, "session.stolen")
     answers = await asyncio.gather(*(refreshed(pair, number, shown) for number in range(6)))
     assert {(answer.status_code, answer.json()["errorCode"]) for answer in answers} == {(401, "TOKEN_INVALID")}
-    assert not await pair.one.knows(living["token"])
-    assert not await pair.other.knows(living["token"])
+    assert not await pair.first.knows(living["token"])
+    assert not await pair.second.knows(living["token"])
     assert (await refreshed(pair, 0, living["refreshToken"])).status_code == 401
     assert await audited(pair, "session.stolen") > before
 
@@ -90,8 +90,8 @@ async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, roo
     """Ever new twins, and the first super-admin out of the way for as long."""
     for _ in range(4):
         emails = [f"{pair.fresh(how)}@example.com" for _ in range(2)]
-        ids = [await pair.one.make_user(root, email, ["SuperAdmin"]) for email in emails]
-        tokens = [await pair.one.enter((await pair.one.log_in(email))["token"], SYSTEM) for email in emails]
+        ids = [await pair.first.make_user(root, email, ["SuperAdmin"]) for email in emails]
+        tokens = [await pair.first.enter((await pair.first.log_in(email))["token"], SYSTEM) for email in emails]
         await pair.database.execute("UPDATE users SET is_active = email = ANY ($1)", emails)
         answers = await asyncio.gather(*(undo(pair, place, how, ids[1 - place], tokens[place]) for place in (0, 1)))
         left = await pair.database.fetchval(LIVING_SUPER_ADMINS, emails)
@@ -107,39 +107,39 @@ WHERE r.name = 'SuperAdmin' AND u.is_active AND u.email = ANY ($1)"""
 
 
 async def undo(pair: Pair, place: int, how: str, user_id: str, token: str) -> httpx.Response:
-    door = pair.doors[place]
+    client = pair.clients[place]
     if how == "demote":
-        return await door.call("POST", f"/api/users/{user_id}/roles", {"roleNames": []}, token)
+        return await client.call("POST", f"/api/users/{user_id}/roles", {"roleNames": []}, token)
     if how == "disable":
-        return await door.call("PUT", f"/api/users/{user_id}", {"isActive": False}, token)
-    return await door.call("DELETE", f"/api/users/{user_id}", token=token)
+        return await client.call("PUT", f"/api/users/{user_id}", {"isActive": False}, token)
+    return await client.call("DELETE", f"/api/users/{user_id}", token=token)
 
 
 async def test_of_a_thousand_wrong_guesses_at_once_five_are_checked(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('guessed')}@example.com"
-    await pair.one.make_user(root, email)
+    await pair.first.make_user(root, email)
     before = await audited(pair, "login.failed")
     answers = await asyncio.gather(*(guess(pair, number, email, AWAY) for number in range(1_000)))
     codes = Counter(answer.json()["errorCode"] for answer in answers)
     assert codes.keys() == {"INVALID_CREDENTIALS", "ACCOUNT_LOCKED"}
     assert codes["INVALID_CREDENTIALS"] <= 5
     assert await audited(pair, "login.failed") - before == 1_000
-    assert (await pair.other.try_login(email, PASSWORD, AWAY)).json()["errorCode"] == "ACCOUNT_LOCKED"
+    assert (await pair.second.try_login(email, PASSWORD, AWAY)).json()["errorCode"] == "ACCOUNT_LOCKED"
 
 
 async def guess(pair: Pair, number: int, email: str, address: str) -> httpx.Response:
-    return await pair.doors[number % 2].try_login(email, f"wrong guess {number}", address)
+    return await pair.clients[number % 2].try_login(email, f"wrong guess {number}", address)
 
 
 async def test_strangers_from_everywhere_cannot_keep_the_owner_out(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('owner')}@example.com"
-    await pair.one.make_user(root, email)
-    assert (await pair.one.try_login(email, PASSWORD, HOME)).status_code == 200
+    await pair.first.make_user(root, email)
+    assert (await pair.first.try_login(email, PASSWORD, HOME)).status_code == 200
     strangers = [f"203.0.113.{number}" for number in range(60)]
     await asyncio.gather(*(guess(pair, number, email, address) for number, address in enumerate(strangers)))
-    for door in pair.doors:
-        assert (await door.try_login(email, PASSWORD, "192.0.2.77")).json()["errorCode"] == "ACCOUNT_LOCKED"
-        assert (await door.try_login(email, PASSWORD, HOME)).status_code == 200
+    for client in pair.clients:
+        assert (await client.try_login(email, PASSWORD, "192.0.2.77")).json()["errorCode"] == "ACCOUNT_LOCKED"
+        assert (await client.try_login(email, PASSWORD, HOME)).status_code == 200
 
 
 async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue_is_refused_at_once(
@@ -162,7 +162,7 @@ async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue
 
 async def timed_me(pair: Pair, token: str) -> float:
     began = time.perf_counter()
-    assert await pair.one.knows(token)
+    assert await pair.first.knows(token)
     return time.perf_counter() - began
 
 
@@ -171,7 +171,7 @@ async def timed_login(pair: Pair, email: str) -> tuple[int, float, bool]:
     body = json.dumps({"email": email, "password": "a wrong guess", "isPasswordEncrypted": False})
     head = f"POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
     began = time.perf_counter()
-    reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(pair.one.served.url).port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(pair.first.served.url).port)
     writer.write(f"{head}\r\n\r\n{body}".encode())
     answer = await reader.readuntil(b"\r\n\r\n")
     took = time.perf_counter() - began
@@ -180,7 +180,7 @@ async def timed_login(pair: Pair, email: str) -> tuple[int, float, bool]:
 
 
 async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantry: Tenantry) -> None:
-    old = await pair.one.log_in()
+    old = await pair.first.log_in()
     rotated = await asyncio.to_thread(tenantry, "keys", "rotate", **pair.variables)
     assert rotated.returncode == 0, rotated.stderr
     # every process has read it within 15 seconds; the rest of the notice is for readers of the JWK Set
@@ -191,14 +191,14 @@ async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantr
     deadline = time.monotonic() + 40
     while len(kids) < 2:
         assert time.monotonic() < deadline
-        for door, checking in (pair.doors, pair.doors[::-1]):
-            token = (await door.log_in())["token"]
+        for client, checking in (pair.clients, pair.clients[::-1]):
+            token = (await client.log_in())["token"]
             kids.add(kid_of(token))
             assert await checking.knows(token)
             assert await checking.knows(old["token"])
     successor = await refreshed(pair, 1, old["refreshToken"])
     assert successor.status_code == 200
-    assert await pair.one.knows(successor.json()["data"]["token"])
+    assert await pair.first.knows(successor.json()["data"]["token"])
 
 
 def kid_of(token: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.redis.lease import USUAL
 from tests.databases import create_database, drop_database
-from tests.entrypoints.pair import Door, JsonObject, Pair, pair_on
+from tests.entrypoints.pair import Client, JsonObject, Pair, pair_on
 
 ANSWERED_WITHIN = USUAL.until_known + 3.0
 """Seconds: the leases that must end, and what a busy machine takes for the rest."""
@@ -30,19 +30,19 @@ async def pair(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 async def someone(pair: Pair) -> AsyncIterator[JsonObject]:
     """Somebody's session, whom both processes have just admitted on what Redis says alone."""
-    root = (await pair.one.log_in())["token"]
+    root = (await pair.first.log_in())["token"]
     email = f"{pair.fresh('someone')}@example.com"
-    user_id = await pair.one.make_user(root, email)
-    session = await pair.one.log_in(email)
+    user_id = await pair.first.make_user(root, email)
+    session = await pair.first.log_in(email)
     await both_believe_redis(pair, session["token"])
     yield {**session, "root": root, "email": email, "id": user_id}
     for wire in pair.wires:
         wire.mend()
-    for door in pair.doors:
+    for door in pair.clients:
         await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
 
 
-async def is_ready(door: Door) -> bool:
+async def is_ready(door: Client) -> bool:
     return bool((await door.call("GET", "/health/ready")).json()["status"] == "ready")
 
 
@@ -54,10 +54,10 @@ async def eventually(holds: Callable[[], Awaitable[bool]], within: float = 20.0)
 
 async def both_believe_redis(pair: Pair, token: str) -> None:
     """Until the answers need no database: nothing can be said about a copy that nobody believes."""
-    for door in pair.doors:
+    for door in pair.clients:
         await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
 
-        async def asks_no_database(door: Door = door) -> bool:
+        async def asks_no_database(door: Client = door) -> bool:
             before = await reads_of_counts(pair)
             assert await door.knows(token)
             return await reads_of_counts(pair) == before
@@ -75,35 +75,35 @@ async def reads_of_counts(pair: Pair) -> int:
     )
 
 
-async def log_out(door: Door, token: str) -> None:
+async def log_out(door: Client, token: str) -> None:
     answer = await door.call("POST", "/api/auth/logout", token=token)
     assert answer.status_code == 200, answer.text
 
 
 async def dead_everywhere(pair: Pair, session: JsonObject) -> None:
-    assert [await door.knows(session["token"]) for door in pair.doors] == [False, False]
-    answer = await pair.other.call("POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
+    assert [await door.knows(session["token"]) for door in pair.clients] == [False, False]
+    answer = await pair.second.call("POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
     assert answer.status_code == 401
 
 
 async def test_a_logout_is_known_to_the_other_process_at_once(pair: Pair, someone: JsonObject) -> None:
-    again = await pair.other.log_in(someone["email"])
-    await log_out(pair.one, someone["token"])
+    again = await pair.second.log_in(someone["email"])
+    await log_out(pair.first, someone["token"])
     await dead_everywhere(pair, someone)
-    assert not await pair.one.knows(again["token"])
-    assert await pair.other.knows((await pair.one.log_in(someone["email"]))["token"])
+    assert not await pair.first.knows(again["token"])
+    assert await pair.second.knows((await pair.first.log_in(someone["email"]))["token"])
 
 
 async def test_a_login_in_the_same_instant_as_a_logout_works(pair: Pair, someone: JsonObject) -> None:
     for _ in range(5):
-        token = (await pair.one.log_in(someone["email"]))["token"]
-        await log_out(pair.one, token)
-        after = (await pair.other.log_in(someone["email"]))["token"]
-        assert [await pair.other.knows(token), await pair.other.knows(after)] == [False, True]
+        token = (await pair.first.log_in(someone["email"]))["token"]
+        await log_out(pair.first, token)
+        after = (await pair.second.log_in(someone["email"]))["token"]
+        assert [await pair.second.knows(token), await pair.second.knows(after)] == [False, True]
 
 
 async def test_a_logout_survives_a_flush(pair: Pair, someone: JsonObject) -> None:
-    await log_out(pair.one, someone["token"])
+    await log_out(pair.first, someone["token"])
     await flush(pair)
     await dead_everywhere(pair, someone)
 
@@ -116,7 +116,7 @@ async def flush(pair: Pair) -> None:
 
 
 async def test_a_logout_survives_a_restart_of_redis(pair: Pair, someone: JsonObject) -> None:
-    await log_out(pair.one, someone["token"])
+    await log_out(pair.first, someone["token"])
     pair.redis.kill()
     await dead_everywhere(pair, someone)
     pair.redis.start()
@@ -125,7 +125,7 @@ async def test_a_logout_survives_a_restart_of_redis(pair: Pair, someone: JsonObj
 
 async def test_a_logout_while_redis_is_down_is_known_at_once(pair: Pair, someone: JsonObject) -> None:
     pair.redis.kill()
-    await log_out(pair.one, someone["token"])
+    await log_out(pair.first, someone["token"])
     await dead_everywhere(pair, someone)
     pair.redis.start()
     await dead_everywhere(pair, someone)
@@ -135,7 +135,7 @@ async def test_a_logout_by_a_process_cut_off_from_redis_is_known_to_the_others(p
     """The other one believes Redis all the while, and Redis was never told."""
     pair.wires[0].cut()
     began = time.monotonic()
-    await log_out(pair.one, someone["token"])
+    await log_out(pair.first, someone["token"])
     assert time.monotonic() - began < ANSWERED_WITHIN
     await dead_everywhere(pair, someone)
     pair.wires[0].mend()
@@ -145,13 +145,13 @@ async def test_a_logout_by_a_process_cut_off_from_redis_is_known_to_the_others(p
 async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, someone: JsonObject) -> None:
     pair.redis.send(signal.SIGSTOP)
     try:
-        leaving = asyncio.create_task(log_out(pair.one, someone["token"]))
+        leaving = asyncio.create_task(log_out(pair.first, someone["token"]))
         await leaving
         await dead_everywhere(pair, someone)
     finally:
         pair.redis.send(signal.SIGCONT)
     await dead_everywhere(pair, someone)
-    for door in pair.doors:
+    for door in pair.clients:
         await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
     await dead_everywhere(pair, someone)
 
@@ -163,17 +163,17 @@ async def test_a_process_killed_between_the_commit_and_redis_leaves_no_living_to
     database_url = await create_database(servers[0], f"tenantry_killed_{uuid4().hex[:12]}")
     try:
         async with pair_on(tmp_path_factory.mktemp("killed"), database_url) as pair:
-            session = await pair.one.log_in()
+            session = await pair.first.log_in()
             await both_believe_redis(pair, session["token"])
             pair.wires[0].cut()
-            leaving = asyncio.create_task(pair.one.call("POST", "/api/auth/logout", token=session["token"]))
+            leaving = asyncio.create_task(pair.first.call("POST", "/api/auth/logout", token=session["token"]))
             while not await pair.database.fetchval("SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL"):
                 assert not leaving.done()
-            pair.one.served.process.kill()
+            pair.first.served.process.kill()
             with pytest.raises(httpx.TransportError):
                 await leaving
             began = time.monotonic()
-            while await pair.other.knows(session["token"]):
+            while await pair.second.knows(session["token"]):
                 assert time.monotonic() - began < ANSWERED_WITHIN
     finally:
         await drop_database(database_url)
@@ -194,48 +194,48 @@ class Bitten:
 
 
 async def bitten_in(pair: Pair) -> Bitten:
-    root = (await pair.one.log_in())["token"]
+    root = (await pair.first.log_in())["token"]
     identifier = pair.fresh("tenant")
-    tenant = await pair.one.make("/api/tenants", {"name": identifier, "identifier": identifier}, root)
-    admin = await pair.one.enter(root, tenant["id"])
-    role = await pair.one.make("/api/roles", {"name": "Reader", "permissions": ["read:products"]}, admin)
+    tenant = await pair.first.make("/api/tenants", {"name": identifier, "identifier": identifier}, root)
+    admin = await pair.first.enter(root, tenant["id"])
+    role = await pair.first.make("/api/roles", {"name": "Reader", "permissions": ["read:products"]}, admin)
     email = f"{identifier}@example.com"
-    member_id = await pair.one.make_user(admin, email, ["Reader"])
-    member = await pair.one.log_in(email)
+    member_id = await pair.first.make_user(admin, email, ["Reader"])
+    member = await pair.first.log_in(email)
     await both_believe_redis(pair, member["token"])
     return Bitten(root, admin, tenant["id"], role["id"], member_id, member)
 
 
 async def close_tenant(pair: Pair, bitten: Bitten) -> httpx.Response:
-    return await pair.one.call("PUT", f"/api/tenants/{bitten.tenant_id}", {"isActive": False}, bitten.root)
+    return await pair.first.call("PUT", f"/api/tenants/{bitten.tenant_id}", {"isActive": False}, bitten.root)
 
 
 async def change_role(pair: Pair, bitten: Bitten) -> httpx.Response:
     body = {"name": "Reader", "permissions": ["read:categories"]}
-    return await pair.one.call("PUT", f"/api/roles/{bitten.role_id}", body, bitten.admin)
+    return await pair.first.call("PUT", f"/api/roles/{bitten.role_id}", body, bitten.admin)
 
 
 async def replace_roles(pair: Pair, bitten: Bitten) -> httpx.Response:
-    return await pair.one.call("POST", f"/api/users/{bitten.member_id}/roles", {"roleNames": []}, bitten.admin)
+    return await pair.first.call("POST", f"/api/users/{bitten.member_id}/roles", {"roleNames": []}, bitten.admin)
 
 
 async def end_membership(pair: Pair, bitten: Bitten) -> httpx.Response:
     path = f"/api/tenants/{bitten.tenant_id}/users/{bitten.member_id}"
-    return await pair.one.call("DELETE", path, token=bitten.admin)
+    return await pair.first.call("DELETE", path, token=bitten.admin)
 
 
 async def disable(pair: Pair, bitten: Bitten) -> httpx.Response:
-    return await pair.one.call("PUT", f"/api/users/{bitten.member_id}", {"isActive": False}, bitten.admin)
+    return await pair.first.call("PUT", f"/api/users/{bitten.member_id}", {"isActive": False}, bitten.admin)
 
 
 async def delete(pair: Pair, bitten: Bitten) -> httpx.Response:
-    return await pair.one.call("DELETE", f"/api/users/{bitten.member_id}", token=bitten.admin)
+    return await pair.first.call("DELETE", f"/api/users/{bitten.member_id}", token=bitten.admin)
 
 
 async def end_session(pair: Pair, bitten: Bitten) -> httpx.Response:
-    listed = await pair.one.call("GET", "/api/auth/sessions", token=bitten.member["token"])
+    listed = await pair.first.call("GET", "/api/auth/sessions", token=bitten.member["token"])
     (session,) = listed.json()["data"]["items"]
-    return await pair.one.call("DELETE", f"/api/auth/sessions/{session['id']}", token=bitten.member["token"])
+    return await pair.first.call("DELETE", f"/api/auth/sessions/{session['id']}", token=bitten.member["token"])
 
 
 @pytest.mark.parametrize(
@@ -257,11 +257,11 @@ async def test_a_change_bites_on_the_next_request_at_the_other_process(
     bitten = await bitten_in(pair)
     answer = await revoking(pair, bitten)
     assert answer.status_code == 200, answer.text
-    dead = await pair.other.call("GET", "/api/auth/me", token=bitten.member["token"])
+    dead = await pair.second.call("GET", "/api/auth/me", token=bitten.member["token"])
     assert (dead.status_code, dead.json()["errorCode"]) == (401, code)
     assert "Bearer" in dead.headers["WWW-Authenticate"]
     body = {"refreshToken": bitten.member["refreshToken"]}
-    renewed = await pair.other.call("POST", "/api/auth/refresh", body)
+    renewed = await pair.second.call("POST", "/api/auth/refresh", body)
     if isinstance(refresh, int):
         assert renewed.status_code == refresh, renewed.text
     else:

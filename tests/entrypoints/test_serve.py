@@ -99,10 +99,10 @@ async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry
     assert "Run: tenantry migrate" in waiting.stderr
 
     issuer = {"BASE_URL": "http://api.example"}
-    one, other = serve(**shared, **issuer), serve(**shared, **issuer)
-    token = one.log_in(PASSWORD)
+    first, other = serve(**shared, **issuer), serve(**shared, **issuer)
+    token = first.log_in(PASSWORD)
     assert other.call("GET", "/api/auth/me", token=token).status == 200
-    assert one.call("POST", "/api/auth/logout", token=token).status == 200
+    assert first.call("POST", "/api/auth/logout", token=token).status == 200
     assert other.call("GET", "/api/auth/me", token=token).status == 401
     assert other.call("GET", "/api/auth/me", token=other.log_in(PASSWORD)).status == 200
 
@@ -160,7 +160,9 @@ def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, s
     def counted() -> list[float]:
         with urllib.request.urlopen(f"{served.url}/metrics", timeout=10) as answer:
             text = answer.read().decode()
-        return [float(one) for one in re.findall(r'tenantry_answers_total\{endpoint="\w*",status="404"\} (\S+)', text)]
+        return [
+            float(value) for value in re.findall(r'tenantry_answers_total\{endpoint="\w*",status="404"\} (\S+)', text)
+        ]
 
     for _ in range(10):
         eventually(lambda: counted() == [40.0])

@@ -68,7 +68,7 @@ SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN 
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND t.price >= $3::NUMERIC
+AND t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
 AND t.created_at < $4::TIMESTAMP WITH TIME ZONE
 AND t.status = ANY ($5::TEXT[])
 AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default")) END AS total
@@ -77,7 +77,7 @@ FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND t.price >= $3::NUMERIC
+AND t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
 AND t.created_at < $4::TIMESTAMP WITH TIME ZONE
 AND t.status = ANY ($5::TEXT[])
 AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default")
@@ -172,7 +172,7 @@ AND NOT t1.is_deleted
 AND t1.id = t.category_id
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-ORDER BY t1.name DESC, t.price, t.id
+ORDER BY t1.name DESC, t.price$e2, t.id
 LIMIT $1::INTEGER + 1 OFFSET $3::BIGINT) AS r) AS r
 
 -- products?sort=category.name:desc,price&fields=name of EveryTenant()
@@ -186,7 +186,7 @@ LEFT OUTER JOIN categories AS t1 ON NOT t1.is_deleted
 AND t1.tenant_id = t.tenant_id
 AND t1.id = t.category_id
 WHERE NOT t.is_deleted
-ORDER BY t1.name DESC, t.price, t.id
+ORDER BY t1.name DESC, t.price$e2, t.id
 LIMIT $1::INTEGER + 1 OFFSET $2::BIGINT) AS r) AS r
 
 -- reviews?include=product.category&fields=rating of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
@@ -300,10 +300,10 @@ AND t1.id = t.category_id
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
 AND (false OR t1.name IS NULL
-AND t.price < $3::NUMERIC OR t1.name IS NULL
-AND t.price = $3::NUMERIC
+AND t.price$e2 < CAST(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000) AS BIGINT) OR t1.name IS NULL
+AND t.price$e2 = CAST(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000) AS BIGINT)
 AND t.id < $4::UUID)
-ORDER BY t1.name, t.price DESC, t.id DESC
+ORDER BY t1.name, t.price$e2 DESC, t.id DESC
 LIMIT $1::INTEGER + 1) AS r) AS r
 
 -- the total of products?category.name=a&search=lamp

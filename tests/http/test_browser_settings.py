@@ -1,5 +1,7 @@
 """CORS, allowed hosts and compression by settings."""
 
+import pytest
+
 from entrypoints.testing import open_app
 
 ORIGIN = "https://app.example"
@@ -23,10 +25,40 @@ async def test_without_origins_no_page_may_call() -> None:
         assert "access-control-allow-origin" not in answer.headers
 
 
-async def test_other_hosts_are_refused() -> None:
+HOSTS = (
+    ("localhost", 200),
+    ("LOCALHOST:8000", 200),
+    ("a.example", 200),
+    ("b.a.example:8443", 200),
+    ("a.elsewhere", 400),
+    ("example", 400),
+    ("localhost.elsewhere", 400),
+)
+
+
+@pytest.mark.parametrize(("host", "status"), HOSTS)
+async def test_other_hosts_are_refused(host: str, status: int) -> None:
     async with open_app(settings={"TENANTRY_ALLOWED_HOSTS": "localhost,*.example"}) as app:
-        for host, status in (("localhost", 200), ("a.example", 200), ("a.elsewhere", 400)):
-            assert (await app.client.get("/health/live", headers={"Host": host})).status_code == status
+        assert (await app.client.get("/health/live", headers={"Host": host})).status_code == status
+
+
+@pytest.mark.parametrize("path", ["/api/users", "/api/products", "/nowhere", "/health/live", "/docs/index.html"])
+async def test_a_wrong_host_is_told_in_the_envelope_of_the_path(path: str) -> None:
+    async with open_app(settings={"TENANTRY_ALLOWED_HOSTS": "localhost"}) as app:
+        answer = await app.client.get(path, headers={"Host": "a.elsewhere"})
+        said, request_id = answer.json(), answer.headers["X-Request-Id"]
+        if path == "/api/users":
+            told = (said["errorCode"], said["errorMessage"])
+        else:
+            told = (said["error"]["code"], said["error"]["message"])
+            assert said["error"]["traceId"] == request_id
+        assert (answer.status_code, told[0]) == (400, "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST")
+        assert "'a.elsewhere'" in told[1]
+
+
+async def test_without_the_setting_every_host_is_answered() -> None:
+    async with open_app() as app:
+        assert (await app.client.get("/health/live", headers={"Host": "a.elsewhere"})).status_code == 200
 
 
 async def test_responses_are_compressed_and_exports_are_not() -> None:

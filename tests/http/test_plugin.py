@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import httpx
 import pytest
-from litestar import Litestar, get, post
+from litestar import Litestar, Request, get, post
 from litestar.config.cors import CORSConfig
-from litestar.di import NamedDependency
+from litestar.di import NamedDependency, Provide
 from litestar.exceptions import NotFoundException
 from litestar.params import JSONBody, QueryParameter
 from msgspec import Struct
@@ -14,7 +14,7 @@ from msgspec import Struct
 from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.operations.access_log import log_nothing
 from adapters.http.plugin import HttpPlugin, NoPolicy
-from adapters.http.request.rules import ANY_TOKEN, needs, requires, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
 from tests.http.app import TestApp
@@ -108,3 +108,67 @@ def test_a_handler_without_a_policy_does_not_start(app: TestApp) -> None:
 
     with pytest.raises(NoPolicy, match="unguarded"):
         hosting(app, unguarded)
+
+
+@get("/own/listed", name="listed", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def listed(top: Annotated[int, QueryParameter(ge=1)] = 10) -> dict[str, int]:
+    return {"top": top}
+
+
+@get("/own/raw", opt=rules(policy=ANY_TOKEN, limit=ORDINARY, any_query=True))
+async def with_raw_query(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    return dict(request.query_params)
+
+
+async def paging(size: Annotated[int, QueryParameter(name="pageSize")] = 20) -> int:
+    return size
+
+
+@get("/own/paged", dependencies={"paging": Provide(paging)}, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def paged(paging: NamedDependency[int]) -> int:
+    return paging
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/own/listed?top=3", 200, {"top": 3}),
+        ("/own/listed?tpo=3", 400, "tpo"),
+        ("/own/listed?top=x", 400, "top"),
+        ("/own/raw?a=1", 200, {"a": "1"}),
+        ("/own/paged?pageSize=3", 200, 3),
+        ("/own/paged?size=3", 400, "size"),
+    ],
+)
+async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
+    app: TestApp, path: str, status: int, said: object
+) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    async with client_of(hosting(app, listed, with_raw_query, paged)) as client:
+        answer = await client.get(path, headers=token)
+    body = answer.json()
+    told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body
+    assert (answer.status_code, told) == (status, said)
+
+
+def own_routes_of_one_name() -> list[Any]:
+    """Handlers of two files, whose functions have the same name."""
+
+    def made(path: str) -> Any:
+        @get(path, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+        async def page(request: Request[Any, Any, Any]) -> str:
+            return request.url.path
+
+        return page
+
+    return [made("/own/first"), made("/own/second/{id:str}")]
+
+
+async def test_the_ordinary_limit_counts_for_each_method_and_path(app: TestApp) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    async with client_of(hosting(app, *own_routes_of_one_name())) as client:
+        left = [
+            (await client.get(path, headers=token)).headers["x-ratelimit-remaining"]
+            for path in ("/own/first", "/own/first", "/own/second/1", "/own/second/2")
+        ]
+    assert left == ["99", "98", "99", "98"]

@@ -138,7 +138,7 @@ async def test_the_life_of_a_product(app: TestApp) -> None:
     changed = await app.call("PATCH", path, as_whom="acme", json={"stock": 3})
     assert (changed.json()["data"]["stock"], changed.json()["data"]["name"]) == (3, "Lamp")
     listed = await app.call("GET", "/api/products?search=lamp", as_whom="acme")
-    assert [one["stock"] for one in listed.json()["data"]["items"]] == [3]
+    assert [item["stock"] for item in listed.json()["data"]["items"]] == [3]
     gone = await app.call("DELETE", path, as_whom="acme")
     assert (gone.status_code, gone.content) == (204, b"")
     assert (await app.call("GET", path, as_whom="acme")).status_code == 404
@@ -152,7 +152,7 @@ async def test_a_page_leads_to_the_next(app: TestApp) -> None:
     seen, query = [], "pageSize=2"
     while query:
         data = (await app.call("GET", f"/api/products?{query}&sort=sku", as_whom="acme")).json()["data"]
-        seen += [one["sku"] for one in data["items"]]
+        seen += [item["sku"] for item in data["items"]]
         query = f"pageSize=2&cursor={data['nextCursor']}" if "nextCursor" in data else ""
     assert seen == [f"LAMP-{number}" for number in range(5)]
 
@@ -173,9 +173,9 @@ async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) 
 
 async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> None:
     tenants = (await app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
-    other = next(one["id"] for one in tenants if one["identifier"] == "other")
+    other = next(tenant["id"] for tenant in tenants if tenant["identifier"] == "other")
     users = (await app.call("GET", "/api/users", as_whom="acme")).json()["items"]
-    reader = next(one["id"] for one in users if one["email"].startswith("reader"))
+    reader = next(user["id"] for user in users if user["email"].startswith("reader"))
     body: Any = {"userId": reader, "roles": []}
     assert (await app.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
     data = await app.login("selector", "reader@acme.example")

@@ -45,7 +45,7 @@ class TwinsDatabase:
 
     async def _store(self, model: EntityModel, rows: Sequence[Row]) -> None:
         owner = ["tenant_id"] if model.tenant_owned else []
-        names = [*owner, *(one.name for one in model.fields if one.name != "tenant_id")]
+        names = [*owner, *(field.name for field in model.fields if field.name != "tenant_id")]
         columns, numbers = ", ".join(names), ", ".join(f"${n + 1}" for n in range(len(names)))
         values = [[getattr(row[name], "value", row[name]) for name in names] for row in rows]
         await self.connection.executemany(f"INSERT INTO {model.table} ({columns}) VALUES ({numbers})", values)
@@ -67,4 +67,4 @@ def _tables(registry: Registry) -> list[str]:
     statements: list[ExecutableDDLElement] = []
     for table in tables:
         statements += [CreateTable(table), *(CreateIndex(index) for index in table.indexes)]
-    return [str(one.compile(dialect=made)) for one in statements]
+    return [str(statement.compile(dialect=made)) for statement in statements]

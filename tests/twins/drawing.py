@@ -48,6 +48,8 @@ _VALUES: Mapping[Kind, Sequence[Any]] = {
     Kind.TEXTS: ([], ["a"], ["a", "b"]),
     Kind.UUIDS: ([], [UUID(int=7)]),
 }
+# no decimal of the column is equal to one of these
+_BETWEEN_AND_BEYOND = [Decimal(text) for text in ("1.505", "-1.4999", "0.00000000001", "1e30", "-1e30", "1e-150")]
 
 
 @st.composite
@@ -68,35 +70,35 @@ def rows(draw: st.DrawFn, registry: Registry, texts: Texts) -> dict[str, list[Ro
 
 @st.composite
 def _row(draw: st.DrawFn, model: EntityModel, row_id: UUID, texts: Texts) -> Row:
-    values = {one.name: draw(_value(one, texts)) for one in model.fields if one.reference is None}
+    values = {field.name: draw(_value(field, texts)) for field in model.fields if field.reference is None}
     tenant = draw(st.sampled_from((*TENANTS[:1] * 3, *TENANTS[1:]))) if model.tenant_owned else None
     return {**values, "id": row_id, "tenant_id": tenant}
 
 
-def _value(one: FieldModel, texts: Texts) -> st.SearchStrategy[object]:
-    if one.name == "is_deleted":
+def _value(field: FieldModel, texts: Texts) -> st.SearchStrategy[object]:
+    if field.name == "is_deleted":
         return st.sampled_from((False, False, False, True))
-    held: st.SearchStrategy[object] = st.sampled_from(_values(one, texts))
-    if one.kind is Kind.CHOICE:
-        held = held.map(lambda text: msgspec.convert(text, one.type))
-    return st.none() | held if one.nullable else held
+    held: st.SearchStrategy[object] = st.sampled_from(_values(field, texts))
+    if field.kind is Kind.CHOICE:
+        held = held.map(lambda text: msgspec.convert(text, field.type))
+    return st.none() | held if field.nullable else held
 
 
 def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, drawn: dict[str, list[Row]]) -> bool:
-    for one in model.fields:
-        if one.reference is not None:
-            target = registry[one.reference.target]
+    for field in model.fields:
+        if field.reference is not None:
+            target = registry[field.reference.target]
             there = [other["id"] for other in drawn.get(target.table, ())]
-            if not there and not one.nullable:
+            if not there and not field.nullable:
                 return False
-            row[one.name] = draw(st.sampled_from([*([None] if one.nullable else []), *there]))
+            row[field.name] = draw(st.sampled_from([*([None] if field.nullable else []), *there]))
     return True
 
 
-def _values(one: FieldModel, texts: Texts) -> Sequence[Any]:
-    if one.money is not None:
-        return [value.quantize(Decimal(1).scaleb(-one.money.scale)) for value in _VALUES[one.kind]]
-    return texts if one.kind is Kind.TEXT else one.choices or _VALUES[one.kind]
+def _values(field: FieldModel, texts: Texts) -> Sequence[Any]:
+    if field.money is not None:
+        return [value.quantize(Decimal(1).scaleb(-field.money.scale)) for value in _VALUES[field.kind]]
+    return texts if field.kind is Kind.TEXT else field.choices or _VALUES[field.kind]
 
 
 def _is_unique(model: EntityModel, row: Row, others: Sequence[Row]) -> bool:
@@ -129,7 +131,7 @@ def parameters(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: T
         given.append(("includeDeleted", "true"))
     if draw(st.booleans()):
         given.append(
-            ("fields", ",".join(draw(st.lists(st.sampled_from([one.wire for one in model.fields]), min_size=1))))
+            ("fields", ",".join(draw(st.lists(st.sampled_from([field.wire for field in model.fields]), min_size=1))))
         )
     given.append(("pageSize", str(draw(st.integers(1, 4)))))
     given.append(("page", str(draw(st.sampled_from((1, 1, 1, 1, 2, 3, 999_999))))))
@@ -142,7 +144,7 @@ def _way(
 ) -> str:
     steps: list[str] = []
     for _ in range(draw(st.integers(least, most))):
-        names = [one.name for one in model.relations.values() if not (only_one and one.is_many)]
+        names = [relation.name for relation in model.relations.values() if not (only_one and relation.is_many)]
         if not names:
             break
         steps.append(draw(st.sampled_from(sorted(names))))
@@ -160,24 +162,26 @@ def _end(registry: Registry, model: EntityModel, way: str) -> EntityModel:
 def _condition(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: Texts) -> tuple[str, str]:
     way = draw(_way(registry, model, 2))
     fields = _end(registry, model, way).fields
-    one = draw(st.sampled_from([*fields, *[one for one in fields if one.kind is Kind.TEXT] * 3]))
+    field = draw(st.sampled_from([*fields, *[field for field in fields if field.kind is Kind.TEXT] * 3]))
     prefix = f"{way}." if way else ""
-    bounds = [bound for bound in BOUNDS if one.kind in bound.kinds]
+    bounds = [bound for bound in BOUNDS if field.kind in bound.kinds]
     if bounds and _perhaps(draw):
-        return prefix + draw(st.sampled_from(bounds)).name(one.wire), draw(_text(one, texts))
-    operator = draw(st.sampled_from(OPERATORS[one.kind]))
-    name = f"{prefix}{one.wire}.{operator.value}"
+        return prefix + draw(st.sampled_from(bounds)).name(field.wire), draw(_text(field, texts))
+    operator = draw(st.sampled_from(OPERATORS[field.kind]))
+    name = f"{prefix}{field.wire}.{operator.value}"
     if operator is Operator.IS_NULL:
         return name, draw(st.sampled_from(("true", "false")))
     if operator is Operator.IN:
-        values = draw(st.lists(_text(one, texts), min_size=1, max_size=3))
-        return draw(st.sampled_from((name, prefix + one.wire))), ",".join(_quoted(value) for value in values)
-    return name, draw(_text(one, texts)) or ("a" if operator.value.endswith(("contains", "With")) else "")
+        values = draw(st.lists(_text(field, texts), min_size=1, max_size=3))
+        return draw(st.sampled_from((name, prefix + field.wire))), ",".join(_quoted(value) for value in values)
+    return name, draw(_text(field, texts)) or ("a" if operator.value.endswith(("contains", "With")) else "")
 
 
-def _text(one: FieldModel, texts: Texts) -> st.SearchStrategy[str]:
-    values = _values(one, texts)
-    if one.kind is Kind.UUID:
+def _text(field: FieldModel, texts: Texts) -> st.SearchStrategy[str]:
+    values = _values(field, texts)
+    if field.kind is Kind.DECIMAL:
+        values = [*values, *_BETWEEN_AND_BEYOND]
+    if field.kind is Kind.UUID:
         values = [*values, *(UUID(int=n) for n in range(1001, 1006))]
     return st.sampled_from(values).map(_written)
 
@@ -197,7 +201,7 @@ def _keys(draw: st.DrawFn, registry: Registry, model: EntityModel) -> list[str]:
     keys: dict[str, str] = {}
     for _ in range(draw(st.integers(1, 3))):
         way = draw(_way(registry, model, 2, only_one=True))
-        sortable = [one.wire for one in _end(registry, model, way).fields if is_sortable(one)]
+        sortable = [field.wire for field in _end(registry, model, way).fields if is_sortable(field)]
         name = ".".join([way] if way else []) + ("." if way else "") + draw(st.sampled_from(sortable))
         keys[name] = draw(st.sampled_from(("", ":asc", ":desc", ":Descending")))
     return [name + direction for name, direction in keys.items()]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from domain.entities.declaration import big, entity, guarded, many, money, ref, unique
+from domain.entities.declaration import big, entity, guarded, index, many, money, ref, unique
 
 
 class Colour(Enum):
@@ -26,6 +26,7 @@ class Unit(Struct, rename="camel", kw_only=True):
     "things",
     search=["title", "note", "secret"],
     unique=[unique("title", ignore_case=True)],
+    indexes=[index("unit_id", "price"), index("round"), index("fine")],
     has_many={"parts": many("things", by="whole_id"), "links": many("links", by="from_id")},
     sort="amount",
 )

@@ -95,13 +95,13 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
 Row = dict[str, object]
 
 
-def values_of(one: FieldModel) -> st.SearchStrategy[object]:
-    if one.reference is not None:
+def values_of(field: FieldModel) -> st.SearchStrategy[object]:
+    if field.reference is not None:
         return st.none()
-    if one.choices:
-        return st.sampled_from(one.choices).map(lambda text: msgspec.convert(text, one.type))
-    values = VALUES[one.kind] if one.money is None else amounts(one.money)
-    return values | st.none() if one.nullable else values
+    if field.choices:
+        return st.sampled_from(field.choices).map(lambda text: msgspec.convert(text, field.type))
+    values = VALUES[field.kind] if field.money is None else amounts(field.money)
+    return values | st.none() if field.nullable else values
 
 
 def amounts(money: Money) -> st.SearchStrategy[Decimal]:
@@ -115,7 +115,7 @@ def things(draw: st.DrawFn) -> list[Row]:
     """Titles are unique without case, and none is empty, which an xlsx could not tell from null."""
     rows: list[Row] = []
     for number in range(draw(st.integers(1, 4))):
-        row = {one.name: draw(values_of(one)) for one in THING.declared}
+        row = {field.name: draw(values_of(field)) for field in THING.declared}
         row["title"] = f"{row['title'] or ''}{string.ascii_lowercase[number]}{number}"
         rows.append(row)
     return rows
@@ -186,7 +186,7 @@ def frames(said: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def declared(body: bytes) -> list[Row]:
-    wires = {one.wire for one in THING.declared}
+    wires = {field.wire for field in THING.declared}
     rows = json.loads(body, parse_float=Decimal)
     return [{name: value for name, value in row.items() if name in wires} for row in rows]
 
@@ -270,7 +270,7 @@ def test_both_write_the_same_file(twins_database: TwinsDatabase, drawn: list[Row
                 MemoryTransfers(Within(store), REGISTRY, HERE),
                 PostgresTransfers(connection, REGISTRY, HERE),
             ]
-            return [await exported(one, "csv") for one in twins]
+            return [await exported(twin, "csv") for twin in twins]
 
     mine, theirs = twins_database.run(both())
     assert as_numbers(mine) == as_numbers(theirs)

@@ -84,7 +84,7 @@ def cases(draw: st.DrawFn, registry: Registry) -> Case:
 
 @st.composite
 def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
-    model = draw(st.sampled_from([*registry, *(one for one in registry if one.relations)]))
+    model = draw(st.sampled_from([*registry, *(model_ for model_ in registry if model_.relations)]))
     asked = draw(parameters(registry, model, few))
     hidden = draw(st.sampled_from([hidden_from(registry, {"*"}), hidden_from(registry, ())]))
     seen = [(name, text) for name, text in asked if not hidden or "secret" not in name + text]
@@ -101,9 +101,9 @@ def test_both_give_the_same_answers(registry: Registry, twins_database: TwinsDat
     case = data.draw(cases(registry))
 
     async def ask(records: Reads) -> list[object]:
-        pages = [plain(await records.page(one.model, one.query)) for one in case.questions]
-        rows = [await records.get(one.model, one.row_id, one.query.view) for one in case.questions]
-        return [*pages, *(one and (one.id, one.version, parsed(one.body)) for one in rows)]
+        pages = [plain(await records.page(question.model, question.query)) for question in case.questions]
+        rows = [await records.get(question.model, question.row_id, question.query.view) for question in case.questions]
+        return [*pages, *(row and (row.id, row.version, parsed(row.body)) for row in rows)]
 
     mine, theirs = twins_database.run(asked_of_both(twins_database, case, ask))
     assert theirs == mine

@@ -32,6 +32,8 @@ IMPORT_FORM: Json = {
                 "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},
                 "encoding": _TEXT | {"examples": ["utf-8", "windows-1252"]},
                 "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
+                "timeZone": _TEXT
+                | {"description": "Zone of date cells; UTC without it.", "examples": ["Europe/Berlin"]},
                 "columns": {
                     "type": "object",
                     "additionalProperties": _TEXT,

@@ -1,6 +1,6 @@
 """Handlers of a user's own: one router with dependencies for the database and the rows of each entity."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -8,14 +8,19 @@ from typing import Any, cast
 from litestar import Request, Router
 from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
-from litestar.types import ControllerRouterHandler
+from litestar.response import Response
+from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.own_rows import EntityAccess, Rows
+from adapters.http.request.errors import answer_error
+from adapters.http.request.rules import rules
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.use_cases import UseCases
+from adapters.http.use_cases import TenantSessions, UseCases
 from application.ports.database import Database
 from application.ports.entities.records import RecordTransaction
+from domain.errors import BadRequest, ServiceUnavailable
+from domain.scope import OneTenant
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
 
@@ -43,7 +48,14 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
         for model in services.registry
     ]
     provided = {argument_name(entity.model.plural): _rows(entity) for entity in rows}
-    return Router("/", route_handlers=routes, dependencies={"database": _database(services.database), **provided})
+    sources = {"database": _database(services.database), "session": _session(services.own_queries)}
+    return Router(
+        "/",
+        route_handlers=routes,
+        opt=rules(any_query=False),
+        dependencies={**sources, **provided},
+        exception_handlers=_query_errors(services.own_queries),
+    )
 
 
 def argument_name(plural: str) -> str:
@@ -66,3 +78,29 @@ def _database(database: Database[RecordTransaction]) -> Provide:
         return TenantDatabase(database, cast(StrictRequest, request))
 
     return Provide(provide)
+
+
+def _session(own_queries: TenantSessions | None) -> Provide:
+    """An SQLAlchemy session that ends with its handler, before the response is sent."""
+
+    async def provide(request: Request[Any, Any, Any]) -> AsyncGenerator[Any, None]:
+        if own_queries is None:
+            raise ServiceUnavailable("A session needs PostgreSQL, and the rows of this application are in memory.")
+        scope = cast(StrictRequest, request).tenant_scope
+        if not isinstance(scope, OneTenant):
+            raise BadRequest("A session shows one tenant: name it in X-Tenant-Scope.")
+        async with own_queries.session(scope) as session:
+            yield session
+
+    return Provide(provide)
+
+
+def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
+    """Answers for errors that leave a session, in the words that the service has for them."""
+    if own_queries is None:
+        return {}
+
+    def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+        return answer_error(request, own_queries.domain_error(error) or error)
+
+    return dict.fromkeys(own_queries.errors, answer)

@@ -20,7 +20,7 @@ CACHED = {"cache-control": "public, max-age=60"}
 class KeysController(Controller):
     path = "/.well-known"
     tags = ("keys",)
-    opt = rules(area="B")
+    opt = rules(area="B", any_query=True)
 
     @get(
         "/jwks.json",

@@ -16,6 +16,7 @@ from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
+from adapters.http.request.rules import rules
 from adapters.http.use_cases import UseCases
 
 CONTROLLERS = (
@@ -51,7 +52,7 @@ def identity_router(services: UseCases) -> Router:
         "users": services.users,
     }
     dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
-    return Router("/", route_handlers=CONTROLLERS, dependencies=dependencies)
+    return Router("/", route_handlers=CONTROLLERS, dependencies=dependencies, opt=rules(any_query=False))
 
 
 def _always(use_case: Any) -> Provide:

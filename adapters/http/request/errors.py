@@ -108,8 +108,8 @@ def timed_out() -> NoBody:
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
-    """One of our errors; what is none is told to the log with the request's id, and the caller learns only that id."""
-    if isinstance(error, Error):
+    """One of our errors; an internal one and any other is told to the log, and the caller learns the request's id."""
+    if isinstance(error, Error) and not isinstance(error, InternalError):
         return error
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _of_litestar(request, error)

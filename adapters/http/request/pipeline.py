@@ -19,6 +19,7 @@ from adapters.http.request.bearer import Security
 from adapters.http.request.body import BodyReader, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
+from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
@@ -73,7 +74,8 @@ class Outgoing:
 class Pipeline(ASGIMiddleware):
     """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
-    ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation.
+    ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation. ``hosts`` None
+    takes requests to any host.
     """
 
     security: Security
@@ -83,6 +85,7 @@ class Pipeline(ASGIMiddleware):
     log: AccessLog
     proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
+    hosts: AllowedHosts | None = None
     scopes = (ScopeType.HTTP,)
 
     def __deepcopy__(self, _: object) -> "Pipeline":
@@ -104,7 +107,8 @@ class Pipeline(ASGIMiddleware):
         started, http = perf_counter(), cast(HTTPScope, scope)
         body, outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
-        told = as_error(Request(http), error, NOWHERE, request_id)
+        wrong_host = self._wrong_host(http["state"]["headers"])
+        told = wrong_host or as_error(Request(http), error, NOWHERE, request_id)
         await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
         self._note(NOWHERE, http, body, outgoing.status, perf_counter() - started)
 
@@ -126,7 +130,7 @@ class Pipeline(ASGIMiddleware):
             await self._judge(rules, scope, body, outgoing)
         except TooSlow:
             await timed_out().respond(scope, body, outgoing)
-        except Exception as error:  # noqa: BLE001  # the last door: nothing may leave as a broken connection
+        except Exception as error:  # noqa: BLE001  # nothing may leave as a broken connection
             request_id = scope["state"]["client"].request_id
             told = as_error(Request(scope), error, rules.operation, request_id)
             await ErrorResponse(told, rules.area, rules.operation, request_id).respond(scope, body, outgoing)
@@ -135,8 +139,10 @@ class Pipeline(ASGIMiddleware):
         return False
 
     async def _judge(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
-        """Token, limits, permission, tenants, parameters: in this order, and before the body is read."""
+        """Host, token, limits, permission, tenants, parameters: in this order, and before the body is read."""
         headers = scope["state"]["headers"]
+        if wrong_host := self._wrong_host(headers):
+            raise wrong_host
         refusal = self._identify(scope, headers) if rules.policy.asks is not None else None
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, body, outgoing)
@@ -147,6 +153,9 @@ class Pipeline(ASGIMiddleware):
             await self._open_scope(rules, scope, headers[TENANT_SCOPE])
         if rules.query is not None and scope["query_string"]:
             _ensure_known(rules.query, scope["query_string"])
+
+    def _wrong_host(self, headers: dict[bytes, bytes]) -> BadRequest | None:
+        return None if self.hosts is None else self.hosts.refusal(headers.get(b"host"))
 
     def _identify(self, scope: HTTPScope, headers: dict[bytes, bytes]) -> Unauthorized | None:
         """A token that does not verify is refused only once it was counted, against the address."""

@@ -113,7 +113,8 @@ class RuleOptions(TypedDict, total=False):
     """Keys of ``opt`` that this service reads.
 
     ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
-    for the e-mail in the body as well. ``takes_scope`` accepts the header X-Tenant-Scope. ``parameters`` are those
+    for the e-mail in the body as well. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
+    parameters through that the handler does not declare; else they are refused by name. ``parameters`` are those
     that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
     rules, ``example`` is a body for the document.
     """
@@ -123,6 +124,7 @@ class RuleOptions(TypedDict, total=False):
     area: Area
     by_email: bool
     takes_scope: bool
+    any_query: bool
     parameters: Parameters
     errors: tuple[str, ...]
     example: Mapping[str, object]
@@ -141,7 +143,7 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
 class Rules:
     """The rules of one handler as they stand after ``opt`` was merged from application to handler.
 
-    ``query`` names the query parameters taken, None where the handler judges them itself. ``allow`` is what an
+    ``query`` names the query parameters taken, None where the pipeline judges none of them. ``allow`` is what an
     automatic OPTIONS handler answers with, empty for every other.
     """
 
@@ -151,6 +153,7 @@ class Rules:
     operation: str
     by_email: bool = False
     takes_scope: bool = False
+    any_query: bool = False
     is_write: bool = False
     query: frozenset[str] | None = None
     parameters: Parameters = ()

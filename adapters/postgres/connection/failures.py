@@ -1,8 +1,9 @@
-"""Errors of the driver as errors of the domain."""
+"""Errors of the driver as errors of the domain: a lost connection is an outage, any other error a fault."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 import asyncpg
 
@@ -11,28 +12,57 @@ from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 AWAY = (
     OSError,
     asyncio.TimeoutError,
-    asyncpg.InterfaceError,
+    # The driver's protocol is out of step: a farewell of the server arrived between two statements, or a migration
+    # has changed the table behind a prepared one.
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # stopped, starting, cancelled by a time limit
-    asyncpg.InsufficientResourcesError,  # too many connections, disk full
+    asyncpg.TooManyConnectionsError,
     asyncpg.LockNotAvailableError,
     asyncpg.ReadOnlySQLTransactionError,  # a server that is no longer the first one
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
-"""Errors that say nothing about the request: the same one can succeed in a moment."""
+"""Errors that say nothing about the request: the connection was lost or a time limit passed, and the same request can
+succeed in a moment."""
+
+CONFLICTS = (
+    asyncpg.TransactionRollbackError,  # deadlock, serialisation
+    # A migration changed the type of a column that a prepared statement returns. Outside a transaction asyncpg prepares
+    # it anew by itself; in one, the whole transaction has to begin again, and then finds no prepared statement.
+    asyncpg.InvalidCachedStatementError,
+)
+"""Errors of a transaction that succeeds when it is begun again."""
 
 BROKEN = (OSError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
 
 
+class Closable(Protocol):
+    def is_closed(self) -> bool: ...
+
+
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(connection: Closable | None = None) -> Iterator[None]:
+    """Raises SerializationConflict or ServiceUnavailable where an error means that; any other error as it is.
+
+    ``connection`` is the one in use, None while one is being opened.
+    """
     try:
         yield
-    except asyncpg.TransactionRollbackError as error:  # deadlock, serialisation
+    except CONFLICTS as error:
         raise SerializationConflict from error
-    except AWAY as error:
+    except (*AWAY, asyncpg.InterfaceError) as error:
+        if not is_away(error, connection):
+            raise
         raise ServiceUnavailable from error
+
+
+def is_away(error: BaseException, connection: Closable | None) -> bool:
+    is_system_error = isinstance(error, OSError) and not isinstance(error, TimeoutError)
+    if is_system_error or isinstance(error, asyncpg.InterfaceError):
+        # The class alone does not tell: the driver has one for a wrong argument and for a connection that is closed,
+        # and a file that cannot be opened is an OSError too.
+        return is_system_error if connection is None else connection.is_closed()
+    return isinstance(error, AWAY)
 
 
 @contextmanager

@@ -17,6 +17,10 @@ Given = ServiceConnection | None
 """A connection; or None, a free place: acquire a connection from asyncpg's pool."""
 
 
+class PoolBusy(TimeoutError):
+    """All connections are in use, and none came back in time; the database itself may be well."""
+
+
 @dataclass(eq=False, slots=True)
 class Waiter:
     """``stays`` is false for a transaction, whose session state ends with it."""
@@ -28,7 +32,7 @@ class Waiter:
 
     def give_up(self) -> None:
         if not self.given.done():
-            self.given.set_exception(TimeoutError())
+            self.given.set_exception(PoolBusy())
 
 
 @dataclass(eq=False, slots=True)
@@ -39,7 +43,7 @@ class WaitingRequests:
     _order: deque[Waiter] = field(default_factory=deque)
 
     async def wait(self, state: str, seconds: float, *, stays: bool, takes_any: bool, unwanted: "Unwanted") -> Given:
-        """Raises TimeoutError; what arrives in the moment in which the caller gives up goes to ``unwanted``."""
+        """Raises PoolBusy; what arrives in the moment in which the caller gives up goes to ``unwanted``."""
         loop = asyncio.get_running_loop()
         waiter = Waiter(state, stays, loop.create_future())
         self._rows.setdefault(state, deque()).append(waiter)

@@ -1,5 +1,6 @@
 """Limits of autogenerate: drops no table and no column, secures new tables, and writes in a fixed order."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeGuard
 
@@ -7,22 +8,40 @@ from advanced_alchemy.types import DateTimeUTC
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import DefaultClause
+from sqlalchemy import ARRAY, DefaultClause, TextClause
 from sqlalchemy.schema import Column, ForeignKeyConstraint, SchemaItem
+from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.migrations import scaled_copies
 from adapters.postgres.migrations.guards import Guards
 from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
+from adapters.postgres.schema.scaled import is_name_of_copy
 
+_PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+_ESCAPED = r"\\:\1"
 _NOT_BY_TENANT = frozenset({"sessions"})
 """Tables with a ``tenant_id`` that does not own the row: a session names the tenant that its user chose."""
 
 
-def is_ours(_item: SchemaItem, name: str | None, kind: str, is_stored: bool, declared: SchemaItem | None) -> bool:
+def is_ours(item: SchemaItem, name: str | None, kind: str, is_stored: bool, declared: SchemaItem | None) -> bool:
     """Filters what is compared: of what only the database has, unique indexes and foreign keys alone are dropped."""
     # Those would refuse rows that the declarations allow now; anything else does no harm, and may hold data.
-    if not is_stored or declared is not None or kind == "column":
+    if not is_stored or declared is not None or kind == "column" or scaled_copies.is_of_copy(item):
         return True
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
+
+
+def is_other_type(
+    _context: MigrationContext,
+    _stored: Column[Any],
+    _declared: Column[Any],
+    before: TypeEngine[Any],
+    after: TypeEngine[Any],
+) -> bool | None:
+    """Whether a list becomes something else or the reverse; None leaves the comparison to Alembic."""
+    # Alembic compares the first words of the types: "text" is that of "text[]" too
+    items = [kind.item_type if isinstance(kind, ARRAY) else None for kind in (before, after)]
+    return True if type(items[0]) is not type(items[1]) and None in items else None
 
 
 def render_item(kind: str, item: object, context: AutogenContext) -> str | Literal[False]:
@@ -35,6 +54,9 @@ def render_item(kind: str, item: object, context: AutogenContext) -> str | Liter
     if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, str):
         # Alembic takes a quote off both ends of the text
         return repr(item.arg)
+    if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, TextClause):
+        # a word after a colon in a stored default is no parameter
+        return f"sa.text({_PARAMETER.sub(_ESCAPED, item.arg.text)!r})"
     return False
 
 
@@ -46,7 +68,7 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
     notes: list[str] = attributes.get("notes", [])
     is_check = attributes.get("is_check", False)
     rings = [key for operation in script.upgrade_ops.ops for key in _without_rings(operation)]
-    proposed = [*_tidied(script.upgrade_ops.ops, notes), *rings]
+    proposed = [*scaled_copies.remade(context, _tidied(script.upgrade_ops.ops, notes), notes), *rings]
     if is_check:
         # `check` reads the script, and fails with an IndexError where there is none
         script.upgrade_ops.ops, script.downgrade_ops = proposed, ops.DowngradeOps([])
@@ -64,7 +86,7 @@ def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:
             operation.ops = list(_tidied(operation.ops, notes))
             if operation.ops:
                 yield operation
-        elif isinstance(operation, ops.DropColumnOp):
+        elif isinstance(operation, ops.DropColumnOp) and not is_name_of_copy(operation.column_name):
             yield from _left(operation, notes)
         else:
             yield operation
@@ -100,7 +122,9 @@ def _ordered(operations: list[Any]) -> list[Any]:
 
 def _place(operation: object) -> tuple[int, str]:
     """Drops before what takes their place, columns before what is made of them, each by name."""
-    order = (ops.DropConstraintOp, ops.DropIndexOp, ops.AlterColumnOp, ops.AddColumnOp, ops.CreateIndexOp)
+    # PostgreSQL changes no column that a generated one is made of, hence the place of DropColumnOp: no other is dropped
+    drops = (ops.DropConstraintOp, ops.DropIndexOp, ops.DropColumnOp)
+    order = (*drops, ops.AlterColumnOp, ops.AddColumnOp, ops.CreateIndexOp)
     kinds = [rank for rank, kind in enumerate(order) if isinstance(operation, kind)]
     # columns stay in the order of their declaration
     name = "" if isinstance(operation, ops.AddColumnOp) else _named(operation)

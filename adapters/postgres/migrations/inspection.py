@@ -89,10 +89,13 @@ def _sentence(difference: tuple[Any, ...]) -> str:
     match kind:
         case "add_table":
             return f"The table {subject.name} is missing."
-        case "add_column":
-            return f"The table {difference[2]} lacks the column {difference[3].name}."
+        case "add_column" | "remove_column":
+            lacks = f"lacks the column {difference[3].name}."
+            needs = f"does not need the column {difference[3].name}: no declared index has its field."
+            return f"The table {difference[2]} {lacks if kind == 'add_column' else needs}"
         case "add_index" | "remove_index":
-            return f"The index {subject.name} of {subject.table.name} is {_surplus(kind)}."
+            surplus = _surplus(kind) if subject.unique or kind == "add_index" else "not declared, and not needed"
+            return f"The index {subject.name} of {subject.table.name} is {surplus}."
         case "add_fk" | "remove_fk" | "add_constraint" | "remove_constraint":
             return f"The constraint {subject.name} of {subject.table.name} is {_surplus(kind)}."
         case "modify_nullable" | "modify_type":

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Inspector
 from adapters.postgres.migrations.operations import Rename, Renamed
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
+from adapters.postgres.schema.scaled import is_name_of_copy
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 
@@ -79,6 +80,10 @@ def _made(inspector: Inspector, registry: Registry, spec: str) -> Iterator[Renam
 
 def _field(inspector: Inspector, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
     yield Rename("column", model.table, old, new)
+    for copy in _stored(inspector, model.table):
+        # names of long ones end with a checksum: autogenerate makes those anew
+        if is_name_of_copy(copy) and copy.partition("$")[0] == old:
+            yield Rename("column", model.table, copy, copy.replace(old, new, 1))
     for kind, name in _named_things(inspector, model.table):
         # names of long ones end with a checksum: those are made anew by autogenerate
         if f"_{old}" in name:
@@ -115,7 +120,8 @@ def _declared(model: EntityModel) -> set[str]:
 
 
 def _gone(inspector: Inspector, model: EntityModel) -> list[str]:
-    return [name for name in _stored(inspector, model.table) if name not in _declared(model)]
+    stored = _stored(inspector, model.table)
+    return [name for name in stored if name not in _declared(model) and not is_name_of_copy(name)]
 
 
 def _new(inspector: Inspector, model: EntityModel) -> list[str]:

@@ -33,13 +33,13 @@ class PostgresPendingVersions:
         self._in_use = asyncio.Lock()
 
     async def due(self, age: float, most: int) -> dict[str, int]:
-        with translated():
+        with translated(self._connection):
             async with self._in_use:
                 rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
         return {row["subject"]: row["count"] for row in rows}
 
     async def published(self, counts: Mapping[str, int]) -> None:
-        with translated():
+        with translated(self._connection):
             async with self._in_use:
                 await (await self._open()).execute(_PUBLISHED, list(counts), list(counts.values()))
 

@@ -8,6 +8,7 @@ from advanced_alchemy.base import CommonTableAttributes
 from sqlalchemy.ext.asyncio import AsyncAttrs
 from sqlalchemy.orm import DeclarativeBase, Mapped, RelationshipProperty, foreign, mapped_column, relationship, remote
 
+from adapters.postgres.schema.scaled import is_name_of_copy
 from domain.entities.declaration import EntityModel, Registry, Relation
 
 
@@ -50,7 +51,8 @@ def _entity_class(
 def _mapper_arguments(table: sa.Table) -> dict[str, Any]:
     # A session shows one tenant, in which the id alone identifies a row: with the table's own key (tenant_id, id),
     # `repository.get(id)` would ask for a tuple.
-    arguments: dict[str, Any] = {"primary_key": [table.c.id]}
+    copies = [column.name for column in table.c if is_name_of_copy(column.name)]
+    arguments: dict[str, Any] = {"primary_key": [table.c.id], "exclude_properties": copies}
     if "version" in table.c:
         arguments["version_id_col"] = table.c.version  # a change raises it, and fails when another was quicker
     return arguments

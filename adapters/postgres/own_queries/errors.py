@@ -2,7 +2,7 @@
 
 import asyncpg
 from advanced_alchemy.exceptions import AdvancedAlchemyError, NotFoundError
-from sqlalchemy.exc import NoResultFound, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, NoResultFound, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -31,7 +31,7 @@ def _meaning(error: BaseException) -> Error | None:
             return NotFound()
         case StaleDataError():
             return SerializationConflict()
-        case PoolTimeoutError():
+        case PoolTimeoutError() | DBAPIError(connection_invalidated=True):
             return ServiceUnavailable()
         case asyncpg.UniqueViolationError() | asyncpg.ForeignKeyViolationError():
             return Conflict()

@@ -4,7 +4,7 @@ Row-level security decides. Each transaction begins by setting its scope; one th
 against a forgotten condition, not against code that changes the setting itself: users' own code is trusted.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,9 +18,11 @@ from sqlalchemy.orm.session import SessionTransaction
 
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
+from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
+from domain.errors import Error
 from domain.scope import OneTenant
 
 CONNECTIONS = 5
@@ -50,6 +52,15 @@ class OwnQueries:
         """
         async with self._sessions(info={"scope": scope, "own_queries": self}) as session:
             yield session
+
+    @property
+    def errors(self) -> Sequence[type[Exception]]:
+        """Classes of error that leave a session."""
+        return OWN_QUERY_ERRORS
+
+    def domain_error(self, error: Exception) -> Error | None:
+        """Error of the domain that an error of a session stands for; None for one that is a programmer's."""
+        return domain_error(error)
 
     @cached_property
     def classes(self) -> Mapping[str, type[Any]]:

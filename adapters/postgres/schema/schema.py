@@ -31,6 +31,7 @@ from sqlalchemy.types import TypeEngine
 from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.rows import add_row_tables
+from adapters.postgres.schema.scaled import ordered_name, scaled_columns
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
     DELETED_WITH,
@@ -81,7 +82,7 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     owner = [Column("tenant_id", Uuid(), primary_key=True)] if model.tenant_owned else []
     columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
-    made = Table(model.table, metadata, *owner, *columns, *taken_along)
+    made = Table(model.table, metadata, *owner, *columns, *taken_along, *scaled_columns(model))
     for field in model.fields:
         if field.reference is not None:
             target = registry[field.reference.target]
@@ -189,15 +190,19 @@ def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> A
 def _add_order(made: Table, model: EntityModel) -> None:
     """Indexes the entity's default order, ties broken by id; read backwards, it serves the other direction."""
     name = model.declaration.sort.removeprefix("-")
-    keys = [made.c[key] for key in dict.fromkeys((name, "id"))]
+    keys = [_ordered(made, model, key) for key in dict.fromkeys((name, "id"))]
     Index(short_name("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
 
 
 def _add_index(made: Table, model: EntityModel, index: DeclaredIndex) -> None:
     """Adds a declared index: the tenant's living rows, ties in the order of a page that is sorted by its last field."""
-    keys = [made.c[key] for key in dict.fromkeys((*index.fields, "id"))]
+    keys = [_ordered(made, model, key) for key in dict.fromkeys((*index.fields, "id"))]
     # "by" tells its name from that of a reference's own index
     Index(short_name("ix", model.table, "by", *index.fields), *_tenant(made), *keys, **_living(model))
+
+
+def _ordered(made: Table, model: EntityModel, name: str) -> Column[Any]:
+    return made.c[ordered_name(model, model.by_name[name])]
 
 
 def _living(model: EntityModel) -> dict[str, Any]:

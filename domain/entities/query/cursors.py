@@ -51,7 +51,16 @@ def _order(sort: Sequence[SortKey]) -> str:
 
 
 def _value(field: FieldModel, text: str | None) -> object:
-    return None if text is None else read_value(field, text)
+    value = None if text is None else read_value(field, text)
+    if isinstance(value, Decimal) and field.money is not None and _digits_after_point(value) > field.money.scale:
+        # no row has such a value, so that no cursor was written with it
+        raise NotAValue(f"takes at most {field.money.scale} digits after the point")
+    return value
+
+
+def _digits_after_point(value: Decimal) -> int:
+    exponent = value.as_tuple().exponent
+    return -exponent if isinstance(exponent, int) else 0
 
 
 def _text(value: object) -> str:

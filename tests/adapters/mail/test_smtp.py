@@ -32,14 +32,14 @@ def plain(server: SmtpServerInTests) -> SmtpMailer:
 async def test_the_envelope_names_one_recipient_and_our_own_address(server: SmtpServerInTests) -> None:
     for to in (" Ada+x@example.com", "ada@bücher.example"):
         await plain(server).send(message(to))
-    assert {one.mail_from for one in server.envelopes} == {"no-reply@example.com"}
-    recipients = [one.rcpt_tos for one in server.envelopes]
+    assert {envelope.mail_from for envelope in server.envelopes} == {"no-reply@example.com"}
+    recipients = [envelope.rcpt_tos for envelope in server.envelopes]
     assert recipients == [["Ada+x@example.com"], ["ada@xn--bcher-kva.example"]]
 
 
 async def test_an_address_beyond_ascii_arrives(server: SmtpServerInTests) -> None:
     await plain(server).send(message("andré@example.com"))
-    assert [one.rcpt_tos for one in server.envelopes] == [["andré@example.com"]]
+    assert [envelope.rcpt_tos for envelope in server.envelopes] == [["andré@example.com"]]
 
 
 async def test_a_recipient_that_does_not_exist_is_undeliverable(server: SmtpServerInTests) -> None:
@@ -55,7 +55,7 @@ async def test_any_other_refusal_can_be_tried_again(server: SmtpServerInTests, a
     with pytest.raises(MailServerUnavailable):
         await mailer.send(sent)
     await mailer.send(sent)
-    assert [one["Message-ID"] for one in server.messages] == [f"<{sent.id}@example.com>"]
+    assert [message["Message-ID"] for message in server.messages] == [f"<{sent.id}@example.com>"]
 
 
 async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

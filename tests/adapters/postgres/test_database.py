@@ -126,9 +126,9 @@ async def test_a_failure_that_was_swallowed_is_no_commit(postgres: PostgresDatab
 
 
 async def test_a_deadlock_is_worth_another_try(postgres: PostgresDatabase) -> None:
-    one, other = user(), user()
+    first, other = user(), user()
     async with postgres.transaction(EVERY) as tx:
-        for account in (one, other):
+        for account in (first, other):
             await tx.users.add(account)
     held = asyncio.Barrier(2)
 
@@ -138,7 +138,7 @@ async def test_a_deadlock_is_worth_another_try(postgres: PostgresDatabase) -> No
             await held.wait()
             await tx.connection.execute("UPDATE users SET full_name = 'x' WHERE id = $1", second)
 
-    results = await asyncio.gather(change(one.id, other.id), change(other.id, one.id), return_exceptions=True)
+    results = await asyncio.gather(change(first.id, other.id), change(other.id, first.id), return_exceptions=True)
     assert [type(result) for result in results if result is not None] == [SerializationConflict]
 
 

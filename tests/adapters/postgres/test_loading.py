@@ -21,8 +21,8 @@ UNLOCKED = "SELECT id FROM categories ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"
 
 
 async def lines(*categories: str | None) -> AsyncIterator[bytes]:
-    for number, one in enumerate(categories, start=2):
-        cells = ["A", f"SKU-{number}", None, "1", "0", "draft", one, None]
+    for number, line_category in enumerate(categories, start=2):
+        cells = ["A", f"SKU-{number}", None, "1", "0", "draft", line_category, None]
         yield written([str(number), str(new_id()), *cells]).encode()
 
 
@@ -31,7 +31,7 @@ async def test_what_rows_refer_to_cannot_be_deleted_until_they_are_stored(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, rows: int
 ) -> None:
     first, second, other, unknown = sorted(new_id() for _ in range(4))
-    made = [NewRow(one, category(str(one))) for one in (first, second, other)]
+    made = [NewRow(new, category(str(new))) for new in (first, second, other)]
     async with postgres.transaction(HERE) as tx:
         await tx.records.add(registry["categories"], made, ACT)
     referring = [str(second), str(first)] * rows
@@ -39,5 +39,5 @@ async def test_what_rows_refer_to_cannot_be_deleted_until_they_are_stored(
         coming = lines(*referring, None, str(unknown))
         loaded = await tx.transfers.load(registry["products"], coming, Loading(ACT, None))
         assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [other]
-    assert (loaded.imported, [one.row for one in loaded.errors]) == (2 * rows + 1, [2 * rows + 3])
+    assert (loaded.imported, [error.row for error in loaded.errors]) == (2 * rows + 1, [2 * rows + 3])
     assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [first, second, other]

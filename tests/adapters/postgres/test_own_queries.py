@@ -1,8 +1,6 @@
 """Sessions and repositories for users' own queries: one tenant's rows, living ones, in every way of asking."""
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import replace
+from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -19,14 +17,13 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.own_queries.entity_classes import entity_classes
 from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
 from adapters.postgres.own_queries.repositories import orm_class, repository
-from adapters.postgres.own_queries.sessions import CONNECTIONS, OwnQueries
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.entities.records import Act, NewRow
 from domain.entities.catalogue import Category, Currency, Product, Review
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from domain.errors import Conflict, Error, NotFound, SerializationConflict, ServiceUnavailable
+from domain.errors import Conflict, Error, NotFound, SerializationConflict
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, tenant
 from tests.library import LIBRARY, Shelf
@@ -304,48 +301,3 @@ async def test_a_process_can_hold_two_registries() -> None:
         made = entity_classes(registry, metadata_for(registry))
         assert set(made) == {model.plural for model in registry}
     configure_mappers()
-
-
-@pytest.fixture
-async def impatient(postgres: PostgresDatabase, registry: Registry) -> AsyncIterator[OwnQueries]:
-    own = OwnQueries(postgres._connect_for_own_queries, registry, postgres.ids, patience=0.05)
-    yield own
-    await own.close()
-
-
-async def ask(own: OwnQueries) -> None:
-    async with own.session(HERE) as session:
-        await session.execute(sa.text("SELECT 1"))
-
-
-async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
-    impatient: OwnQueries, postgres: PostgresDatabase, registry: Registry
-) -> None:
-    async with AsyncExitStack() as busy:
-        for _ in range(CONNECTIONS):
-            session = await busy.enter_async_context(impatient.session(HERE))
-            await session.execute(sa.text("SELECT 1"))
-        assert isinstance(await meaning(ask(impatient)), ServiceUnavailable)
-    await ask(impatient)
-    away = replace(postgres, url="postgresql://nobody@127.0.0.1:1/none")
-    own = OwnQueries(away._connect_for_own_queries, registry, postgres.ids)
-    with pytest.raises(ServiceUnavailable):
-        await ask(own)
-    await own.close()
-
-
-async def test_the_pool_is_opened_by_the_first_session(postgres: PostgresDatabase, registry: Registry) -> None:
-    made: list[int] = []
-
-    async def connect() -> Any:
-        made.append(1)
-        return await postgres._connect_for_own_queries()
-
-    own = OwnQueries(connect, registry, postgres.ids)
-    await own.close()
-    assert not made
-    async with own.session(HERE) as session:
-        assert not made
-        await session.execute(sa.text("SELECT 1"))
-    assert len(made) == 1
-    await own.close()

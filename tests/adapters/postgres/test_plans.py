@@ -1,10 +1,13 @@
 """What an index finds, as the role that the service runs as."""
 
+from uuid import UUID
+
 import asyncpg
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.reading.plans import SCANS, plans_of
+from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import Registry
 
 
@@ -13,7 +16,7 @@ async def planned(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> dict[str, dict[str, str | None]]:
     made = await plans_of(database_url, registry)
-    return {plural: {one.asked: one.scans for one in every} for plural, every in made.items()}
+    return {plural: {plan.asked: plan.scans for plan in every} for plural, every in made.items()}
 
 
 async def test_references_and_uniques_are_found_by_an_index(planned: dict[str, dict[str, str | None]]) -> None:
@@ -38,7 +41,41 @@ async def test_an_index_that_goes_is_missed(
     assert planned["reviews"]["productId=…"] is None
     await owner.execute("DROP INDEX ix_reviews_product_id")
     try:
-        every = {one.asked: one.scans for one in (await plans_of(database_url, registry))["reviews"]}
+        every = {plan.asked: plan.scans for plan in (await plans_of(database_url, registry))["reviews"]}
     finally:
         await owner.execute("CREATE INDEX ix_reviews_product_id ON reviews (tenant_id, product_id)")
     assert every["productId=…"] == SCANS
+
+
+async def test_a_range_over_an_indexed_decimal_is_found_under_row_level_security(
+    planned: dict[str, dict[str, str | None]],
+) -> None:
+    assert planned["products"]["categoryId=…&minPrice=…&sort=price"] is None
+
+
+COPY = """
+EXPLAIN SELECT FROM products WHERE tenant_id = $1 AND category_id = $1 AND NOT is_deleted AND "price$e2" > 1
+ORDER BY "price$e2", id"""
+DECIMAL = """
+EXPLAIN SELECT FROM products WHERE tenant_id = $1 AND category_id = $1 AND NOT is_deleted AND price > 1
+ORDER BY price, id"""
+INDEX_SCANS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}
+
+
+async def test_row_level_security_keeps_an_index_from_the_decimal_itself(
+    postgres: PostgresDatabase, database_url: str, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    """The reason for the copy: where this fails, the server has learnt it, and the copy can go."""
+    await owner.execute("CREATE INDEX by_price ON products (tenant_id, category_id, price, id) WHERE NOT is_deleted")
+    connection = await asyncpg.connect(database_url, server_settings={"role": ROLE, **INDEX_SCANS})
+    try:
+        bounds = [await _index_conditions(connection, text) for text in (COPY, DECIMAL)]
+    finally:
+        await connection.close()
+        await owner.execute("DROP INDEX by_price")
+    assert ["price" in conditions for conditions in bounds] == [True, False]
+
+
+async def _index_conditions(connection: "asyncpg.Connection[asyncpg.Record]", text: str) -> str:
+    lines = [line for (line,) in await connection.fetch(text, UUID(int=1))]
+    return "".join(line for line in lines if "Index Cond" in line)

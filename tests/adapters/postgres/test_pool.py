@@ -91,8 +91,8 @@ async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others
 async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(pair: PostgresDatabase) -> None:
     scopes, chance = [OneTenant(new_id()) for _ in range(7)], Random(1)
     asked = [chance.choice(scopes) for _ in range(300)]
-    assert await asyncio.gather(*(shown(pair, one) for one in asked)) == [str(one.id) for one in asked]
-    assert len(set(await asyncio.gather(*(backend(pair, one) for one in asked)))) <= 2
+    assert await asyncio.gather(*(shown(pair, scope) for scope in asked)) == [str(scope.id) for scope in asked]
+    assert len(set(await asyncio.gather(*(backend(pair, scope) for scope in asked)))) <= 2
 
 
 async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: str, registry: Registry) -> None:
@@ -122,7 +122,7 @@ async def test_none_is_lost_when_those_who_wait_give_up(pair: PostgresDatabase) 
         for task in chance.sample(tasks, 8):
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(one, (str, asyncio.CancelledError)) for one in results), results
+        assert all(isinstance(result, (str, asyncio.CancelledError)) for result in results), results
     async with pair.read_only(ONE), pair.read_only(OTHER):
         pass
 
@@ -145,7 +145,7 @@ async def test_a_place_that_could_not_be_filled_is_not_lost(registry: Registry) 
     database = PostgresDatabase("postgresql://nobody@127.0.0.1:1/none", registry, CountingIds(), connections=1)
     await database.open()
     answers = await asyncio.gather(*(shown(database, ONE) for _ in range(6)), return_exceptions=True)
-    assert [type(one) for one in answers] == [ServiceUnavailable] * 6
+    assert [type(answer) for answer in answers] == [ServiceUnavailable] * 6
     await database.close()
 
 

@@ -23,9 +23,9 @@ ACT = Act(by=None, at=NOW)
 async def filled(postgres: PostgresDatabase, registry: Registry) -> PostgresDatabase:
     """One category, one role, one member and one audit event in each of two tenants."""
     for scope in (HERE, THERE):
-        one, held, ada = tenant(id=scope.id), role(scope.id), user()
+        owner, held, ada = tenant(id=scope.id), role(scope.id), user()
         async with postgres.transaction(EveryTenant()) as tx:
-            await tx.tenants.add(one)
+            await tx.tenants.add(owner)
             await tx.roles.add(held)
             await tx.users.add(ada)
             await tx.memberships.save(ada.id, scope.id, [held.id], None, NOW)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.client import redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.admissions import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
@@ -46,10 +47,10 @@ async def worlds(
 async def test_services_with_prefixes_of_their_own_share_nothing(
     server: RedisServer, worlds: tuple[Adapters, Adapters, Adapters]
 ) -> None:
-    one, same, other = worlds
-    await one.admissions.admit([HIT], None)
-    await one.cache.put("profile:a", b"mine", timedelta(minutes=1))
-    async with one.revocations.publishing(["user:a"]) as counts:
+    first, same, other = worlds
+    await first.admissions.admit([HIT], None)
+    await first.cache.put("profile:a", b"mine", timedelta(minutes=1))
+    async with first.revocations.publishing(["user:a"]) as counts:
         counts["user:a"] = 1
     remaining = [(await adapters.admissions.admit([HIT], None)).verdicts[0].remaining for adapters in (same, other)]
     assert remaining == [0, 1]

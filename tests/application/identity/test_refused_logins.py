@@ -79,9 +79,9 @@ async def test_refused_logins_forgive_no_wrong_ones(service: InMemoryService, re
 @pytest.mark.parametrize("token", ["nameless", "unknown"])
 async def test_a_refused_social_login_is_in_the_trail(service: InMemoryService, registry: Registry, token: str) -> None:
     social = MemorySocialProviders(["google", "github"], TOKENS)
-    door = replace(service.services.social_sign_in, providers=social)
+    sign_in = replace(service.services.social_sign_in, providers=social)
     with pytest.raises(InvalidCredentials):
-        await door.login(SocialForm(provider="github", access_token=token), HERE)
+        await sign_in.login(SocialForm(provider="github", access_token=token), HERE)
     assert await failures(service, registry) == [None]
 
 

@@ -29,13 +29,13 @@ async def asked(admissions: Admissions, *subjects: str) -> Admission:
 
 async def known(shared: Shared, name: str, number: int) -> None:
     """Makes the subject's version known, as a read from the database does."""
-    ticket = (await asked(shared.one, name)).ticket
+    ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
-    await shared.one.remember({name: number}, ticket)
+    await shared.first.remember({name: number}, ticket)
 
 
 async def test_what_was_never_read_is_not_known(shared: Shared) -> None:
-    admission = await asked(shared.one, subject())
+    admission = await asked(shared.first, subject())
     assert admission.token_versions is None
     assert admission.ticket is not None
 
@@ -43,51 +43,51 @@ async def test_what_was_never_read_is_not_known(shared: Shared) -> None:
 async def test_what_was_remembered_is_known_to_all_processes(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    assert await asked(shared.other, name) == Admission((), {name: 4}, None)
+    assert await asked(shared.second, name) == Admission((), {name: 4}, None)
 
 
 async def test_no_subjects_are_all_known(shared: Shared) -> None:
-    assert (await asked(shared.one)).token_versions == {}
+    assert (await asked(shared.first)).token_versions == {}
 
 
 async def test_one_unknown_subject_makes_the_answer_uncertain(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    assert (await asked(shared.one, name, subject())).token_versions is None
+    assert (await asked(shared.first, name, subject())).token_versions is None
 
 
 async def test_a_change_is_uncertain_while_it_runs_and_certain_after_it(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    async with shared.one.publishing([name]) as counts:
-        assert await asked(shared.other, name) == Admission((), None, None)
+    async with shared.first.publishing([name]) as counts:
+        assert await asked(shared.second, name) == Admission((), None, None)
         counts[name] = 5
-    assert (await asked(shared.other, name)).token_versions == {name: 5}
+    assert (await asked(shared.second, name)).token_versions == {name: 5}
 
 
 async def test_a_change_of_a_subject_never_read_is_certain_after_it(shared: Shared) -> None:
     name = subject()
-    async with shared.one.publishing([name]) as counts:
+    async with shared.first.publishing([name]) as counts:
         counts[name] = 1
-    assert (await asked(shared.other, name)).token_versions == {name: 1}
+    assert (await asked(shared.second, name)).token_versions == {name: 1}
 
 
 async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(Conflict):
-        async with shared.one.publishing([name]):
+        async with shared.first.publishing([name]):
             raise Conflict
-    assert (await asked(shared.other, name)).token_versions == {name: 4}
+    assert (await asked(shared.second, name)).token_versions == {name: 4}
 
 
 async def test_a_change_that_was_left_without_counts_leaves_what_was_known(shared: Shared) -> None:
     name, other = subject(), subject()
     await known(shared, name, 4)
-    async with shared.one.publishing([name, other]):
+    async with shared.first.publishing([name, other]):
         pass
-    assert (await asked(shared.other, name)).token_versions == {name: 4}
-    assert (await asked(shared.other, other)).ticket is not None
+    assert (await asked(shared.second, name)).token_versions == {name: 4}
+    assert (await asked(shared.second, other)).ticket is not None
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable, RuntimeError, asyncio.CancelledError])
@@ -95,79 +95,79 @@ async def test_a_change_whose_end_is_unknown_stays_uncertain(shared: Shared, err
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(error):
-        async with shared.one.publishing([name]):
+        async with shared.first.publishing([name]):
             raise error
-    assert await asked(shared.other, name) == Admission((), None, None)
+    assert await asked(shared.second, name) == Admission((), None, None)
 
 
 async def test_overlapping_changes_are_settled_by_the_last_of_them_with_the_highest_count(shared: Shared) -> None:
     name = subject()
-    async with shared.one.publishing([name]) as slow:
-        async with shared.other.publishing([name]) as quick:
+    async with shared.first.publishing([name]) as slow:
+        async with shared.second.publishing([name]) as quick:
             quick[name] = 6
-        assert (await asked(shared.one, name)).token_versions is None
+        assert (await asked(shared.first, name)).token_versions is None
         slow[name] = 5
-    assert (await asked(shared.one, name)).token_versions == {name: 6}
+    assert (await asked(shared.first, name)).token_versions == {name: 6}
 
 
 async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: Shared) -> None:
     name = subject()
-    ticket = (await asked(shared.one, name)).ticket
+    ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
-    async with shared.other.publishing([name]) as counts:
-        await shared.one.remember({name: 0}, ticket)
+    async with shared.second.publishing([name]) as counts:
+        await shared.first.remember({name: 0}, ticket)
         counts[name] = 1
-    await shared.one.remember({name: 0}, ticket)
-    assert (await asked(shared.one, name)).token_versions == {name: 1}
+    await shared.first.remember({name: 0}, ticket)
+    assert (await asked(shared.first, name)).token_versions == {name: 1}
 
 
 async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(shared: Shared) -> None:
     name = subject()
-    ticket = (await asked(shared.one, name)).ticket
+    ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
     await shared.lose()
-    await shared.one.remember({name: 0}, ticket)
-    assert (await asked(shared.one, name)).token_versions is None
+    await shared.first.remember({name: 0}, ticket)
+    assert (await asked(shared.first, name)).token_versions is None
 
 
 async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared: Shared) -> None:
     name = subject()
-    async with shared.one.publishing([name]) as counts:
+    async with shared.first.publishing([name]) as counts:
         await shared.lose()
-        ticket = (await asked(shared.other, name)).ticket
+        ticket = (await asked(shared.second, name)).ticket
         assert ticket is not None
         counts[name] = 1
-    await shared.other.remember({name: 0}, ticket)
-    assert (await asked(shared.other, name)).token_versions is None
+    await shared.second.remember({name: 0}, ticket)
+    assert (await asked(shared.second, name)).token_versions is None
 
 
 async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number_known(shared: Shared) -> None:
     """Another change bumped the version since, and its mark is lost with the memory."""
     name = subject()
-    before = shared.one.publishing([name])
+    before = shared.first.publishing([name])
     counts = await before.__aenter__()
-    async with shared.other.publishing([name]) as higher:
+    async with shared.second.publishing([name]) as higher:
         higher[name] = 2
     await shared.lose()
-    refused = shared.other.publishing([name])
+    refused = shared.second.publishing([name])
     await refused.__aenter__()
     counts[name] = 1
     await before.__aexit__(None, None, None)
     assert not await refused.__aexit__(Conflict, Conflict(), None)
-    assert (await asked(shared.one, name)).token_versions is None
+    assert (await asked(shared.first, name)).token_versions is None
 
 
 async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_later_one_makes_known(
     shared: Shared,
 ) -> None:
     name = subject()
-    before = shared.one.publishing([name])
+    before = shared.first.publishing([name])
     counts = await before.__aenter__()
     await shared.lose()
-    async with shared.other.publishing([name]) as later:
+    async with shared.second.publishing([name]) as later:
         later[name], counts[name] = 1, 2
         await before.__aexit__(None, None, None)
-    assert (await asked(shared.one, name)).token_versions == {name: 2}
+    assert (await asked(shared.first, name)).token_versions == {name: 2}
 
 
 # Every order of events, against a model: the database as it stands, and what each change has come to.
@@ -189,7 +189,7 @@ class Model:
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
-        self.doors = (shared.one, shared.other)
+        self.doors = (shared.first, shared.second)
         self.name = subject()
         self.truth = self.floor = 0
         self.running: dict[int, Raise] = {}
@@ -256,7 +256,7 @@ class Model:
             change.is_marked = False
 
     async def read(self) -> None:
-        self.ticket = (await asked(self.shared.one, self.name)).ticket
+        self.ticket = (await asked(self.shared.first, self.name)).ticket
 
     async def query(self) -> None:
         self.read_count = self.truth
@@ -264,11 +264,11 @@ class Model:
     async def remember(self) -> None:
         assert self.ticket is not None
         assert self.read_count is not None
-        await self.shared.one.remember({self.name: self.read_count}, self.ticket)
+        await self.shared.first.remember({self.name: self.read_count}, self.ticket)
         self.ticket = self.read_count = None
 
     async def check(self) -> None:
-        admission = await asked(self.shared.other, self.name)
+        admission = await asked(self.shared.second, self.name)
         if admission.token_versions is not None:
             assert self.floor <= admission.token_versions[self.name] <= self.truth
 
@@ -282,7 +282,7 @@ class Model:
             await self.query()
             await self.remember()
         await self.check()
-        admission = await asked(self.shared.one, self.name)
+        admission = await asked(self.shared.first, self.name)
         assert admission.token_versions is not None or any(change.is_marked for change in self.dead)
 
 

@@ -88,7 +88,7 @@ async def test_one_logs_in_and_stores_a_product_there(visit: Visit) -> None:
     answer = await visit.try_out("productsCreate", {"name": "Lamp", "sku": "LAMP-1", "price": 19.99})
     await expect(answer.locator(".response-col_status")).to_contain_text("201")
     listed = await visit.app.call("GET", "/api/products", as_whom="acme")
-    assert [one["sku"] for one in listed.json()["data"]["items"]] == ["LAMP-1"]
+    assert [item["sku"] for item in listed.json()["data"]["items"]] == ["LAMP-1"]
     assert (visit.strangers, visit.complaints) == ([], [])
 
 

@@ -59,8 +59,8 @@ async def test_it_is_the_one_that_was_reviewed(app: TestApp, name: str, view: Ca
 
 async def test_every_endpoint_is_described(app: TestApp) -> None:
     document = await described(app)
-    operations = [one for path in document["paths"].values() for one in path.values()]
-    assert {one["operationId"] for one in operations} == {
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    assert {operation["operationId"] for operation in operations} == {
         camel(served.operation) for served in served_by(app.services) if served.handler.resolve_include_in_schema()
     }
 
@@ -98,7 +98,7 @@ async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_
     document = await described(app)
     shared, schemas = document["components"]["parameters"], document["components"]["schemas"]
     listed = document["paths"]["/api/products"]["get"]["parameters"]
-    by_name = {one["name"]: one for one in (shared[part["$ref"].rpartition("/")[2]] for part in listed)}
+    by_name = {part["name"]: part for part in (shared[given["$ref"].rpartition("/")[2]] for given in listed)}
     properties = [field.wire for field in app.services.registry["products"].fields]
     settings = {"page", "pageSize", "count", "cursor", "search", "sort", "sortBy", "sortDirection", "sortOrder"}
     assert by_name.keys() - settings - {"include", "fields", "includeDeleted"} == {
@@ -119,8 +119,8 @@ async def test_what_a_generated_client_sends_by_itself_is_taken(app: TestApp) ->
     first = await app.call("GET", "/api/audit-events?pageSize=1", as_whom="acme")
     cursor = first.json()["data"]["nextCursor"]
     for path, query in (("/api/audit-events", {"cursor": cursor}), ("/api/products", {}), ("/api/users", {})):
-        taken = [resolved(one, document) for one in document["paths"][path]["get"]["parameters"]]
-        sent = {one["name"]: one["schema"]["default"] for one in taken if "default" in one["schema"]}
+        taken = [resolved(part, document) for part in document["paths"][path]["get"]["parameters"]]
+        sent = {part["name"]: part["schema"]["default"] for part in taken if "default" in part["schema"]}
         assert sent
         answer = await app.call("GET", path, as_whom="acme", params={**sent, **query})
         assert answer.status_code == 200, answer.text

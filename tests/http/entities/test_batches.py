@@ -17,13 +17,13 @@ def lamp(n: int, **more: object) -> Json:
 async def made(app: TestApp, count: int = 3) -> list[str]:
     answer = await app.call("POST", BATCH, as_whom="acme", json={"items": [lamp(n) for n in range(count)]})
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["data"]["items"]]
+    return [item["id"] for item in answer.json()["data"]["items"]]
 
 
 async def refusal(app: TestApp, method: str, body: object, path: str = BATCH, whom: str = "acme") -> tuple[Any, ...]:
     answer = await app.call(method, path, as_whom=whom, json=body)
     error = answer.json()["error"]
-    return answer.status_code, error["code"], [one["field"] for one in error.get("details", ())]
+    return answer.status_code, error["code"], [detail["field"] for detail in error.get("details", ())]
 
 
 async def count(app: TestApp) -> int:
@@ -36,28 +36,28 @@ async def test_created_ones_come_back_in_order(app: TestApp) -> None:
     assert answer.status_code == 200
     data = answer.json()["data"]
     assert data["created"] == 3
-    assert [one["sku"] for one in data["items"]] == ["LAMP-3", "LAMP-1", "LAMP-2"]
+    assert [item["sku"] for item in data["items"]] == ["LAMP-3", "LAMP-1", "LAMP-2"]
     assert data["items"][0]["price"] == 19.99
     assert await count(app) == 3
 
 
 async def test_changed_ones_come_back_in_order(app: TestApp) -> None:
-    one, two, _ = await made(app)
-    items = [{"id": two, "stock": 2}, {"id": one, "name": "One", "version": 9, "createdAt": "never"}]
+    first, two, _ = await made(app)
+    items = [{"id": two, "stock": 2}, {"id": first, "name": "One", "version": 9, "createdAt": "never"}]
     answer = await app.call("PUT", BATCH, as_whom="acme", json={"items": items})
     data = answer.json()["data"]
     assert (answer.status_code, data["updated"]) == (200, 2)
     assert [(row["id"], row["name"], row["stock"], row["version"]) for row in data["items"]] == [
         (two, "Lamp", 2, 2),
-        (one, "One", 0, 2),
+        (first, "One", 0, 2),
     ]
 
 
 @pytest.mark.parametrize(("method", "path"), [("DELETE", BATCH), ("POST", f"{BATCH}/delete")])
 async def test_deleted_ones_are_named_once(app: TestApp, method: str, path: str) -> None:
-    one, two, _ = await made(app)
-    answer = await app.call(method, path, as_whom="acme", json={"ids": [two, one, two]})
-    assert (answer.status_code, answer.json()["data"]) == (200, {"deleted": 2, "ids": [two, one]})
+    first, two, _ = await made(app)
+    answer = await app.call(method, path, as_whom="acme", json={"ids": [two, first, two]})
+    assert (answer.status_code, answer.json()["data"]) == (200, {"deleted": 2, "ids": [two, first]})
     assert await count(app) == 1
 
 
@@ -99,12 +99,12 @@ async def test_what_is_wrong_is_named(app: TestApp, method: str, body: object, e
 
 
 async def test_what_is_missing_among_what_is_there_changes_nothing(app: TestApp) -> None:
-    one, two, _ = await made(app)
+    first, two, _ = await made(app)
     foreign = await app.call("POST", "/api/products", as_whom="other", json=lamp(9))
     theirs = foreign.json()["data"]["id"]
-    items = [{"id": one, "stock": 5}, {"id": theirs, "stock": 5}, {"id": two, "stock": 5}]
+    items = [{"id": first, "stock": 5}, {"id": theirs, "stock": 5}, {"id": two, "stock": 5}]
     assert await refusal(app, "PUT", {"items": items}) == (404, "NOT_FOUND", ["items[1].id"])
-    assert await refusal(app, "DELETE", {"ids": [one, theirs]}) == (404, "NOT_FOUND", ["ids[1]"])
+    assert await refusal(app, "DELETE", {"ids": [first, theirs]}) == (404, "NOT_FOUND", ["ids[1]"])
     rows = (await app.call("GET", "/api/products", as_whom="acme")).json()["data"]["items"]
     assert [row["stock"] for row in rows] == [0, 0, 0]
 
@@ -118,9 +118,9 @@ async def test_clashing_items_are_both_named(app: TestApp) -> None:
 
 async def test_of_several_kinds_of_failure_the_first_is_told(app: TestApp) -> None:
     """400, then 404, then 409, then 422."""
-    one, two, three = await made(app)
+    first, two, three = await made(app)
     live, taken, missing = {"status": "live"}, {"sku": "LAMP-2"}, {"id": UNKNOWN}
-    broken = [{"id": one, **live}, {"id": two, **taken}, {**missing, "categoryId": UNKNOWN}]
+    broken = [{"id": first, **live}, {"id": two, **taken}, {**missing, "categoryId": UNKNOWN}]
     assert await refusal(app, "PUT", {"items": broken}) == (400, "VALIDATION_ERROR", ["items[2].categoryId"])
     broken[2] = missing
     assert await refusal(app, "PUT", {"items": broken}) == (404, "NOT_FOUND", ["items[2].id"])

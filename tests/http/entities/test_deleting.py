@@ -118,10 +118,10 @@ async def test_ids_of_nothing_are_all_alike(app: TestApp) -> None:
     ):
         told = set()
         paths = [f"/api/products/{UNKNOWN}", "/api/products/1", "/api/products/%20", f"/api/products/{UNKNOWN[:-1]}"]
-        asked = [(one, "acme") for one in paths] + [(path, "other")]
+        asked = [(address, "acme") for address in paths] + [(path, "other")]
         asked += [(gone, "acme")] if more == "" else []
-        for one, whom in asked:
-            answer = await app.call(method, one + more, as_whom=whom, json=body)
+        for address, whom in asked:
+            answer = await app.call(method, address + more, as_whom=whom, json=body)
             error = answer.json()["error"]
             assert error.pop("traceId")
             told.add((answer.status_code, str(error)))

@@ -32,7 +32,7 @@ async def made(app: TestApp, **values: object) -> str:
 
 
 def details(body: Json) -> list[Any]:
-    return [one["field"] for one in body["error"].get("details", ())]
+    return [detail["field"] for detail in body["error"].get("details", ())]
 
 
 async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
@@ -108,4 +108,4 @@ async def test_filters_and_sorts_do_not_know_it_either(volumes: TestApp) -> None
 
 async def test_their_permissions_are_listed(volumes: TestApp) -> None:
     listed = (await volumes.call("GET", "/api/permissions", as_whom="root")).json()["items"]
-    assert {"read:codes", "write:costs", "purge:volumes"} <= {one["name"] for one in listed}
+    assert {"read:codes", "write:costs", "purge:volumes"} <= {permission["name"] for permission in listed}

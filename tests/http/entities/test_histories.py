@@ -51,19 +51,19 @@ async def test_it_comes_in_pages(app: TestApp) -> None:
     for n in range(4):
         await app.call("PUT", path, as_whom="acme", json={"name": f"Books {n}"})
     data = (await app.call("GET", f"{path}/history?page=2&pageSize=2", as_whom="acme")).json()["data"]
-    assert [one["version"] for one in data["items"]] == [3, 2]
+    assert [change["version"] for change in data["items"]] == [3, 2]
     assert (data["totalPages"], data["hasNextPage"], data["hasPreviousPage"]) == (3, True, True)
 
 
 async def test_who_may_not_read_the_row_is_not_told(app: TestApp) -> None:
     path = await category(app)
-    for whom, one, status in (
+    for whom, address, status in (
         ("reader", path, 403),
         ("other", path, 404),
         ("acme", f"/api/categories/{UNKNOWN}", 404),
         ("acme", "/api/categories/x", 404),
     ):
-        assert (await app.call("GET", f"{one}/history", as_whom=whom)).status_code == status
+        assert (await app.call("GET", f"{address}/history", as_whom=whom)).status_code == status
     await app.call("DELETE", path, as_whom="acme")
     assert (await app.call("GET", f"{path}/history", as_whom="acme")).status_code == 404
     shown = await app.call("GET", f"{path}/history?includeDeleted=true", as_whom="acme")

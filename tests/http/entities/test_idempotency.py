@@ -70,9 +70,9 @@ async def test_after_a_day_it_is_a_new_request(app: TestApp) -> None:
 
 async def test_of_two_at_once_both_get_the_first_ones_answer(app: TestApp) -> None:
     answers = await asyncio.gather(*(post(app, LAMP) for _ in range(8)))
-    assert {one.status_code for one in answers} == {201}
-    assert len({one.headers["Location"] for one in answers}) == 1
-    assert sum(REPLAYED in one.headers for one in answers) == 7
+    assert {answer.status_code for answer in answers} == {201}
+    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert sum(REPLAYED in answer.headers for answer in answers) == 7
 
 
 async def test_a_batch_and_a_restore_come_once_too(app: TestApp) -> None:
@@ -80,11 +80,11 @@ async def test_a_batch_and_a_restore_come_once_too(app: TestApp) -> None:
     first, again = await post(app, {"items": [LAMP]}, path=batch), await post(app, {"items": [LAMP]}, path=batch)
     assert again.json()["data"] == first.json()["data"]
     assert again.headers[REPLAYED] == "true"
-    ids = [one["id"] for one in first.json()["data"]["items"]]
+    ids = [item["id"] for item in first.json()["data"]["items"]]
     gone = [await post(app, {"ids": ids}, "k-2", path=f"{batch}/delete") for _ in range(2)]
     assert gone[0].json()["data"] == gone[1].json()["data"] == {"deleted": 1, "ids": ids}
     back = [await post(app, {}, "k-3", path=f"/api/products/{ids[0]}/restore") for _ in range(2)]
-    assert [one.status_code for one in back] == [200, 200]
+    assert [answer.status_code for answer in back] == [200, 200]
     assert back[0].json()["data"] == back[1].json()["data"]
 
 

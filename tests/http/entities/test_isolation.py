@@ -63,7 +63,9 @@ class Ground:
         self.schemas = Schemas((), (), self.registry)
 
     def endpoints(self, plural: str) -> Iterator[Served]:
-        return (one for one in served_by(self.app.services) if one.tag == plural and one.area == "B")
+        return (
+            endpoint for endpoint in served_by(self.app.services) if endpoint.tag == plural and endpoint.area == "B"
+        )
 
     async def row(self, model: EntityModel) -> str:
         """A new one, with rows of its own behind its references; of what nobody writes, one that is there."""
@@ -71,27 +73,27 @@ class Ground:
             answer = await self.app.call("GET", f"/api/{model.plural}", as_whom="acme")
             found: str = answer.json()["data"]["items"][0]["id"]
             return found
-        values = {one.name: await self._value(one) for one in model.declared}
+        values = {field.name: await self._value(field) for field in model.declared}
         row = NewRow(Uuid7Ids().new(), values)
         async with self.database.transaction(OneTenant(self.tenant_id)) as tx:
             await tx.records.add(model, [row], ACT)
         return str(row.id)
 
-    async def _value(self, one: FieldModel) -> object:
-        if one.reference is not None:
-            return UUID(await self.row(self.registry[one.reference.target]))
-        if not one.required:
-            return one.default
-        if one.kind is Kind.CHOICE:
-            return one.choices[0]
-        return _VALUES.get(one.kind, f"ACME-{next(_numbers)}")
+    async def _value(self, field: FieldModel) -> object:
+        if field.reference is not None:
+            return UUID(await self.row(self.registry[field.reference.target]))
+        if not field.required:
+            return field.default
+        if field.kind is Kind.CHOICE:
+            return field.choices[0]
+        return _VALUES.get(field.kind, f"ACME-{next(_numbers)}")
 
     async def body(self, model: EntityModel) -> Json:
         """What would be taken in ``acme``: it refers to rows there."""
         made = self.schemas.example(model.create_form) or {}
-        for one in model.declared:
-            if one.reference is not None:
-                made[one.wire] = str(await self.row(self.registry[one.reference.target]))
+        for declared in model.declared:
+            if declared.reference is not None:
+                made[declared.wire] = str(await self.row(self.registry[declared.reference.target]))
         return made
 
     async def seen(self, model: EntityModel, row_id: str) -> object:
@@ -178,10 +180,10 @@ def told(answer: httpx.Response) -> Json:
 
 
 async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> None:
-    covered = [one.operation for plural in PLURALS for one in ground.endpoints(plural)]
+    covered = [endpoint.operation for plural in PLURALS for endpoint in ground.endpoints(plural)]
     paths = tuple(f"/api/{plural}" for plural in PLURALS)
-    table = [one for one in served_by(ground.app.services) if one.path.startswith(paths)]
-    assert sorted(covered) == sorted(one.operation for one in table)
+    table = [endpoint for endpoint in served_by(ground.app.services) if endpoint.path.startswith(paths)]
+    assert sorted(covered) == sorted(endpoint.operation for endpoint in table)
     assert len(covered) >= 2 * len(PLURALS)
 
 
@@ -222,8 +224,8 @@ async def test_from_elsewhere_it_is_as_if_it_were_not_there(ground: Ground, plur
 
 
 def refers_to_tenants(ground: Ground, model: EntityModel) -> bool:
-    references = (one.reference for one in model.declared)
-    return any(one is not None and ground.registry[one.target].tenant_owned for one in references)
+    references = (field.reference for field in model.declared)
+    return any(reference is not None and ground.registry[reference.target].tenant_owned for reference in references)
 
 
 def is_not_stored(answer: httpx.Response) -> bool:

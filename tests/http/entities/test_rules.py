@@ -19,7 +19,7 @@ async def lend(app: TestApp, volume_id: str, borrower: str = "Ada") -> httpx.Res
 
 def told(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
     error: Json = answer.json()["error"]
-    return answer.status_code, error["code"], [(one["field"], one["message"]) for one in error["details"]]
+    return answer.status_code, error["code"], [(detail["field"], detail["message"]) for detail in error["details"]]
 
 
 async def test_a_rule_sees_what_was_before(library: TestApp) -> None:
@@ -53,7 +53,7 @@ async def test_a_rule_counts_what_is_written_with_it(library: TestApp) -> None:
 async def test_of_many_at_once_no_more_come_in_than_the_rule_allows(library: TestApp) -> None:
     row = await volume(library)
     answers = await asyncio.gather(*(lend(library, row) for _ in range(6)))
-    assert sorted(one.status_code for one in answers) == [201, 201, 422, 422, 422, 422]
+    assert sorted(answer.status_code for answer in answers) == [201, 201, 422, 422, 422, 422]
 
 
 async def test_a_rule_does_not_see_other_tenants(library: TestApp) -> None:

@@ -17,7 +17,7 @@ async def call(
 
 async def tenants(app: TestApp) -> Json:
     listed = (await app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
-    return {one["identifier"]: one["id"] for one in listed}
+    return {tenant["identifier"]: tenant["id"] for tenant in listed}
 
 
 async def lamps(app: TestApp) -> Json:
@@ -30,7 +30,7 @@ async def lamps(app: TestApp) -> Json:
 async def test_all_reads_over_all_tenants(app: TestApp) -> None:
     paths, ids = await lamps(app), await tenants(app)
     listed = (await call(app, "GET", "/api/products", "all")).json()["data"]
-    assert {one["tenantId"] for one in listed["items"]} == {ids["acme"], ids["other"]}
+    assert {item["tenantId"] for item in listed["items"]} == {ids["acme"], ids["other"]}
     assert listed["totalCount"] == 2
     read = await call(app, "GET", paths["other"], "all")
     assert read.json()["data"]["tenantId"] == ids["other"]
@@ -42,7 +42,7 @@ async def test_a_tenants_id_acts_in_that_one(app: TestApp) -> None:
     paths, ids = await lamps(app), await tenants(app)
     here = ids["other"]
     listed = (await call(app, "GET", "/api/products", here)).json()["data"]
-    assert [one["id"] for one in listed["items"]] == [paths["other"].rpartition("/")[2]]
+    assert [item["id"] for item in listed["items"]] == [paths["other"].rpartition("/")[2]]
     assert (await call(app, "GET", paths["acme"], here)).status_code == 404
     assert (await call(app, "PUT", paths["other"], here, json={"stock": 3})).json()["data"]["stock"] == 3
     made = await call(app, "POST", "/api/products", here, json={**LAMP, "sku": "LAMP-2"})
@@ -103,7 +103,7 @@ async def test_each_use_is_in_the_audit_trail(app: TestApp) -> None:
     await call(app, "GET", f"/api/products/{UNKNOWN}", ids["acme"])
     await call(app, "POST", "/api/products", ids["acme"], json=LAMP)
     lines = (await call(app, "GET", "/api/audit-events?action.startsWith=tenant-scope.", "all")).json()["data"]
-    told = [(one["action"], one["tenantId"], one["targetId"]) for one in reversed(lines["items"])]
+    told = [(event["action"], event["tenantId"], event["targetId"]) for event in reversed(lines["items"])]
     assert told == [
         ("tenant-scope.products.page", ids["system"], None),
         ("tenant-scope.products.read", ids["acme"], ids["acme"]),
@@ -111,4 +111,4 @@ async def test_each_use_is_in_the_audit_trail(app: TestApp) -> None:
         ("tenant-scope.audit-events.page", ids["system"], None),
     ]
     seen = (await app.call("GET", "/api/audit-events", as_whom="acme")).json()["data"]["items"]
-    assert "tenant-scope.products.create" in {one["action"] for one in seen}
+    assert "tenant-scope.products.create" in {event["action"] for event in seen}

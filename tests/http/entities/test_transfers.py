@@ -35,7 +35,7 @@ async def test_an_import_answers_as_the_specification_shows(app: TestApp) -> Non
     answer = await send(app, LAMP + "Cup,bad,1\r\nLamp again,LAMP-1,1\r\n")
     assert answer.status_code == 200
     data = answer.json()["data"]
-    assert (data["imported"], data["skipped"], [one["row"] for one in data["errors"]]) == (1, 1, [3])
+    assert (data["imported"], data["skipped"], [error["row"] for error in data["errors"]]) == (1, 1, [3])
     assert "sku" in data["errors"][0]["message"]
     assert "errorsTruncated" not in data
 
@@ -173,7 +173,7 @@ async def test_a_wrong_file_or_option_is_named(
     answer = await send(app, file, options=options)
     assert answer.status_code == 400
     error = answer.json()["error"]
-    assert (error["code"], [one["field"] for one in error.get("details", [])]) == (code, [field] if field else [])
+    assert (error["code"], [detail["field"] for detail in error.get("details", [])]) == (code, [field] if field else [])
     assert await skus(app) == []
 
 
@@ -241,7 +241,7 @@ async def test_rows_that_all_share_are_imported_by_super_admins(app: TestApp) ->
 async def test_five_exports_and_five_imports_a_minute(app: TestApp) -> None:
     for ask in (export, send):
         answers = [await ask(app) for _ in range(6)]
-        assert [one.status_code for one in answers] == [200] * 5 + [429]
+        assert [answer.status_code for answer in answers] == [200] * 5 + [429]
         assert answers[0].headers["x-ratelimit-limit"] == "5"
 
 
@@ -258,7 +258,7 @@ async def test_an_xlsx_comes_back_as_it_went(app: TestApp) -> None:
     assert (await send(app, sheet, whom="other")).json()["data"] == {"imported": 2, "skipped": 0, "errors": []}
     there = await export(app, "?format=json&sort=sku&fields=name,price,description", whom="other")
     after = json.loads(there.content)
-    assert [{**one, "id": None} for one in after] == [{**one, "id": None} for one in before]
+    assert [{**row, "id": None} for row in after] == [{**row, "id": None} for row in before]
 
 
 async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> None:

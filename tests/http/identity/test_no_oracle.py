@@ -55,7 +55,7 @@ class Undisguised:
 
 @dataclass(frozen=True)
 class LoginProbe:
-    """Accounts of every state, and the door at which a stranger tries them."""
+    """Accounts of every state, and the client of a stranger who tries them."""
 
     adapters: Adapters
     client: httpx.AsyncClient

@@ -77,13 +77,13 @@ async def test_what_no_field_takes_is_named(app: TestApp, body: bytes, field: st
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "VALIDATION_ERROR")
-    assert field in {one["field"] for one in error["details"]}
+    assert field in {detail["field"] for detail in error["details"]}
 
 
 async def test_every_failing_field_is_named_at_once(app: TestApp) -> None:
     body = {"sku": "lower case", "price": -1, "stock": "many", "colour": "red"}
     answer = await app.call("POST", "/api/products", as_whom="acme", json=body)
-    fields = {one["field"] for one in answer.json()["error"]["details"]}
+    fields = {detail["field"] for detail in answer.json()["error"]["details"]}
     assert fields == {"name", "sku", "price", "stock", "colour"}
 
 

@@ -175,7 +175,7 @@ async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, ca
             answer = await client.get("/api/products", headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL_ERROR")
     assert "secret" not in answer.text
-    (record,) = [one for one in caplog.records if one.levelno == logging.ERROR]
+    (record,) = [line for line in caplog.records if line.levelno == logging.ERROR]
     assert vars(record)["request_id"] == "the-one"
     assert record.exc_info is not None
 
@@ -188,15 +188,17 @@ async def test_a_host_that_is_none_is_a_bad_request(app: TestApp) -> None:
 async def test_each_answer_is_logged(caplog: pytest.LogCaptureFixture, app: TestApp) -> None:
     with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
         await app.call("GET", "/api/products/a%0Ab", as_whom="acme")
-    line = vars(next(one for one in caplog.records if one.name == "adapters.http.operations.access_log"))
+    line = vars(
+        next(line_record for line_record in caplog.records if line_record.name == "adapters.http.operations.access_log")
+    )
     assert (line["method"], line["path"], line["status"]) == ("GET", "'/api/products/a\\nb'", 404)
 
 
 def test_every_code_has_one_status() -> None:
-    kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.Error)]
-    assert {one.code for one in kinds if one is not errors.Error} == STATUS.keys()
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Error)]
+    assert {kind.code for kind in kinds if kind is not errors.Error} == STATUS.keys()
 
 
 def test_nothing_is_served_twice(app: TestApp) -> None:
     table = served_by(app.services)
-    assert len({one.operation for one in table}) == len(table)
+    assert len({endpoint.operation for endpoint in table}) == len(table)

@@ -38,15 +38,17 @@ def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> No
         is_free = endpoint.path.startswith(("/health", "/metrics", "/.well-known", "/docs", "/account/"))
         assert isinstance(endpoint.limit, Unlimited) is is_free
     limits: dict[tuple[str, str], Limit] = {
-        (one.method, one.path): one.limit for one in served_by(app.services) if isinstance(one.limit, Limit)
+        (endpoint.method, endpoint.path): endpoint.limit
+        for endpoint in served_by(app.services)
+        if isinstance(endpoint.limit, Limit)
     }
     assert {key: limits[key].count for key in TABLE} == TABLE
     assert limits["PUT", "/api/products/{id}"] == limits["PATCH", "/api/products/{id}"]
 
 
 def test_limits_are_counted_apart(app: TestApp) -> None:
-    table = [one for one in served_by(app.services) if not isinstance(one.limit, Unlimited)]
-    paths = [(one.limit, one.path.replace("batch/delete", "batch")) for one in table]
+    table = [endpoint for endpoint in served_by(app.services) if not isinstance(endpoint.limit, Unlimited)]
+    paths = [(endpoint.limit, endpoint.path.replace("batch/delete", "batch")) for endpoint in table]
     names = {(limit.name, path) for limit, path in paths if not isinstance(limit, Unlimited)}
     assert len({name for name, _ in names}) == len(names)
 

@@ -35,9 +35,9 @@ def times(answer: httpx.Response) -> dict[str, float]:
     """Every part must be a name and a duration, as the header's grammar has it."""
     shown: dict[str, float] = {}
     for part in answer.headers["server-timing"].split(", "):
-        one = ONE.fullmatch(part)
-        assert one is not None, part
-        shown[one[1]] = float(one[2])
+        matched = ONE.fullmatch(part)
+        assert matched is not None, part
+        shown[matched[1]] = float(matched[2])
     return shown
 
 

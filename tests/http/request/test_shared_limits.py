@@ -15,9 +15,10 @@ from adapters.http.app import HttpSettings
 from adapters.http.request.rules import Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from domain.limits import Limit
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble
@@ -63,13 +64,13 @@ TRIED = [
 
 @dataclass
 class Processes:
-    doors: tuple[httpx.AsyncClient, httpx.AsyncClient]
+    clients: tuple[httpx.AsyncClient, httpx.AsyncClient]
     services: Services
     token: str
 
     async def call(self, number: int, method: str, path: str, **more: Any) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token}", **more.pop("headers", {})}
-        return await self.doors[number % 2].request(method, path, headers=headers, **more)
+        return await self.clients[number % 2].request(method, path, headers=headers, **more)
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +95,9 @@ async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
         lease = Lease(pipeline, NothingDue(), Times(lifetime=600), commands=Commands(prefix))
         shared = RedisAdmissions(lease, MemoryAdmissions(app.adapters.clock))
         services.append(assemble(replace(app.adapters, admissions=shared, revocations=shared), read_settings(SETTINGS)))
-    one, other = (client_of(each, settings) for each in services)
-    yield Processes((one, other), services[0], token)
-    for client in (one, other, app.client):
+    first, other = (client_of(each, settings) for each in services)
+    yield Processes((first, other), services[0], token)
+    for client in (first, other, app.client):
         await client.aclose()
     for pipeline in pipelines:
         await pipeline.close()
@@ -179,7 +180,7 @@ async def login(
 ) -> httpx.Response:
     body = {"email": f"n{secrets.token_hex(6)}@example.com", "password": "wrong", "isPasswordEncrypted": False}
     given = {"X-Forwarded-For": address, **(headers or {})}
-    return await processes.doors[number % 2].post("/api/auth/login", json=body, headers=given)
+    return await processes.clients[number % 2].post("/api/auth/login", json=body, headers=given)
 
 
 async def test_ipv6_neighbours_share_a_limit_and_others_do_not(processes: Processes) -> None:
@@ -209,7 +210,7 @@ async def test_a_limit_by_address_and_one_by_email_show_the_tighter(processes: P
     body = {"email": "target@example.com", "password": "wrong", "isPasswordEncrypted": False}
 
     async def ask(address: str) -> httpx.Response:
-        return await processes.doors[0].post("/api/auth/login", json=body, headers={"X-Forwarded-For": address})
+        return await processes.clients[0].post("/api/auth/login", json=body, headers={"X-Forwarded-For": address})
 
     shown = [(await ask(f"203.0.113.{number}")).headers["x-ratelimit-remaining"] for number in range(5)]
     assert shown == ["9", "8", "7", "6", "5"]

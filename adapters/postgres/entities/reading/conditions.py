@@ -8,6 +8,8 @@ from msgspec import Struct
 from sqlalchemy import FromClause, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from adapters.postgres.entities.reading.scaled_values import scaled_condition, scaled_key
+from adapters.postgres.schema.scaled import is_scaled, ordered_name, scaled_name
 from adapters.postgres.statements.compiled import parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
@@ -44,6 +46,9 @@ def condition(model: EntityModel, rows: FromClause, asked: Asked) -> Truth:
     """The condition on ``rows`` themselves: the relations of its path lead to them."""
     field = model.by_name[asked.path.field]
     column, value = rows.c[field.name], parameter(asked.parameter, _value_type(asked.operator, field))
+    # a difference is nothing that an index finds
+    if is_scaled(model, field) and asked.operator is not Operator.NE:
+        return scaled_condition(field, rows.c[scaled_name(field)], asked.operator, value)
     if asked.operator in PARTS or (asked.operator in _WITHOUT_CASE and ignores_case(model, field)):
         return _EXPRESSIONS[asked.operator](without_case(column), _lowered(asked.operator, value))
     return _EXPRESSIONS[asked.operator](column, value)
@@ -84,23 +89,42 @@ def pattern(operator: Operator, text: str) -> str:
 
 
 class Ordered(Struct, frozen=True):
-    """A sort key as an expression: nulls are the largest, which is the server's own default."""
+    """A sort key as an expression: nulls are the largest, which is the server's own default.
+
+    ``value`` is what a cursor tells of a row: the field itself, where ``expression`` may be its scaled copy.
+    """
 
     expression: Value
+    value: Value
     descending: bool
     is_nullable: bool
-    kind: Any
-    """The type of a parameter that is compared with it."""
+    field: FieldModel
+
+    @property
+    def is_copy(self) -> bool:
+        return self.expression is not self.value
+
+    def held(self, name: str) -> Value:
+        """The parameter with a cursor's value, as it is compared with the expression."""
+        value = parameter(name, bind_type(self.field))
+        return scaled_key(self.field, value) if self.is_copy else value
 
     @property
     def order(self) -> Value:
         return self.expression.desc() if self.descending else self.expression
 
 
+def ordered_by(model: EntityModel, field: FieldModel, rows: FromClause, *, descending: bool, is_outer: bool) -> Ordered:
+    """The sort key of a field of ``rows``, which may be null throughout where they are joined from outside."""
+    return Ordered(
+        rows.c[ordered_name(model, field)], rows.c[field.name], descending, is_outer or field.nullable, field
+    )
+
+
 def after(ordered: Sequence[Ordered], are_held: Sequence[bool]) -> Truth:
     """The rows behind the row with the sort values ``after_0``, ``after_1``, …; ``are_held`` is false for a null."""
     values = [
-        parameter(f"after_{number}", key.kind) if is_held else None
+        key.held(f"after_{number}") if is_held else None
         for number, (key, is_held) in enumerate(zip(ordered, are_held, strict=True))
     ]
     # plain: every key runs in one direction and knows no nulls

@@ -12,10 +12,12 @@ import sqlalchemy as sa
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
 from adapters.postgres.schema.row_security import EVERY, ROLE
-from adapters.postgres.schema.sql import quoted
+from adapters.postgres.schema.scaled import ordered_name
 from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.query.operators import BOUNDS
+from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
 
@@ -36,6 +38,7 @@ _SOME_VALUES = {
     Kind.DATE: "2026-01-01",
 }
 _SHOWN = ("include", "search", "sort")
+_LEAST = next(bound for bound in BOUNDS if bound.operator is Operator.GTE)
 
 _KEYS = """
 SELECT ARRAY(SELECT pg_get_indexdef(indexrelid, n, true) FROM generate_series(1, indnkeyatts) n) AS keys
@@ -74,7 +77,7 @@ async def _plans(connection: Connection, registry: Registry, model: EntityModel)
         statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
         plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
-        wanted = [*_owner(model), *(quoted(field.name) for field in needed)]
+        wanted = [*_owner(model), *(ordered_name(model, field) for field in needed)]
         indexed = not needed or any(_begins(row["keys"], wanted) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
 
@@ -90,7 +93,7 @@ async def _tenant_with_rows(connection: Connection, registry: Registry, model: E
 
 def _begins(keys: Sequence[str], wanted: Sequence[str]) -> bool:
     # an expression, such as of a unique without case, is no column: row-level security keeps the index from it
-    return list(keys[: len(wanted)]) == list(wanted)
+    return [key.strip('"') for key in keys[: len(wanted)]] == list(wanted)
 
 
 def _owner(model: EntityModel) -> list[str]:
@@ -113,17 +116,19 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[FieldMode
         yield {"search": "word"}, (model.by_name[model.declaration.search[0]],)
     for index in model.declaration.indexes:
         fields = tuple(model.by_name[name] for name in index.fields)
-        yield {**{field.wire: _some_value(field) for field in fields[:-1]}, "sort": fields[-1].wire}, fields
+        equal = {field.wire: _some_value(field) for field in fields[:-1]}
+        bounded = {_LEAST.name(fields[-1].wire): _some_value(fields[-1])} if fields[-1].kind in _LEAST.kinds else {}
+        yield {**equal, **bounded, "sort": fields[-1].wire}, fields
 
 
 def recommended_indexes(model: EntityModel) -> Iterator[str]:
-    """Advice on pages of a related row that are sorted by an amount, such as a category's products by price."""
+    """Advice on pages of a related row that are bounded and sorted by an amount: a category's products by price."""
     declared = {index.fields[:2] for index in model.declaration.indexes}
     references = [field for field in model.declared if field.reference is not None]
     for reference in references:
         for amount in (field for field in model.declared if field.kind is Kind.DECIMAL):
             if (reference.name, amount.name) not in declared:
-                asked = f"{reference.wire}=…&sort={amount.wire}"
+                asked = f"{reference.wire}=…&{_LEAST.name(amount.wire)}=…&sort={amount.wire}"
                 yield f'if clients ask for {asked}, declare indexes=[index("{reference.name}", "{amount.name}")]'
 
 

@@ -14,12 +14,13 @@ from msgspec import Struct
 from sqlalchemy import FromClause, Select, func
 from sqlalchemy.dialects.postgresql import JSON
 
-from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word
+from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
+from adapters.postgres.schema.scaled import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, explained, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
-from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
+from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import (
     Operator,
@@ -131,7 +132,7 @@ class SelectRows:
         joined, ordered = self.order(rows)
         carried = ("tenant_id", "id") if self.shape.is_deep else self._carried(self.model, ())
         columns = [rows.c[name] for name in carried if name in rows.c]
-        keys = [key.expression.label(_key(number)) for number, key in enumerate(ordered)]
+        keys = [key.value.label(_key(number)) for number, key in enumerate(ordered)]
         behind = [] if self.shape.after is None else [after(ordered, self.shape.after)]
         found = sa.select(*columns, *keys).select_from(joined).where(*self.where, *behind)
         found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))
@@ -190,8 +191,8 @@ class SelectRows:
                     places[way] = (far, target)
             rows, model = places[key.path.steps]
             field = model.by_name[key.path.field]
-            is_nullable = bool(key.path.steps) or field.nullable
-            ordered.append(Ordered(rows.c[field.name], key.descending, is_nullable, bind_type(field)))
+            is_outer = bool(key.path.steps)
+            ordered.append(ordered_by(model, field, rows, descending=key.descending, is_outer=is_outer))
         return joined, ordered
 
     def related(self, relation: Relation, near: FromClause) -> Related:
@@ -248,7 +249,9 @@ class SelectRows:
             yield relation.name, sa.select(body).select_from(far).where(*on).correlate(near).scalar_subquery()
             return
         sort = default_sort(target, self.shape.view.hidden)
-        order = [far.c[key.path.field].desc() if key.descending else far.c[key.path.field] for key in sort]
+        by_name = target.by_name
+        keys = [(far.c[ordered_name(target, by_name[key.path.field])], key.descending) for key in sort]
+        order = [key.desc() if descending else key for key, descending in keys]
         columns = [far.c[name] for name in self._carried(target, steps)]
         # correlated by hand: a subquery in FROM does not find the outer row by itself
         first = sa.select(*columns).select_from(far).where(*on).correlate(near).order_by(*order).limit(constant(MANY))

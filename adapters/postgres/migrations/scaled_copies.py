@@ -1,0 +1,59 @@
+"""Scaled copies of decimals in a migration: they go and come with their indexes, and around changes of the decimals."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from alembic.operations import ops
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Index, MetaData, Table
+from sqlalchemy.schema import SchemaItem
+
+from adapters.postgres.schema.scaled import COPY_OF, is_name_of_copy
+
+
+def is_of_copy(item: SchemaItem) -> bool:
+    """Whether an index that only the database has is one over a scaled copy, which goes with it."""
+    return isinstance(item, Index) and any(is_name_of_copy(column.name) for column in item.columns)
+
+
+def remade(context: MigrationContext, operations: Iterable[Any], notes: list[str]) -> Iterator[Any]:
+    """The operations of a migration, with those that drop copies before a change of their decimals and make them anew.
+
+    PostgreSQL changes the type of no column that a generated one is made of.
+    """
+    metadata: MetaData = context.opts["target_metadata"]
+    for operation in operations:
+        if isinstance(operation, ops.ModifyTableOps):
+            declared = metadata.tables[operation.table_name]
+            operation.ops = [*operation.ops, *_around_changes(declared, operation.ops)]
+            notes += _notes(operation)
+        yield operation
+
+
+def _around_changes(declared: Table, operations: list[Any]) -> Iterator[ops.MigrateOperation]:
+    added = {operation.column.name for operation in operations if isinstance(operation, ops.AddColumnOp)}
+    created = {operation.index_name for operation in operations if isinstance(operation, ops.CreateIndexOp)}
+    changed = {
+        operation.column_name
+        for operation in operations
+        if isinstance(operation, ops.AlterColumnOp) and operation.modify_type is not None
+    }
+    for column in declared.columns:
+        if column.name in added or not is_name_of_copy(column.name) or column.info[COPY_OF] not in changed:
+            continue
+        yield ops.DropColumnOp.from_column_and_tablename(None, declared.name, column)
+        yield ops.AddColumnOp.from_column_and_tablename(None, declared.name, column)
+        for index in sorted(declared.indexes, key=lambda index: str(index.name)):
+            if column.name in index.columns and index.name not in created:
+                created.add(str(index.name))
+                yield ops.DropIndexOp.from_index(index)
+                yield ops.CreateIndexOp.from_index(index)
+
+
+def _notes(operation: ops.ModifyTableOps) -> Iterator[str]:
+    for inside in operation.ops:
+        if isinstance(inside, ops.AddColumnOp) and is_name_of_copy(inside.column.name):
+            yield (
+                f"{operation.table_name}.{inside.column.name} is generated for the index of its decimal: PostgreSQL "
+                "writes the table anew, and nobody reads or writes it meanwhile."
+            )

@@ -1,0 +1,148 @@
+"""Errors of the driver: a lost connection is an outage, a faulty statement is not."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+
+import asyncpg
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.database import Patience, PostgresDatabase
+from domain.entities.declaration import Registry
+from domain.errors import ServiceUnavailable
+from domain.scope import EveryTenant, OneTenant
+from tests.adapters.postgres.proxy import CuttingProxy
+from tests.builders import new_id
+
+EVERY, HERE = EveryTenant(), OneTenant(new_id())
+
+
+async def _two_at_once(connection: ServiceConnection) -> None:
+    slow = asyncio.create_task(connection.fetchval("SELECT pg_sleep(0.2)"))
+    await asyncio.sleep(0)
+    try:
+        await connection.fetchval("SELECT 1")
+    finally:
+        await slow
+
+
+async def _of_no_file(_: ServiceConnection) -> None:
+    raise FileNotFoundError("/nothing")
+
+
+FAULTS: dict[str, tuple[Callable[[ServiceConnection], Awaitable[object]], type[Exception]]] = {
+    "an argument too few": (lambda c: c.fetch("SELECT $1::int"), asyncpg.InterfaceError),
+    "an argument of another type": (lambda c: c.fetch("SELECT $1::int", "a"), asyncpg.DataError),
+    "a number that the driver cannot send": (lambda c: c.fetch("SELECT $1::int", 2**40), asyncpg.DataError),
+    "two statements at once": (_two_at_once, asyncpg.InterfaceError),
+    "a statement with a mistake": (lambda c: c.fetch("SELEKT 1"), asyncpg.PostgresSyntaxError),
+    "an unknown column": (lambda c: c.fetch("SELECT nothing FROM users"), asyncpg.UndefinedColumnError),
+    "a value that the server refuses": (lambda c: c.fetch("SELECT 'a'::int"), asyncpg.PostgresError),
+    "a division by zero": (lambda c: c.fetch("SELECT 1/0"), asyncpg.PostgresError),
+    "a file that is not there": (_of_no_file, FileNotFoundError),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("way", ["read_only", "transaction"])
+async def test_a_faulty_statement_is_no_outage(postgres: PostgresDatabase, name: str, way: str) -> None:
+    fault, error = FAULTS[name]
+    with pytest.raises(error):
+        async with getattr(postgres, way)(EVERY) as tx:
+            await fault(tx.connection)
+    assert await postgres.is_ready()
+
+
+@pytest.fixture
+async def proxy(postgres: PostgresDatabase, database_url: str) -> AsyncIterator[CuttingProxy]:
+    async with CuttingProxy(database_url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+async def behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    patience = Patience(acquire=1, connect=1, statement=0.5)
+    database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=3, patience=patience)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def ask(database: PostgresDatabase, *, within: str = "read_only", statement: str = "SELECT 1") -> object:
+    async with getattr(database, within)(HERE) as tx:
+        return await tx.connection.fetchval(statement)
+
+
+@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
+async def test_a_connection_that_is_cut_is_an_outage(behind: PostgresDatabase, proxy: CuttingProxy, way: str) -> None:
+    assert await ask(behind, within=way) == 1
+    proxy.cut()
+    with pytest.raises(ServiceUnavailable):
+        await ask(behind, within=way)
+    await proxy.resume()
+    assert await ask(behind, within=way) == 1
+
+
+@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
+async def test_a_connection_that_is_cut_in_the_middle_is_an_outage(
+    behind: PostgresDatabase, proxy: CuttingProxy, way: str
+) -> None:
+    async def ask_twice() -> None:
+        async with getattr(behind, way)(HERE) as tx:
+            waiting = asyncio.create_task(tx.connection.fetchval("SELECT pg_sleep(0.2)"))
+            await asyncio.sleep(0.02)
+            proxy.cut()
+            with suppress(Exception):
+                await waiting
+            # now the driver says InterfaceError, as it does for a wrong argument
+            with pytest.raises(asyncpg.InterfaceError):
+                await tx.connection.fetchval("SELECT 1")
+            await tx.connection.fetchval("SELECT 1")
+
+    with pytest.raises(ServiceUnavailable):
+        await ask_twice()
+
+
+async def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
+    behind: PostgresDatabase, proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await asyncio.gather(*(ask(behind) for _ in range(6)))
+    for _ in range(2):
+        proxy.cut()
+        answers = await asyncio.gather(*(ask(behind) for _ in range(12)), return_exceptions=True)
+        assert {type(answer) for answer in answers} == {ServiceUnavailable}
+        await proxy.resume()
+        assert await asyncio.gather(*(ask(behind) for _ in range(12))) == [1] * 12
+    lines = [(record.levelname, record.getMessage().partition(" (")[0]) for record in caplog.records]
+    begins, ends = ("WARNING", "PostgreSQL is away"), ("WARNING", "PostgreSQL answers again.")
+    assert lines == [begins, ends] * 2
+
+
+async def test_a_server_that_is_silent_is_an_outage(
+    behind: PostgresDatabase, proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ask(behind)
+    proxy.pause()
+    with pytest.raises(ServiceUnavailable):
+        await ask(behind)
+    assert "PostgreSQL is away (TimeoutError)" in caplog.text
+
+
+async def test_a_busy_pool_and_a_time_limit_are_no_outage(
+    postgres: PostgresDatabase, database_url: str, registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    patience = Patience(acquire=0.05)
+    single = PostgresDatabase(database_url, registry, CountingIds(), connections=1, patience=patience)
+    await single.open()
+    async with single.read_only(HERE):
+        with pytest.raises(ServiceUnavailable):
+            await ask(single)
+    with pytest.raises(ServiceUnavailable):
+        async with single.read_only(HERE) as read:
+            await read.connection.execute("SET statement_timeout = 20; SELECT pg_sleep(5)")
+    await single.close()
+    assert "PostgreSQL" not in caplog.text

@@ -1,0 +1,124 @@
+"""Migrations of scaled copies: they come and go with the indexes of their decimals, and keep every value."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from adapters.postgres.migrations.inspection import differences
+from adapters.postgres.migrations.migrate import downgrade, upgrade, write_migration
+from adapters.postgres.migrations.pending import MigrationRefused, pending
+from domain.entities.declaration import Registry, index, money
+from tests.adapters.postgres.changed_books import Books, declared, fill_in
+from tests.conftest import NewDatabase
+
+COPIES = """
+SELECT attname, pg_get_expr(adbin, adrelid), attgenerated FROM pg_attribute
+JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = 'books'::regclass AND attgenerated <> ''
+"""
+KEYS = "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'ix_books_by%'"
+
+
+@pytest.fixture
+async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
+    return Books(await new_database(), tmp_path)
+
+
+def priced(digits: int, scale: int, *names: str, field: str = "price", **arguments: Any) -> Registry:
+    fields = [("shelf", int, 0), (field, Annotated[Decimal | None, money(digits, scale)], None)]
+    return declared(fields, indexes=[index(*names)] if names else [], **arguments)
+
+
+async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> None:
+    await books.migrate(priced(12, 2))
+    await books.add({"price": Decimal("9999999999.99")}, {"price": Decimal("-1.05")}, {"price": None})
+    indexed = priced(12, 2, "shelf", "price")
+    assert await pending(books.url, indexed, books.folders) == [
+        "Book: no migration makes the columns price$e2 of books."
+    ]
+    written = await books.migrate(indexed)
+    (note,) = written.notes
+    assert note.startswith("books.price$e2 is generated for the index of its decimal")
+    assert await books.ask('SELECT "price$e2" FROM books ORDER BY 1') == [(-105,), (999999999999,), (None,)]
+    ((definition,),) = await books.ask(KEYS)
+    assert '(tenant_id, shelf, "price$e2", id) WHERE (NOT is_deleted)' in definition
+    assert await write_migration(books.url, indexed, "again", books.folders) is None
+    assert await differences(books.url, priced(12, 2), books.folders) == [
+        "The index ix_books_by_shelf_price of books is not declared, and not needed.",
+        "The table books does not need the column price$e2: no declared index has its field.",
+    ]
+    await books.migrate(priced(12, 2))
+    assert await books.ask(COPIES) == await books.ask(KEYS) == []
+    await downgrade(books.url, priced(12, 2), books.folders)
+    assert await books.ask('SELECT "price$e2" FROM books ORDER BY 1') == [(-105,), (999999999999,), (None,)]
+    assert await books.ask(KEYS) == [(definition,)]
+
+
+async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
+    await books.migrate(priced(12, 2, "price"))
+    await books.add({"price": Decimal("1.05")})
+    finer = priced(14, 4, "price")
+    await books.migrate(finer)
+    ((name, _, _),) = await books.ask(COPIES)
+    assert name == "price$e4"
+    assert await books.ask('SELECT price, "price$e4" FROM books') == [(Decimal("1.0500"), 10500)]
+    assert len(await books.ask(KEYS)) == 1
+    assert await write_migration(books.url, finer, "again", books.folders) is None
+
+
+async def test_more_digits_of_the_same_scale_keep_the_index(books: Books) -> None:
+    await books.migrate(priced(12, 2, "shelf", "price"))
+    await books.add({"price": Decimal("1.05")})
+    wider = priced(18, 2, "shelf", "price")
+    await books.migrate(wider)
+    assert await books.ask('SELECT price, "price$e2" FROM books') == [(Decimal("1.05"), 105)]
+    assert len(await books.ask(KEYS)) == 1
+    assert await write_migration(books.url, wider, "again", books.folders) is None
+
+
+async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books) -> None:
+    await books.migrate(priced(12, 2, "shelf", "price"))
+    widest = priced(19, 2, "shelf", "price")
+    await books.migrate(widest)
+    assert await books.ask(COPIES) == []
+    ((definition,),) = await books.ask(KEYS)
+    assert "(tenant_id, shelf, price, id)" in definition
+    assert await write_migration(books.url, widest, "again", books.folders) is None
+
+
+async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Books) -> None:
+    await books.migrate(priced(12, 2, "price"))
+    await books.add({"price": Decimal("1.25")})
+    whole = priced(12, 0, "price")
+    written = await books.write(whole)
+    with pytest.raises(MigrationRefused, match=r"1 of 1 row would change or fail"):
+        await books.apply(whole)
+    fill_in(written.path, repr("round(price, 0)"))
+    await books.apply(whole)
+    assert await books.ask('SELECT price, "price$e0" FROM books') == [(Decimal(1), 1)]
+
+
+async def test_a_renamed_decimal_takes_its_copy_along(books: Books) -> None:
+    await books.migrate(priced(12, 2, "shelf", "price"))
+    await books.add({"price": Decimal("1.05")})
+    renamed = priced(12, 2, "shelf", "cost", field="cost")
+    await books.migrate(renamed, "price=cost")
+    assert await books.ask('SELECT cost, "cost$e2" FROM books') == [(Decimal("1.05"), 105)]
+    assert await write_migration(books.url, renamed, "again", books.folders) is None
+
+
+async def test_a_default_order_by_an_indexed_decimal_is_that_of_the_copy(books: Books) -> None:
+    await books.migrate(priced(12, 2, "shelf", "price", sort="-price"))
+    orders = await books.ask("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_books_order'")
+    assert '(tenant_id, "price$e2", id)' in orders[0][0]
+
+
+async def test_the_shipped_index_passes_over_a_table_that_is_another(new_database: NewDatabase, tmp_path: Path) -> None:
+    """A project may have changed the catalogue's table before this index was shipped."""
+    other = Books(await new_database(), tmp_path)
+    await other.ask('ALTER TABLE products DROP COLUMN "price$e2"')
+    await other.ask("ALTER TABLE products ALTER COLUMN price TYPE numeric(12, 3)")
+    await other.ask("UPDATE alembic_version SET version_num = '0042'")
+    await upgrade(other.url, priced(12, 2))
+    assert await other.ask("SELECT attname FROM pg_attribute WHERE attname = 'price$e2'") == []

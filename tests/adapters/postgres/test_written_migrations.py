@@ -1,0 +1,162 @@
+"""Files of migrations: renames, downgrades, a fixed order, and values that the declaration does not know."""
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+from uuid import uuid4
+
+import pytest
+from msgspec import Meta
+
+from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, write_migration
+from adapters.postgres.migrations.pending import MigrationRefused, pending
+from adapters.postgres.migrations.stored_values import stored_misfits
+from domain.entities.declaration import money, unique
+from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
+from tests.conftest import NewDatabase
+from tests.entrypoints.processes import ROOT
+
+
+@pytest.fixture
+async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
+    return Books(await new_database(), tmp_path)
+
+
+async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> None:
+    before = declared([("code", str)], unique=[unique("code")])
+    await books.migrate(before)
+    await books.add({"code": "x"})
+    after = declared([("sku", str)], unique=[unique("sku")])
+    plain = await books.write(after)
+    assert "books.code goes and books.sku comes: the value of 1 row stays behind otherwise." in plain.notes[-1] or any(
+        "--rename books.code=sku" in note for note in plain.notes
+    )
+    await discard(books.url, books.folders)
+    written = await books.migrate(after, "code=sku")
+    assert written.notes == ()
+    assert await books.ask("SELECT sku FROM books") == [("x",)]
+    assert await books.ask("SELECT 1 FROM pg_indexes WHERE indexname = 'uq_books_sku'") == [(1,)]
+    assert await write_migration(books.url, after, "again", books.folders) is None
+    assert await downgrade(books.url, after, books.folders) == written.path
+    assert await books.ask("SELECT code FROM books") == [("x",)]
+    with pytest.raises(MigrationRefused, match="--rename cod=sku names no field or entity"):
+        await books.write(after, "cod=sku")
+
+
+async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) -> None:
+    fields: Fields = [("title", str), ("isbn", str)]
+    await books.migrate(declared(fields, unique=[unique("isbn")]))
+    await books.add({"title": "a", "isbn": "1"})
+    await books.ask(
+        "INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)"
+        " VALUES ($1, 'books', $1, 1, 'create', now(), '{}')",
+        books.tenant,
+    )
+    after = declared(fields, plural="printed-titles", unique=[unique("isbn")])
+    plain = await books.write(after)
+    assert [note for note in plain.notes if "--rename books=printed_titles" in note and "1 row" in note]
+    await discard(books.url, books.folders)
+    await books.migrate(after, "books=printed-titles")
+    assert await books.ask("SELECT title FROM printed_titles") == [("a",)]
+    assert await books.ask("SELECT entity FROM row_history") == [("printed-titles",)]
+    assert await write_migration(books.url, after, "again", books.folders) is None
+    assert await books.ask("SELECT 1 FROM pg_policies WHERE tablename = 'printed_titles'") == [(1,)]
+
+
+class Wide(Enum):
+    NEW, OLD = "new", "old"
+
+
+class Narrow(Enum):
+    NEW = "new"
+
+
+async def test_values_that_the_declaration_does_not_know_are_counted(books: Books) -> None:
+    await books.migrate(declared([("state", Wide), ("title", Annotated[str, Meta(max_length=20)])]))
+    await books.add({"state": "old", "title": "a"}, {"state": "new", "title": "a long title"})
+    narrow: Fields = [("state", Narrow), ("title", Annotated[str, Meta(max_length=5)])]
+    unknown = "books.state has values that its enum does not know: 'old' in 1 row."
+    shorter = "books.title is longer than the 5 characters of its declaration in 1 row."
+    found = await stored_misfits(books.url, declared(narrow), books.folders)
+    assert [note.partition(". ")[0] + "." for note in found] == [unknown, shorter]
+    written = await books.write(declared([*narrow, ("pages", int | None, None)]))
+    assert set(found) <= set(written.notes)
+
+
+async def test_a_file_is_undone_by_its_downgrade(books: Books) -> None:
+    first = declared([("title", str)])
+    await books.migrate(first)
+    await books.add({"title": "a"})
+    later = declared(
+        [("title", str | None, None), ("x", Annotated[Decimal, money(8, 2)], Decimal(1))], unique=[unique("x")]
+    )
+    await books.migrate(later)
+    await downgrade(books.url, later, books.folders)
+    await discard(books.url, books.folders)
+    assert await pending(books.url, first, books.folders) == []
+    assert await write_migration(books.url, first, "nothing", books.folders) is None
+    await downgrade(books.url, first, books.folders)
+    assert await books.ask("SELECT to_regclass('books')::text") == [(None,)]
+    await upgrade(books.url, first, books.folders)
+    assert await books.ask("SELECT count(*) FROM books") == [(0,)]
+
+
+async def test_writing_changes_no_database_even_while_files_are_pending(books: Books) -> None:
+    first = await books.write(declared([("title", str)]))
+    second = await books.write(declared([("title", str), ("pages", int | None, None)]))
+    assert await books.ask("SELECT to_regclass('books')::text") == [(None,)]
+    assert "create_table" not in second.path.read_text()
+    assert first.path < second.path
+    await books.apply(declared([("title", str), ("pages", int | None, None)]))
+    assert await books.ask("SELECT title, pages FROM books") == []
+
+
+def test_fill_in_finds_the_whole_call(tmp_path: Path) -> None:
+    path = tmp_path / f"{uuid4()}.py"
+    path.write_text("def upgrade():\n    f(1, x=fill_in('a (b) \\' \"c'))\n")
+    fill_in(path, "7")
+    assert path.read_text() == "def upgrade():\n    f(1, x=7)\n"
+
+
+SEEDED = """
+import asyncio, sys
+from pathlib import Path
+from adapters.postgres.migrations.migrate import write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from tests.adapters.postgres.changed_books import many_sets
+folder = Path(sys.argv[2])
+print(asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder])).path.read_text())
+"""
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_a_file_is_the_same_whatever_the_order_of_sets(books: Books, tmp_path: Path, is_there: bool) -> None:
+    """Keys of new tables, and keys that tables which are there get."""
+    if is_there:
+        await books.migrate(many_sets(linked=False))
+    texts = set()
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        for file in books.folder.glob("*.py"):
+            shutil.copy(file, folder)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            SEEDED,
+            books.url,
+            str(folder),
+            stdout=asyncio.subprocess.PIPE,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)},
+        )
+        printed = (await process.communicate())[0].decode()
+        assert printed.count("fk_") >= 18
+        texts.add(re.sub(r"\d{14}", "", printed))
+    assert len(texts) == 1
