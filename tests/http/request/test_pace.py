@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from litestar import Request
-from litestar.types import Message
+from litestar.types import HTTPReceiveMessage, Message
 
 from adapters.http.request.body import ClientGone
 from adapters.http.request.export import Export
@@ -67,7 +67,7 @@ async def test_work_ends_when_its_client_leaves() -> None:
         finally:
             ended.append(True)
 
-    async def leaves() -> Message:
+    async def leaves() -> HTTPReceiveMessage:
         await begun.wait()
         return {"type": "http.disconnect"}
 
@@ -77,7 +77,7 @@ async def test_work_ends_when_its_client_leaves() -> None:
 
 
 async def test_the_result_and_the_errors_of_the_work_come_through() -> None:
-    async def silent() -> Message:
+    async def silent() -> HTTPReceiveMessage:
         return await asyncio.Future()
 
     async def works() -> int:
