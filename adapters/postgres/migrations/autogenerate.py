@@ -1,5 +1,6 @@
 """Limits of autogenerate: drops no table and no column, secures new tables, and writes in a fixed order."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeGuard
 
@@ -7,14 +8,17 @@ from advanced_alchemy.types import DateTimeUTC
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import DefaultClause
+from sqlalchemy import ARRAY, DefaultClause, TextClause
 from sqlalchemy.schema import Column, ForeignKeyConstraint, SchemaItem
+from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.migrations import scaled_copies
 from adapters.postgres.migrations.guards import Guards
 from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
 from adapters.postgres.schema.scaled import is_name_of_copy
 
+_PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
+_ESCAPED = r"\\:\1"
 _NOT_BY_TENANT = frozenset({"sessions"})
 """Tables with a ``tenant_id`` that does not own the row: a session names the tenant that its user chose."""
 
@@ -27,6 +31,19 @@ def is_ours(item: SchemaItem, name: str | None, kind: str, is_stored: bool, decl
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
 
 
+def is_other_type(
+    _context: MigrationContext,
+    _stored: Column[Any],
+    _declared: Column[Any],
+    before: TypeEngine[Any],
+    after: TypeEngine[Any],
+) -> bool | None:
+    """Whether a list becomes something else or the reverse; None leaves the comparison to Alembic."""
+    # Alembic compares the first words of the types: "text" is that of "text[]" too
+    items = [kind.item_type if isinstance(kind, ARRAY) else None for kind in (before, after)]
+    return True if type(items[0]) is not type(items[1]) and None in items else None
+
+
 def render_item(kind: str, item: object, context: AutogenContext) -> str | Literal[False]:
     """Text of a column's type or default in a migration; False leaves it to Alembic."""
     # migrations name the types of SQLAlchemy: an applied one must not depend on a library's own type of today
@@ -37,6 +54,9 @@ def render_item(kind: str, item: object, context: AutogenContext) -> str | Liter
     if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, str):
         # Alembic takes a quote off both ends of the text
         return repr(item.arg)
+    if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, TextClause):
+        # a word after a colon in a stored default is no parameter
+        return f"sa.text({_PARAMETER.sub(_ESCAPED, item.arg.text)!r})"
     return False
 
 

@@ -27,7 +27,7 @@ else:
         include_object=autogenerate.is_ours,
         process_revision_directives=autogenerate.tidy,
         render_item=autogenerate.render_item,
-        compare_type=True,
+        compare_type=autogenerate.is_other_type,
         compare_server_default=False,
     )
     context.run_migrations()

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, MetaData
 from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
 from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
 from adapters.postgres.migrations.row_counts import duplicates, row_count
+from adapters.postgres.schema.sql import quoted
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class Guards:
             yield operation
             return
         before, after = operation.existing_type, operation.modify_type
+        if operation.existing_server_default not in (None, False):
+            # PostgreSQL converts no default along with the values; the service gives each new row its value
+            yield _without_default(operation)
+            operation.existing_server_default = None
         if keeps_every_value(before, after):
             using = conversion(before, after, operation.column_name)
             yield _converted(operation, using=using) if using else operation
@@ -84,7 +89,7 @@ class Guards:
         rows = row_count(self._connection, table)
         why = (
             f"{table}.{name} becomes {after} from {before}: {hurt} of {_rows(rows)} would change or fail. Write the "
-            f"expression that converts the values, such as 'CAST({name} AS {after})', which may round or fail."
+            f"expression that converts the values, such as 'CAST({quoted(name)} AS {after})', which may round or fail."
         )
         self.notes.append(why)
         return why
@@ -114,6 +119,18 @@ class Guards:
             )
             self.notes.append(why)
             yield FillIn(why)
+
+
+def _without_default(operation: ops.AlterColumnOp) -> ops.AlterColumnOp:
+    return ops.AlterColumnOp(
+        operation.table_name,
+        operation.column_name,
+        schema=operation.schema,
+        existing_type=operation.existing_type,
+        existing_server_default=operation.existing_server_default,
+        existing_nullable=operation.existing_nullable,
+        modify_server_default=None,
+    )
 
 
 def _converted(operation: ops.AlterColumnOp, *, using: str | None = None, why: str | None = None) -> ConvertColumn:

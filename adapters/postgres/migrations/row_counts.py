@@ -32,7 +32,9 @@ def duplicates(
 ) -> Duplicates | None:
     """Values that a unique index over ``keys`` would refuse; None when there are none."""
     known = sa.and_(*(key.is_not(None) for key in keys), *(() if where is None else (where,)))
-    grouped = sa.select(*keys, sa.func.count().label("rows")).select_from(table).where(known).group_by(*keys)
+    # read as they are stored: the same migration may give a key its declared type
+    read: list[ColumnElement[Any]] = [sa.type_coerce(key, sa.types.NullType()) for key in keys]
+    grouped = sa.select(*read, sa.func.count().label("rows")).select_from(table).where(known).group_by(*keys)
     # the whole query is shown to a person: in the order of its columns, it tells the same at each run
     query = grouped.having(sa.func.count() > 1).order_by(*keys)
     found = _rows(connection, query)

@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import msgspec
 import pytest
 
-from adapters.postgres.migrations.migrate import discard, write_migration
+from adapters.postgres.migrations.migrate import discard, downgrade, write_migration
 from adapters.postgres.migrations.pending import MigrationRefused
 from domain.entities.declaration import big, money, unique
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
@@ -36,6 +36,7 @@ LOSING: list[tuple[object, object, list[object], int, str, list[object]]] = [
     (Annotated[Decimal, money(8, 2)], int, [Decimal("1.25"), Decimal(2)], 1, "trunc(x)::int", [1, 2]),
     (str, UUID, [str(UUID(int=1)), str(UUID(int=2))], 2, "x::uuid", [UUID(int=1), UUID(int=2)]),
     (bool, int, [True, False], 2, "x::int", [0, 1]),
+    (list[str], str, [["a", "b"], []], 2, "array_to_string(x, '+')", ["", "a+b"]),
 ]  # fmt: skip
 
 
@@ -213,6 +214,22 @@ async def test_rows_that_exist_get_the_default(books: Books, kind: Any, default:
     written = await books.migrate(declared([("title", str), ("x", kind, default)]))
     assert written.notes == ()
     assert await books.ask("SELECT x FROM books") == [(stored,)]
+
+
+async def test_a_default_goes_with_the_type_that_it_had_and_comes_back_with_a_downgrade(books: Books) -> None:
+    """PostgreSQL converts values, and refuses a default that it cannot convert."""
+    first, later = declared([("x", str, "a :todo")]), declared([("x", int, 7)])
+    await books.migrate(first)
+    # the stored default comes back from PostgreSQL as an expression
+    written = await books.write(later)
+    fill_in(written.path, "\"'1'::int\"")
+    await books.apply(later)
+    await downgrade(books.url, later, books.folders)
+    await books.ask(
+        "INSERT INTO books (tenant_id, id, version, created_at, updated_at) VALUES ($1, $1, 1, now(), now())",
+        books.tenant,
+    )
+    assert await books.ask("SELECT x FROM books") == [("a :todo",)]
 
 
 @pytest.mark.parametrize("owned", [True, False])

@@ -6,7 +6,7 @@ is written. Arguments: ``tenant``, ``by``, ``at``, ``ids``, for updates ``versio
 (``array_name``).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities.history import history_lines
+from adapters.postgres.entities.writing.swapping import spared_fields
+from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, owner, table_of
 from adapters.postgres.statements.writing import (
@@ -74,22 +76,28 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def update_rows(
-    registry: Registry, model: EntityModel, columns: tuple[str, ...], *, is_partial: bool
+    registry: Registry, model: EntityModel, columns: tuple[str, ...], *, is_partial: bool, was_set_aside: bool = False
 ) -> CompiledStatement:
     """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
 
-    A row for which nothing was sent stays as it is, its version too.
+    A row for which nothing was sent stays as it is, its version too. With ``was_set_aside`` the rows are not what they
+    were, see ``swapping``: an array for each spared field (``former_name``) says what they were.
     """
     table, fields = table_of(registry, model), [model.by_name[name] for name in columns]
-    given = _given_rows([_IDS, _VERSIONS], fields, is_partial=is_partial)
-    before = _locked_rows(registry, model)
+    spared = (spared_fields(model) or []) if was_set_aside else []
+    former = [_Array(_was(field), former_name(field), transfer_type(field)) for field in spared]
+    given = _given_rows([_IDS, _VERSIONS, *former], fields, is_partial=is_partial)
+    stored = {**table.c, **{field.name: given.c[_was(field)] for field in spared}}
+    is_hidden = was_set_aside and is_soft(model)
+    before = _rows_set_aside(model, table, stored, given) if was_set_aside else _locked_rows(model, table)
     problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given)])
-    changed = {field.name: _changed(table, field, given, is_partial=is_partial) for field in fields}
+    changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in fields}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
     acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
+    back = {field.name: stored[field.name] for field in spared} | ({"is_deleted": sa.false()} if is_hidden else {})
     update = (
         sa.update(table)
-        .values({**changed, **acted})
+        .values({**back, **changed, **acted})
         .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
     )
     written = update.returning(*table.c).cte("written rows")
@@ -103,6 +111,11 @@ def current_rows(registry: Registry, model: EntityModel, *, locked: bool) -> Com
     columns = [table.c.id, table.c.version, *(table.c[name] for name in model.names)]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
     return compiled(rows.with_for_update() if locked else rows)
+
+
+def former_name(field: FieldModel) -> str:
+    """Parameter with an array of the values that rows had before they were set aside."""
+    return f"was_{field.name}"
 
 
 def _given_rows(own: Iterable[_Array], fields: Sequence[FieldModel], *, is_partial: bool = False) -> CTE:
@@ -122,9 +135,12 @@ def _has(field: FieldModel) -> str:
     return f"has {field.name}"
 
 
-def _locked_rows(registry: Registry, model: EntityModel) -> CTE:
+def _was(field: FieldModel) -> str:
+    return f"was {field.name}"
+
+
+def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:
     """The rows to update, locked, so that the version that is compared is the newest there is."""
-    table = table_of(registry, model)
     # a history compares the columns with what they become
     columns = table.c if model.declaration.history else [table.c.id, table.c.version]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
@@ -132,9 +148,15 @@ def _locked_rows(registry: Registry, model: EntityModel) -> CTE:
     return materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
 
 
-def _changed(table: sa.Table, field: FieldModel, given: CTE, *, is_partial: bool) -> Value:
+def _rows_set_aside(model: EntityModel, table: sa.Table, stored: Mapping[str, Value], given: CTE) -> CTE:
+    """The rows to update as they were before they were set aside; the transaction has locked them."""
+    columns = [value.label(name) for name, value in stored.items()]
+    return materialized(sa.select(*columns).where(*owner(model, table), table.c.id == given.c.id), "rows before")
+
+
+def _changed(stored: Value, field: FieldModel, given: CTE, *, is_partial: bool) -> Value:
     value = given.c[field.name]
-    return sa.case((given.c[_has(field)], value), else_=table.c[field.name]) if is_partial else value
+    return sa.case((given.c[_has(field)], value), else_=stored) if is_partial else value
 
 
 def _is_touched(given: CTE, fields: Sequence[FieldModel], *, is_partial: bool) -> Truth | None:

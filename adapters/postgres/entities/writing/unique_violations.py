@@ -24,6 +24,14 @@ PLACE = "row number"
 TAKEN = "is taken already"
 
 
+class PassedOn(Exception):
+    """Rows of a batch pass a unique value on to each other; ``conflict`` is the error where that cannot be written."""
+
+    def __init__(self, model: EntityModel, error: asyncpg.UniqueViolationError) -> None:
+        super().__init__()
+        self.conflict = of_single_row(model, error)
+
+
 def named(wire: str, n: int, count: int) -> str:
     """``items[3].sku`` for a field of the fourth of several rows, ``sku`` for that of a row alone."""
     return wire if count == 1 else f"items[{n}].{wire}"
@@ -39,8 +47,11 @@ async def of_many(
     model: EntityModel,
     tenant: UUID | None,
     failed: tuple[asyncpg.UniqueViolationError, Sequence[UUID], Sequence[Mapping[str, object]]],
-) -> Conflict:
-    """Conflict that names the rows whose value another living row has, or another row of the batch."""
+) -> Conflict | None:
+    """Conflict that names the rows whose value another living row has, or another row of the batch.
+
+    None where the values are different once all rows are written: rows of the batch only pass a value on.
+    """
     error, ids, sent = failed
     unique = _broken(model, error)
     values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
@@ -50,7 +61,7 @@ async def of_many(
     rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
     values |= {_array_name(name): [_plain(row.get(name)) for row in rows] for name in unique.fields}
     found = await fetch(connection, clashing_rows(registry, model, unique), values)
-    return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids))
+    return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids)) if found else None
 
 
 def _conflict(model: EntityModel, unique: Unique, rows: Sequence[int], count: int) -> Conflict:
@@ -80,7 +91,7 @@ def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> Com
     sent, other = given.alias("g"), given.alias("o")
     stored = rows_of(registry, model, "t")
     is_stored = exists_in(
-        stored, *owned_and_living(model, stored), stored.c.id != sent.c.id, *_same(model, unique, stored, sent)
+        stored, *owned_and_living(model, stored), ~is_among(stored.c.id), *_same(model, unique, stored, sent)
     )
     is_sent_twice = exists_in(other, other.c[PLACE] != sent.c[PLACE], *_same(model, unique, other, sent))
     place = sent.c[PLACE].label("n")

@@ -16,17 +16,19 @@ from adapters.postgres.entities.writing import unique_violations
 from adapters.postgres.entities.writing.bulk_statements import (
     array_name,
     current_rows,
+    former_name,
     insert_rows,
     presence_name,
     update_rows,
 )
 from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row, value_name
+from adapters.postgres.entities.writing.swapping import set_aside, spared_fields
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_row
 from adapters.postgres.statements.writing import is_list
 from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.errors import FieldError, NotFound, PreconditionFailed, ValidationError
+from domain.errors import FieldError, NotFound, PreconditionFailed, SerializationConflict, ValidationError
 
 NO_SUCH_ROW = "refers to nothing that exists"
 
@@ -65,7 +67,56 @@ class PostgresWriting:
             arrays[array_name(field)] = _array(field, [change.values.get(field.name) for change in changes])
             if is_partial:
                 arrays[presence_name(field)] = [field.name in change.values for change in changes]
-        return await self._write(statement, changes, {**self._acted(act), **arrays})
+        values = {**self._acted(act), **arrays}
+        try:
+            return await self._write(statement, changes, values)
+        except unique_violations.PassedOn as error:
+            swapped = update_rows(self.registry, self.model, names, is_partial=is_partial, was_set_aside=True)
+            return await self._swap(swapped, changes, values, error)
+
+    async def _swap(
+        self,
+        statement: CompiledStatement,
+        changes: Sequence[Change],
+        values: Mapping[str, Any],
+        error: unique_violations.PassedOn,
+    ) -> list[Stored]:
+        """Changes rows that pass unique values on to each other: in two steps, which a transaction holds together."""
+        aside = set_aside(self.registry, self.model)
+        if aside is None:
+            raise error.conflict
+        ids = [change.id for change in changes]
+        try:
+            async with self._all_or_none():
+                # in the order of all batches, and living: what is set aside could not be told from a deleted row
+                rows = await self.current(ids, locked=True)
+                if len(rows) < len(ids):
+                    raise SerializationConflict
+                former = {
+                    former_name(field): _array(field, [rows[row_id].values[field.name] for row_id in ids])
+                    for field in spared_fields(self.model) or ()
+                }
+                await fetch(self.connection, aside, {"tenant": self.tenant, "ids": ids})
+                answer = await fetch(self.connection, statement, {**values, **former, "ids": ids})
+                return _stored(self.model, answer, ids)
+        except asyncpg.UniqueViolationError as failure:
+            failed = (failure, ids, [change.values for change in changes])
+            conflict = await unique_violations.of_many(self.connection, self.registry, self.model, self.tenant, failed)
+            raise conflict or error.conflict from None
+
+    @asynccontextmanager
+    async def _all_or_none(self) -> AsyncIterator[None]:
+        """Several statements that are undone together, inside a transaction and outside of one."""
+        if not self.connection.is_in_transaction():
+            async with self.connection.transaction():
+                yield
+            return
+        await self.connection.execute("SAVEPOINT swap")
+        try:
+            yield
+        except Exception:
+            await self.connection.execute("ROLLBACK TO SAVEPOINT swap")
+            raise
 
     @property
     def _declared(self) -> Sequence[FieldModel]:
@@ -126,9 +177,8 @@ class PostgresWriting:
             if within:
                 await self.connection.execute("ROLLBACK TO SAVEPOINT batch")
             failed = (error, ids, values)
-            raise await unique_violations.of_many(
-                self.connection, self.registry, self.model, self.tenant, failed
-            ) from None
+            conflict = await unique_violations.of_many(self.connection, self.registry, self.model, self.tenant, failed)
+            raise conflict or unique_violations.PassedOn(self.model, error) from None
 
 
 def _array(field: FieldModel, values: Iterable[Any]) -> list[Any]:
