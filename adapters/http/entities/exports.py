@@ -1,6 +1,7 @@
 """Handler that sends the rows of an entity as a file."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from litestar import Response, get
@@ -19,7 +20,9 @@ from domain.entities.sheets import FILE_FORMS
 from domain.errors import BadRequest, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
-FORMAT = Parameter("format", {"type": "string", "enum": [*TYPES], "default": "csv"}, "Wins over the header Accept.")
+FORMAT = Parameter(
+    "format", {"type": "string", "enum": [*TYPES]}, "Wins over the header Accept; without both it is CSV."
+)
 BOM = Parameter(
     "bom", {"type": "boolean", "default": False}, "Begins CSV with the mark by which some programs know UTF-8."
 )
@@ -35,7 +38,8 @@ def export_handler(entity: ServedEntity, transfer: FileTransfer) -> HTTPRouteHan
         parameters = request.parameters()
         form = _form({name.lower(): text for name, text in parameters}, request.header(b"accept"))
         has_bom = _flag(parameters, "bom") and form == "csv"
-        pieces = _pieces(entity, transfer, request, queries.export(request.caller, parameters), form)
+        file = _pieces(entity, transfer, request, queries.export(request.caller, parameters), form)
+        pieces = _with_place(transfer, request, file)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',
             "cache-control": "no-store",
@@ -56,6 +60,16 @@ def export_handler(entity: ServedEntity, transfer: FileTransfer) -> HTTPRouteHan
         description=TEXT,
         operation_class=FileOperation,
     )(typed(export, shape(f"{model.name}Export")))
+
+
+async def _with_place(
+    transfer: FileTransfer, request: StrictRequest, pieces: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    """The file; the caller has a place until its end. Raises RateLimited before the first piece."""
+    with transfer.places.taken(request.caller):
+        async with aclosing(pieces):
+            async for piece in pieces:
+                yield piece
 
 
 def _pieces(

@@ -10,6 +10,7 @@ from adapters.http.entities.bodies import ensure_no_parameters
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import entity_operation, may_write
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
+from adapters.http.request.pace import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
@@ -50,12 +51,15 @@ def import_handler(fields: GuardedFields, transfer: FileTransfer) -> HTTPRouteHa
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
         ensure_no_parameters(request)
-        async with uploaded(request) as upload:
-            options = read_options(model, options_of(upload))
-            if options.mode == "upsert":
-                request.caller.ensure_may(model.permission("update"))
-            write, may = write_of(request, upload.digest), fields.access(request.caller)
-            written = await transfer.import_(write, model, upload.file, options, may)
+        # A place is taken before the file comes: it would be written to the disk for nothing.
+        with transfer.places.taken(request.caller):
+            async with uploaded(request) as upload:
+                options = read_options(model, options_of(upload))
+                if options.mode == "upsert":
+                    request.caller.ensure_may(model.permission("update"))
+                write, may = write_of(request, upload.digest), fields.access(request.caller)
+                importing = transfer.import_(write, model, upload.file, options, may)
+                written = await while_connected(request.receive, importing)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(request, body, headers=replayed(written.is_replayed))
 

@@ -13,20 +13,38 @@ from domain.entities.query.parameters import (
     view_parameters_of,
 )
 from domain.entities.query.query import Hidden
+from domain.entities.visibility import hidden_from
 
+FILTERS = Parameter(
+    "filters",
+    # exploded, as forms are: each member is a parameter of its own
+    {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+    "Filters with operators, bounds, and properties of related rows up to three relations deep, each a parameter of "
+    "its own: `price.gte=10`, `minPrice=10`, `category.name.contains=lamp`. The schemas of the properties' own "
+    "parameters tell the operators.",
+    style="form",
+)
 Taken = Callable[[EntityModel, Registry, Hidden], Iterable[QueryParameter]]
 
 
 def described_parameters(model: EntityModel, registry: Registry) -> DescribedParameters:
     """Functions that describe a list's parameters, a read's, an export's and a history's when they are asked for."""
 
-    def described(taken: Taken) -> Callable[[], tuple[Parameter, ...]]:
-        return lambda: tuple(_described(model, parameter) for parameter in taken(model, registry, frozenset()))
+    # a property of this name has the parameter for itself
+    filters = () if FILTERS.name in model.by_wire else (FILTERS,)
+
+    def described(taken: Taken, *further: Parameter) -> Callable[[], tuple[Parameter, ...]]:
+        def describe() -> tuple[Parameter, ...]:
+            # for everybody's eyes: fields that need a permission are not in the document
+            hidden = hidden_from(registry, ())
+            return (*(_described(model, parameter) for parameter in taken(model, registry, hidden)), *further)
+
+        return describe
 
     return DescribedParameters(
-        page=described(parameters_of),
+        page=described(parameters_of, *filters),
         view=described(view_parameters_of),
-        export=described(export_parameters_of),
+        export=described(export_parameters_of, *filters),
         history=described(history_parameters_of),
     )
 
