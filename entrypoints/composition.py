@@ -21,9 +21,10 @@ from adapters.postgres.operations.pending_versions import PostgresPendingVersion
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions

@@ -7,9 +7,10 @@ from typing import Protocol
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.admissions import Admissions, PresentedToken
 from application.ports.shared_memory import Revocations
 

@@ -33,7 +33,6 @@ CHOSEN_FOR = {
     "bcrypt": ("adapters/argon2",),
     "click": ("entrypoints",),
     "cryptography": ("adapters/joserfc",),
-    "fastexcel": ("adapters/sheets",),
     "granian": ("entrypoints/server",),
     "httpx2": ("adapters/social",),
     "jinja2": ("adapters/mail",),

@@ -11,19 +11,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from redis.asyncio import Redis, RedisCluster
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, ResponseError
 
 from adapters.redis.breaker import Breaker
+from adapters.redis.client import OPENED_WITHIN
 from adapters.redis.scripts import ALL
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 0.25
 """Seconds that a round trip may take before the server counts as away."""
-OPENED_WITHIN = 1.0
-"""Seconds for the attempt to reach a server that was away: a connection is opened, perhaps with TLS."""
 LARGEST = 256
 """Commands in one round trip, at most; more of them are better off with several."""
 
@@ -44,19 +41,6 @@ class _Call(NamedTuple):
     command: Command
     answer: "asyncio.Future[Any]"
     alone: bool
-
-
-def redis_client(url: str) -> Redis:
-    """A client of one connection, opened on first use, without retries: the caller knows what an outage means."""
-    # No timeout for each read: the round trip has one, and a timer for each answer costs more than the answer.
-    return Redis.from_url(
-        url,
-        max_connections=1,
-        protocol=2,
-        retry=Retry(NoBackoff(), 0),
-        socket_timeout=None,
-        socket_connect_timeout=OPENED_WITHIN,
-    )
 
 
 class SharedPipeline:

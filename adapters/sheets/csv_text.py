@@ -1,11 +1,13 @@
 """Cells of a CSV file. Encoding and delimiter come from the options, or are detected."""
 
 import codecs
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import BinaryIO
 
+from adapters.sheets.bad_rows import BadRow
 from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.declaration import EntityModel
 from domain.entities.sheets import ImportOptions
@@ -23,26 +25,81 @@ _MARKS = (
 _DELIMITERS = ",;\t|"
 
 
-def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
+MOST_READ_AGAIN = 16 * 1024 * 1024
+"""Characters of broken rows that are read a second time: the lines of a quote that never ends."""
+_BAD_BYTES = "tenantry-bad-bytes"
+_BAD = "\udcff"
+"""Character for bytes that are no text: a half of a pair, which no text has."""
+codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(error, UnicodeDecodeError) else ("", 0))
+
+
+def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
     """Rows with their numbers, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
     encoding = _encoding(file, options)
     delimiter = options.delimiter or _delimiter(file, encoding, model, options)
     file.seek(0)
-    number = 0
-    try:
-        for number, cells in enumerate(read_rows(_lines(file, encoding), delimiter), start=1):
-            if cells:
-                yield number, cells
-    except BrokenCsv as error:
-        raise BadRequest(f"Row {error.row} {error}.") from None
-    except UnicodeError:
-        raise BadRequest(
-            f"After row {number} there are bytes that are no {encoding}: the option encoding names the right one."
-        ) from None
+    hint = f"has bytes that are no {encoding}: the option encoding names the right one"
+    for number, row in enumerate(_records(_lines(file, encoding), delimiter), start=1):
+        if isinstance(row, BadRow):
+            yield number, row
+        elif row and _BAD in "".join(filter(None, row)):
+            yield number, BadRow(hint)
+        elif row:
+            yield number, row
+
+
+def _records(lines: Iterator[str], delimiter: str) -> Iterator[Cells | BadRow]:
+    """Cells of each record. A record that is no CSV is its first line, and the next one is read as a new record."""
+    source, read_again = _Lines(lines), 0
+    while True:
+        try:
+            for cells in read_rows(source, delimiter):
+                # What was taken for a part of a broken record may begin within a quoted text.
+                yield BadRow(_REST) if source.is_rest_of_broken() else cells
+                source.taken.clear()
+        except BrokenCsv as error:
+            yield BadRow(_OPEN_QUOTE if len(error.lines) > 1 else str(error))
+            read_again += sum(map(len, error.lines[1:]))
+            if read_again > MOST_READ_AGAIN:
+                raise BadRequest("The file has too many rows whose quotes never end.") from None
+            source.give_back(error.lines[1:])
+        else:
+            return
+
+
+_OPEN_QUOTE = "has a quote that never ends, or something behind the one that ends it"
+_REST = "has the end of a quoted text that began in a row before"
+
+
+class _Lines:
+    """Lines of a file, some of which are read again; ``taken`` are those of the current record."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._again: deque[str] = deque()
+        self.taken: list[str] = []
+        self._is_read_again = False
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        self._is_read_again = bool(self._again)
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.taken.append(line)
+        return line
+
+    def give_back(self, lines: Sequence[str]) -> None:
+        self._again.extendleft(reversed(lines))
+        self.taken.clear()
+
+    def is_rest_of_broken(self) -> bool:
+        """Whether the record is one line of a broken record with a quote that has no partner."""
+        return self._is_read_again and len(self.taken) == 1 and self.taken[0].count('"') % 2 == 1
 
 
 def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
-    text = TextIOWrapper(file, encoding=encoding, errors="strict", newline="")
+    text = TextIOWrapper(file, encoding=encoding, errors=_BAD_BYTES, newline="")
     try:
         while line := text.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE:

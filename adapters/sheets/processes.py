@@ -38,6 +38,8 @@ PIECE = 128 * 1024
 SMALL, FEW = 256 * 1024, 5_000
 """Bytes and lines of a file that is read faster than a process starts, even when every line is wrong."""
 ENDS_WITHIN = 5.0
+SILENT = 120.0
+"""Seconds that a worker may take for a frame: several times what it needs for the largest part of a file."""
 BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
 _WRITERS: dict[BuiltForm, str] = {"xlsx": "writer", "parquet": "parquet_writer"}
 
@@ -135,8 +137,10 @@ class _ReadSheet:
 
     async def _received(self) -> tuple[bytes, bytes]:
         try:
-            return await _received(self.process)
-        except asyncio.IncompleteReadError:  # the file killed its reader, by its memory limit as a rule
+            async with asyncio.timeout(SILENT):
+                return await _received(self.process)
+        # The file killed its reader, by its limit of memory or CPU as a rule.
+        except (asyncio.IncompleteReadError, TimeoutError):
             raise BadRequest(BROKEN) from None
 
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from adapters.sheets.bad_rows import BadRow
 from adapters.sheets.csv_text import read_csv
 from adapters.sheets.declarations import model_of
 from adapters.sheets.frames import DONE, ERRORS, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
@@ -23,24 +24,27 @@ from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
 
 AT_A_TIME = 500
 NICENESS = 5  # requests come first
-MOST_MEMORY = 2 * 1024**3
+MOST_SPACE = 2 * 1024**3
 """Address space of the process: a last resort, for a file that passes every other limit."""
+MOST_MEMORY = 192 * 1024**2
+"""Data segment of the process."""
 MOST_PARQUET_MEMORY = 512 * 1024**2
 """Data segment of the process for a Parquet file, whose pages state their size themselves."""
 MOST_SECONDS = 120
 """CPU time of the process: several times what the largest file takes when each of its rows is wrong."""
 _ZIP, _OLD, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", (b"PAR1", b"PARE")
 
-Rows = Iterator[tuple[int, Cells]]
+Rows = Iterator[tuple[int, Cells | BadRow]]
 
 
 def main() -> None:
     os.nice(NICENESS)
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_SPACE, MOST_SPACE))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    if os.pread(int(sys.argv[1]), 8, 0).startswith(_PARQUET):
-        # The library that reads it reserves much address space and uses little of it: its data are limited.
-        resource.setrlimit(resource.RLIMIT_DATA, (MOST_PARQUET_MEMORY, MOST_PARQUET_MEMORY))
+    is_parquet = os.pread(int(sys.argv[1]), 8, 0).startswith(_PARQUET)
+    # The data are limited and not the address space, of which a library may reserve much and use little.
+    memory = MOST_PARQUET_MEMORY if is_parquet else MOST_MEMORY
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadJob)
     out = sys.stdout.buffer
     with open(int(sys.argv[1]), "rb") as file, suppress(BrokenPipeError):  # noqa: PTH123  # a descriptor has no path
@@ -58,6 +62,8 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
     header = next(rows, None)
     if header is None:
         raise BadRequest("The file is empty: its first row names the columns.")
+    if isinstance(header[1], BadRow):
+        raise BadRequest(f"Row {header[0]} {header[1].message}")
     fields = read_header(model, header[1], job.options.columns, job.may)
     send(out, READY)
     writer = RowText(model, fields, job, is_escaped=is_csv)
@@ -66,7 +72,9 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
     for count, (number, cells) in enumerate(rows, start=1):
         if count > MOST_ROWS:
             raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
-        found = writer.line(number, cells)
+        found = (
+            RowError(number, cells.message, cells.details) if isinstance(cells, BadRow) else writer.line(number, cells)
+        )
         if isinstance(found, str):
             lines.append(found)
         else:
@@ -88,9 +96,11 @@ def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[R
     if start.startswith(_OLD):
         raise BadRequest("The file is encrypted, or of a format before xlsx: save it as xlsx, without a password.")
     if start.startswith(_ZIP):
-        from adapters.sheets.xlsx import read_xlsx  # noqa: PLC0415  # takes half a second, which CSV need not wait for
+        from adapters.sheets.xlsx.rows import read_xlsx  # noqa: PLC0415  # the service itself never reads one
 
         return read_xlsx(file, model, options), False
+    if options.time_zone is not None:
+        raise ValidationError.on("options.timeZone", "is for xlsx; a time in this file names its zone itself")
     if start.startswith(_PARQUET):
         from adapters.sheets.parquet import read_parquet  # noqa: PLC0415  # takes a third of a second
 

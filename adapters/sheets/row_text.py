@@ -12,7 +12,7 @@ from adapters.sheets.frames import ReadJob
 from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.forms import read_changes, read_new
-from domain.entities.sheets import READERS, RowError, sentence, unescaped
+from domain.entities.sheets import READERS, RowError, unescaped
 from domain.errors import BadRequest, FieldError, ValidationError
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
@@ -45,11 +45,11 @@ class RowText:
         """Line for the database, or the row's errors. Raises BadRequest for a row of another length than the header."""
         if len(cells) != self._width:
             raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
-        body = self._body(cells)
         try:
+            body = self._body(cells)
             return self._upserted(number, body) if self._is_upsert else self._made(number, body)
         except ValidationError as error:
-            return RowError(number, self._sentence(error))
+            return self._error(number, error)
 
     def _body(self, cells: Cells) -> dict[str, object]:
         body: dict[str, object] = {wire: cells[place] for place, wire in self._taken}
@@ -68,12 +68,13 @@ class RowText:
                     del body[wire]
         return body
 
-    def _sentence(self, error: ValidationError) -> str:
-        """Message for the row, without the fields that the caller may not see or write."""
-        return (
-            sentence([wrong for wrong in error.fields if wrong.field not in self._concealed])
-            or REFUSED_BY_GUARDED_FIELD
-        )
+    def _error(self, number: int, error: ValidationError) -> RowError:
+        told = self._told(error)
+        return RowError.on(number, told) if told else RowError(number, REFUSED_BY_GUARDED_FIELD)
+
+    def _told(self, error: ValidationError) -> list[FieldError]:
+        """Errors of the row, without the fields that the caller may not see or write."""
+        return [wrong for wrong in error.fields if wrong.field not in self._concealed]
 
     def _made(self, number: int, body: dict[str, object]) -> str:
         return f"{number},{uuid7()},{self._written(self._new(body))}\n"
@@ -81,7 +82,7 @@ class RowText:
     def _upserted(self, number: int, body: dict[str, object]) -> str:
         """Line for a row that is updated or created; the database will find out which.
 
-        It must be valid as a change. Errors that it has as a new row go with it, for the case that there is no row yet.
+        It must be valid as a change. Its error as a new row goes with it as JSON, in case there is no row yet.
         """
         changes = read_changes(self._model, body)
         given = "".join("01"[field.name in changes] for field in self._model.declared)
@@ -89,7 +90,7 @@ class RowText:
             values, refused = self._new(body), ""
         except ValidationError as error:
             values = {field.name: changes.get(field.name) for field in self._model.declared}
-            refused = self._sentence(error)
+            refused = msgspec.json.encode(self._error(number, error)).decode()
         return f'{number},{uuid7()},"{given}",{quoted(refused) if refused else ""},{self._written(values)}\n'
 
     def _new(self, body: dict[str, object]) -> dict[str, object]:

@@ -144,5 +144,5 @@ def _report(sheet: ReadSheet, loaded: Loaded) -> Report:
 
 def _all_or_nothing(report: Report) -> ValidationError:
     more = f", of which the first {len(report.errors)} are listed" if report.failed > len(report.errors) else ""
-    faults = [RowFault(f"row {error.row}", error.message, error.row) for error in report.errors]
+    faults = [RowFault(f"row {error.row}", error.message, error.row, error.details) for error in report.errors]
     return ValidationError(f"Nothing was stored: {report.failed} rows have errors{more}.", faults)

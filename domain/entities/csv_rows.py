@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 # A quote that is never closed would otherwise read the whole file into one record.
@@ -15,10 +15,13 @@ Cells = list[str | None]
 
 
 class BrokenCsv(Exception):
-    """The file is not CSV; ``row`` counts records from 1, the message completes "row 7 …"."""
+    """The file is not CSV; ``row`` counts records from 1, the message completes "row 7 …".
 
-    def __init__(self, row: int, message: str) -> None:
-        self.row = row
+    ``lines`` are those that were read for the record.
+    """
+
+    def __init__(self, row: int, message: str, lines: Sequence[str] = ()) -> None:
+        self.row, self.lines = row, lines
         super().__init__(message)
 
 
@@ -35,7 +38,7 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[Cells]:
             yield _nulls_restored(record, lines_read, delimiter) if "" in record else [*record]
             lines_read.clear()
     except csv.Error as error:
-        raise BrokenCsv(row + 1, _plain(str(error))) from None
+        raise BrokenCsv(row + 1, _plain(str(error)), lines_read) from None
 
 
 def _recording(lines: Iterable[str], lines_read: list[str]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from msgspec import Struct
@@ -102,7 +103,8 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
     ``mode`` ``upsert`` changes the row with the same ``key``, a unique field, and creates others. ``atomic`` stores all
     rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
-    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1.
+    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1. ``time_zone`` names the zone of an xlsx's times
+    (``Europe/Berlin``); without it they are UTC.
     """
 
     mode: Mode = "create"
@@ -112,6 +114,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     delimiter: str | None = None
     encoding: str | None = None
     sheet: str | int | None = None
+    time_zone: str | None = None
     columns: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -131,6 +134,8 @@ def read_options(model: EntityModel, body: Mapping[str, object]) -> ImportOption
 def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[FieldError]:
     if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
         yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
+    if options.time_zone is not None and not _is_time_zone(options.time_zone):
+        yield FieldError("options.timeZone", "takes the name of a time zone, such as Europe/Berlin")
     if options.mode == "create":
         if options.key is not None:
             yield FieldError("options.key", "is taken with the mode upsert only")
@@ -142,6 +147,15 @@ def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[Field
             yield FieldError("options.key", hint)
     elif options.key.lower() not in {key.lower() for key in keys}:
         yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
+
+
+def _is_time_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    # A name that is a folder or no path at all is an OSError or ValueError.
+    except (ZoneInfoNotFoundError, OSError, ValueError):
+        return False
+    return True
 
 
 def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
@@ -247,17 +261,24 @@ READERS: Mapping[Kind, Callable[[str], object]] = {
 class RowError(Struct, frozen=True):
     """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2.
 
-    A Parquet file has no header row, and is counted alike: the same rows have the same numbers in every format.
+    ``message`` has all errors of the row in one line, ``details`` has them apart. A Parquet file has no header row, and
+    is counted alike: the same rows have the same numbers in every format.
     """
 
     row: int
     message: str
+    details: tuple[FieldError, ...] = ()
+
+    @classmethod
+    def on(cls, row: int, fields: Sequence[FieldError]) -> Self:
+        return cls(row, sentence(fields), tuple(fields))
 
 
 class RowFault(FieldError, frozen=True):
-    """An error of a row among the details of a response."""
+    """An error of a row among the details of a response; ``details`` names each of its fields."""
 
     row: int
+    details: tuple[FieldError, ...] = ()
 
 
 def sentence(fields: Sequence[FieldError]) -> str:

@@ -10,7 +10,6 @@ from tests.entrypoints.test_serve import workers_of
 NEEDED_BY_FEW = {
     "aiosmtplib",
     "alembic",
-    "fastexcel",
     "httpx",
     "httpx2",
     "jinja2",

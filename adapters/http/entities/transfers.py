@@ -24,7 +24,7 @@ from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 from domain.entities.query.values import NotAValue, read_boolean
 from domain.entities.sheets import FILE_FORMS, MOST_ERRORS, Report, read_options
-from domain.errors import BadRequest, ValidationError
+from domain.errors import BadRequest, FieldError, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
 FORMAT = Parameter("format", {"type": "string", "enum": [*TYPES], "default": "csv"}, "Wins over the header Accept.")
@@ -49,8 +49,11 @@ class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
 
 
 class RowErrorShown(Struct):
+    """``message`` has all errors of the row, ``details`` has them apart; it is empty for a row that cannot be read."""
+
     row: int
     message: str
+    details: list[FieldError]
 
 
 @dataclass(frozen=True)

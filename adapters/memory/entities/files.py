@@ -20,7 +20,7 @@ from application.ports.entities.records import Change, NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import Path, Query
-from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, sentence
+from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns
 from domain.errors import BadRequest, Conflict, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 
@@ -80,7 +80,7 @@ def _cell(column: Column, value: object, form: Form) -> str:
 class ImportedRow:
     """A row of a file, with its values as the entity's struct holds them.
 
-    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is why the row could not be created.
+    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is its error as a new row, as JSON.
     """
 
     number: int
@@ -121,11 +121,11 @@ class _Load:
             before = self._stored_row(row)
             # A row that lacks a required field may still change a stored row.
             if row.refused is not None and before is None:
-                yield RowError(row.number, row.refused)
+                yield msgspec.json.decode(row.refused, type=RowError)
             elif missing := list(self._missing(row)):
-                yield RowError(row.number, sentence(missing))
+                yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):
-                yield RowError(row.number, sentence(broken))
+                yield RowError.on(row.number, broken)
 
     def _missing(self, row: ImportedRow) -> Iterator[FieldError]:
         for field in self.model.declared:
@@ -165,9 +165,10 @@ class _Load:
         return is_first
 
     def _changes(self, row: ImportedRow) -> dict[str, object]:
-        given = row.given or ""
+        given, key = row.given or "", self.loading.key
+        # The key stays as it is stored, also where it counts without case.
         fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
-        return {field.name: row.values[field.name] for field in fields}
+        return {field.name: row.values[field.name] for field in fields if field != key}
 
     async def _store(self, row: ImportedRow) -> bool:
         before = self._stored_row(row)

@@ -10,7 +10,7 @@ from alembic.script import Script
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.commands import LockPatience, apply_command, run_command
 from adapters.postgres.migrations.pending import (
     VERSIONS,
     MigrationRefused,
@@ -26,6 +26,8 @@ from adapters.postgres.migrations.switches import ensure_possible, replaced_inde
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 
+_PATIENCE = LockPatience()
+
 
 class WrittenMigration(Struct, frozen=True):
     """Result of ``write_migration``: the new file, and notes on what it leaves alone or leaves to a person."""
@@ -34,13 +36,17 @@ class WrittenMigration(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-async def upgrade(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
+async def upgrade(
+    url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,), patience: LockPatience = _PATIENCE
+) -> list[str]:
     """Applies all migrations or none, and returns sentences about what no migration makes yet.
+
+    Where a table is in use, everything is rolled back and tried again, as ``patience`` says.
 
     Raises InconsistentMigrations, and MigrationRefused with the name of a file that cannot be applied.
     """
     ensure_consistent(folders)
-    await run_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"))
+    await apply_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"), patience)
     return await pending(url, registry, folders)
 
 
@@ -105,7 +111,9 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Pa
     newest = heads_of(folders[-1:])
     if folders[-1] == VERSIONS or not newest or newest[0] not in await applied_versions(url):
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    await run_command(url, metadata_for(registry), folders, lambda commands: commands.downgrade(f"{newest[0]}@-1"))
+    await apply_command(
+        url, metadata_for(registry), folders, lambda commands: commands.downgrade(f"{newest[0]}@-1"), _PATIENCE
+    )
     return file_of(folders[-1], newest[0])
 
 

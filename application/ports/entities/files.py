@@ -79,8 +79,8 @@ class ReadSheet(Protocol):
         """The valid rows as CSV without header: row number, new id, declared fields in their order.
 
         Nulls are empty, text is quoted, a list is JSON. For an upsert two cells stand before the fields: which fields
-        were given (a ``1`` or ``0`` each), and why the row could not be created, if so. Raises BadRequest for a file
-        that breaks its format, PayloadTooLarge for too many rows.
+        were given (a ``1`` or ``0`` each), and the RowError of the row as a new one, as JSON, if it has any. Raises
+        BadRequest for a file that breaks its format, PayloadTooLarge for too many rows.
         """
         ...
 

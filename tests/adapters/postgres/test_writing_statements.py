@@ -73,16 +73,18 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
 
 def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
     yield loading.insert_incoming(registry, model)
+    yield loading.find_refused(registry, model)
+    yield loading.read_updates(registry, model)
+    yield loading.forget_stored(registry, model)
     for field in model.declared:
         if field.reference is not None:
             yield loading.find_missing(registry, model, field.name)
     for key in {name for rule in model.unique for name in rule.fields}:
-        yield loading.find_refused(registry, model, key)
         yield loading.lock_matching(registry, model, key)
-        yield loading.read_updates(registry, model, key)
+        yield loading.adopt_matching(registry, model, key)
         yield loading.drop_doubles(model, key)
         for is_single in (True, False):
-            yield loading.insert_incoming(registry, model, key, is_single=is_single)
+            yield loading.insert_incoming(registry, model, is_upsert=True, is_single=is_single)
             yield loading.update_matching(registry, model, key, is_single=is_single)
 
 

@@ -12,8 +12,9 @@ from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.breaker import FIRST_PAUSE, LONGEST_PAUSE, Breaker
 from adapters.redis.cache import RedisCache
+from adapters.redis.client import redis_client
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import PATIENCE, SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import PATIENCE, SharedPipeline
 from adapters.system import SystemClock
 from application.ports.admissions import Admissions
 from domain.limits import Hit, Limit

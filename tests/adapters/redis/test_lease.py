@@ -12,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.client import redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from domain.errors import ServiceUnavailable
 from tests.adapters.redis.leased_processes import Line, OpenApp, Pipelines, at_once
 from tests.redis_server import RedisServer

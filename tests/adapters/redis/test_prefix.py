@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.client import redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.admissions import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit

@@ -14,9 +14,10 @@ from redis.backoff import NoBackoff
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import Away, SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import Away, SharedPipeline
 from adapters.system import SystemClock
 from domain.limits import Hit, Limit
 from tests.redis_server import RedisServer

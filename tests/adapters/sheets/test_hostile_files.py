@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+import re
 import struct
 import tempfile
 import zipfile
@@ -127,21 +128,19 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "an archive of something else": (lambda: zipped({"a.txt": b"x"}), "BAD_REQUEST", "no xlsx"),
     "half an xlsx": (lambda: PLAIN[: len(PLAIN) // 2], "BAD_REQUEST", "damaged"),
     "a cell at the last corner": (far_away, "BAD_REQUEST", "columns"),
-    "a cell far below": (far_below, "BAD_REQUEST", "far away"),
     "10,000 columns": (wide, "VALIDATION_ERROR", "10000 columns"),
     "10,000 columns in a sheet": (wide_xlsx, "BAD_REQUEST", "at most 1000"),
     "a line of 40 MB": (lambda: HEADER + b"x" * 40_000_000, "BAD_REQUEST", "longer than"),
     "a header of 40 MB": (lambda: b"x" * 40_000_000, "BAD_REQUEST", "longer than"),
-    "a quote that never ends": (lambda: HEADER + b'"' + b"abc,\n" * 2_000_000, "BAD_REQUEST", "Row 2"),
-    "invalid UTF-8": (lambda: HEADER + b"A,AAA,1\r\nB\xff,BBB,1\r\n", "BAD_REQUEST", "no utf-8"),
+    "a quote that never ends": (lambda: HEADER + b'"' + b"abc,\n" * 2_000_000, "BAD_REQUEST", "Row 3"),
+    "many quotes that never end": (
+        lambda: HEADER + b'b",",c\n' * 2_000_000,
+        "BAD_REQUEST",
+        "too many rows whose quotes never end",
+    ),
     "a ragged row": (lambda: HEADER + b"A,AAA,1\r\nB,BBB\r\n", "BAD_REQUEST", "Row 3 has 2 cells where"),
     "a long row": (lambda: HEADER + b"A,AAA,1,2\r\n", "BAD_REQUEST", "Row 2 has 4 cells"),
     "too many rows": (lambda: HEADER + b"A,a,1\r\n" * 200_001, "PAYLOAD_TOO_LARGE", "200000 rows"),
-    "text that no text can hold": (
-        lambda: HEADER + b"A,AAA,1\r\nB\0,BBB,1\r\n",
-        "VALIDATION_ERROR",
-        "no text can hold",
-    ),
     "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "VALIDATION_ERROR", ""),
 }
 
@@ -206,6 +205,51 @@ async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, na
     assert refused.value.code == code, told
     assert said in told
     assert peak[0] < MOST_MEMORY
+
+
+async def test_a_cell_far_below_is_an_error_of_its_row(registry: Registry) -> None:
+    """Rows are read one by one, so that nothing is made for those between."""
+    found = await seen(registry, far_below())
+    assert b'"A","AAA",,1' in found.rows
+    assert [(error.row, error.message) for error in found.errors] == [
+        (1_048_576, "column 100: has a value, and no name in the first row")
+    ]
+
+
+BAD_ROWS: dict[str, tuple[bytes, str, list[str]]] = {
+    "a byte that is no UTF-8": (b"B\xff,BBB,1", "has bytes that are no utf-8", []),
+    "a NUL in the middle": (b"B\0b,BBB,1", "name: contains a character", ["name"]),
+    "a quote that never ends": (b'"B,BBB,1', "has a quote that never ends", []),
+    "a quote in the middle that never ends": (b'B,"BBB,1', "has a quote that never ends", []),
+    "text behind a quoted cell": (b'"B"b,BBB,1', "has something behind a quoted cell", []),
+    "a wrong value": (b"B,wrong,x", "sku: ", ["sku", "price"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_one_bad_cell_of_a_csv_is_an_error_of_its_row(registry: Registry, name: str, encoding: str) -> None:
+    row, message, fields = BAD_ROWS[name]
+    file = HEADER + b"A,AAA,1\r\n" + row + b'\r\nC,CCC,3\r\n"two\r\nlines",DDD,4\r\nE,bad,5\r\n'
+    if encoding == "utf-16":
+        file = file.decode("utf-8", "surrogateescape").encode("utf-16", "surrogatepass")
+    found = await seen(registry, file)
+    assert re.findall(rb'"([A-Z]{3})"', found.rows) == [b"AAA", b"CCC", b"DDD"]
+    assert [error.row for error in found.errors] == [3, 6]
+    assert found.errors[0].message.startswith(message) or "no utf-16" in found.errors[0].message
+    assert [detail.field for detail in found.errors[0].details] == fields
+
+
+async def test_the_rest_of_a_broken_text_is_not_taken_for_a_row(registry: Registry) -> None:
+    found = await seen(registry, HEADER + b'"two\r\nlines"x,AAA,1\r\nB,BBB,1\r\n')
+    assert [error.row for error in found.errors] == [2, 3]
+    assert found.rows.count(b"\n") == 1
+    assert b'"BBB"' in found.rows
+
+
+async def test_a_header_with_bad_bytes_breaks_the_file(registry: Registry) -> None:
+    with pytest.raises(Error, match="Row 1 has bytes that are no utf-8"):
+        await seen(registry, b"n\xff,sku,price\r\nA,AAA,1\r\n")
 
 
 async def test_little_text_of_many_wrong_rows_is_not_read_where_others_are_served(registry: Registry) -> None:

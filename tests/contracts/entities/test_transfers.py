@@ -15,8 +15,8 @@ from domain.entities.csv_rows import written
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View, default_sort
 from domain.entities.query.read_query import read_export
-from domain.entities.sheets import Form
-from domain.errors import BadRequest
+from domain.entities.sheets import Form, RowError
+from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category, product
@@ -72,6 +72,8 @@ def row(number: int, sku: str, *, upsert: tuple[str, str | None] | None = None, 
 
 
 ALL = "11111111"
+REFUSED = '{"row":2,"message":"price: is required","details":[{"field":"price","message":"is required"}]}'
+"""Error of a row that misses what a new row needs, as a sheet gives it for an upsert."""
 
 
 async def test_csv_has_a_header_escapes_formulas_and_tells_null_from_empty(files: Files) -> None:
@@ -183,11 +185,12 @@ async def test_a_row_that_refers_to_nothing_of_this_tenant_is_an_error(files: Fi
         (2, "categoryId: refers to nothing that exists"),
         (3, "categoryId: refers to nothing that exists"),
     ]
+    assert [detail.field for error in loaded.errors for detail in error.details] == ["categoryId", "categoryId"]
 
 
 async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files) -> None:
     await files.add("products", product("AAA", name="Old", stock=7))
-    changed = row(2, "AAA", name="New", stock="0", upsert=("11000000", "price: is required"))
+    changed = row(2, "AAA", name="New", stock="0", upsert=("11000000", REFUSED))
     made = row(3, "BBB", upsert=(ALL, None))
     assert await files.load(changed, made, key="sku") == Loaded(2, 0, [])
     rows = json.loads(await files.out(files.asked(sort="sku", fields="name,stock,version"), "json"))
@@ -198,8 +201,8 @@ async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files)
 
 
 async def test_an_upsert_of_a_row_that_is_not_there_must_be_whole(files: Files) -> None:
-    loaded = await files.load(row(2, "AAA", upsert=("01000000", "price: is required")), key="sku")
-    assert [(error.row, error.message) for error in loaded.errors] == [(2, "price: is required")]
+    loaded = await files.load(row(2, "AAA", upsert=("01000000", REFUSED)), key="sku")
+    assert loaded.errors == [RowError.on(2, [FieldError("price", "is required")])]
     assert await files.skus() == []
 
 

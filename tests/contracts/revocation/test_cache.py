@@ -12,7 +12,8 @@ from msgspec import Struct
 from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import MovableClock
 from adapters.redis.cache import RedisCache
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.client import redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.shared_memory import Cache
 from tests.redis_server import RedisServer
 

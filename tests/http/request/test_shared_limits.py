@@ -15,9 +15,10 @@ from adapters.http.app import HttpSettings
 from adapters.http.request.rules import Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
-from adapters.redis.shared_pipeline import SharedPipeline, redis_client
+from adapters.redis.shared_pipeline import SharedPipeline
 from domain.limits import Limit
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import Services, assemble

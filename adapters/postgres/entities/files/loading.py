@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
@@ -14,11 +15,13 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError, sentence
+from domain.entities.sheets import RowError
 from domain.errors import FieldError
 
 PATIENCE = 600.0
 """Seconds for a statement about a whole file."""
+MOST_ROUNDS = 3
+"""How often rows are looked for that other writers made during an upsert."""
 CHECKED_TOGETHER = 500
 """Rows whose rules are checked without a break for the event loop."""
 
@@ -38,7 +41,7 @@ class Load:
         count = await self._copy(rows)
         key = self.loading.key
         if count and key is not None:
-            await self._refuse_inserts(key.name)
+            await self._adopt(key.name)
         if count:
             await self._ensure_references()
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
@@ -52,10 +55,13 @@ class Load:
         )
         return int(status.split()[-1])
 
-    async def _refuse_inserts(self, key: str) -> None:
-        """Leaves out rows that only make sense as an update of one that is there."""
-        found = await self._fetch(statements.find_refused(self.registry, self.model, key))
-        await self._leave_out([RowError(row["n"], row["refused"]) for row in found])
+    async def _adopt(self, key: str) -> int:
+        """Locks the rows that are there, and leaves out rows that only make sense as an update of one."""
+        await self._fetch(statements.lock_matching(self.registry, self.model, key))
+        adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
+        found = await self._fetch(statements.find_refused(self.registry, self.model))
+        await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
+        return adopted
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}
@@ -64,33 +70,42 @@ class Load:
                 continue
             for row in await self._fetch(statements.find_missing(self.registry, self.model, declared.name)):
                 wrong.setdefault(row["n"], []).append(FieldError(declared.wire, NO_SUCH_ROW))
-        await self._leave_out([RowError(n, sentence(fields)) for n, fields in wrong.items()])
+        await self._leave_out([RowError.on(n, fields) for n, fields in wrong.items()])
 
     async def _insert(self) -> int:
         return await self._count(statements.insert_incoming(self.registry, self.model))
 
     async def _upsert(self, key: FieldModel) -> int:
-        await self._fetch(statements.lock_matching(self.registry, self.model, key.name))
-        if self.model.has_rule:
-            await self._ensure_rules(key.name)
-        await self._fetch(statements.drop_doubles(self.model, key.name))
-        if len(self.model.unique) > 1:
-            return await self._upsert_row_by_row(key.name)
-        # rows that are updated first are not inserted after: the statement looks for rows with no match
-        updated = await self._count(statements.update_matching(self.registry, self.model, key.name))
-        return updated + await self._count(statements.insert_incoming(self.registry, self.model, key.name))
+        imported = 0
+        for number in range(MOST_ROUNDS):
+            if self.model.has_rule:
+                await self._ensure_rules()
+            if not number:
+                await self._fetch(statements.drop_doubles(self.model, key.name))
+            imported += await self._write(key.name)
+            await self._fetch(statements.forget_stored(self.registry, self.model))
+            # A row that another writer has made since the first look is no new one: the next round changes it.
+            if not await self.connection.fetchval(statements.LEFT) or not await self._adopt(key.name):
+                break
+        return imported
 
-    async def _upsert_row_by_row(self, key: str) -> int:
+    async def _write(self, key: str) -> int:
+        if len(self.model.unique) > 1:
+            return await self._write_row_by_row(key)
+        updated = await self._count(statements.update_matching(self.registry, self.model, key))
+        return updated + await self._count(statements.insert_incoming(self.registry, self.model, is_upsert=True))
+
+    async def _write_row_by_row(self, key: str) -> int:
         """Stores or skips each row by itself: an update may take a unique value that another row has."""
         rows = await self.connection.fetch(statements.ROW_NUMBERS, timeout=PATIENCE)
         imported = 0
         for row in rows:
-            imported += await self._upsert_row(key, row["n"])
+            imported += await self._write_row(key, row["n"])
         return imported
 
-    async def _upsert_row(self, key: str, n: int) -> int:
+    async def _write_row(self, key: str, n: int) -> int:
         update = statements.update_matching(self.registry, self.model, key, is_single=True)
-        insert = statements.insert_incoming(self.registry, self.model, key, is_single=True)
+        insert = statements.insert_incoming(self.registry, self.model, is_upsert=True, is_single=True)
         await self._execute("SAVEPOINT row")
         try:
             written = await self._count(update, row=n) or await self._count(insert, row=n)
@@ -100,10 +115,10 @@ class Load:
         await self._execute("RELEASE SAVEPOINT row")
         return written
 
-    async def _ensure_rules(self, key: str) -> None:
+    async def _ensure_rules(self) -> None:
         """Checks the entity's own rules for rows that are updated."""
         # rows that are inserted were checked when they were read: they need nothing that is stored
-        statement, last = statements.read_updates(self.registry, self.model, key), 0
+        statement, last = statements.read_updates(self.registry, self.model), 0
         while found := await self._fetch(statement, after=last, limit=CHECKED_TOGETHER):
             await self._leave_out(list(self._broken(found)))
             last = found[-1]["n"]
@@ -113,7 +128,7 @@ class Load:
             before = {name: row[statements.old_name(name)] for name in self.model.names}
             after = {name: row[statements.new_name(name)] for name in self.model.names}
             if broken := self.model.broken_rules(self._declared(after), self._declared(before)):
-                yield RowError(row["n"], sentence(broken))
+                yield RowError.on(row["n"], broken)
 
     def _declared(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return {name: as_declared(self.model.by_name[name], value) for name, value in values.items()}

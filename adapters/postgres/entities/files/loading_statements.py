@@ -36,6 +36,7 @@ INCOMING = "tenantry incoming"
 _N, _ID, _GIVEN, _REFUSED = "row n", "row id", "row given", "row refused"
 
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
+LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
 
 _DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -67,11 +68,11 @@ def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def find_refused(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Selects rows that only make sense as an update and find no row to update: ``n``, and why (``refused``)."""
+def find_refused(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Selects rows that only make sense as an update and have no row to update: ``n`` and the error, ``refused``."""
     incoming, table = _incoming(model), table_of(registry, model)
-    there = exists_in(table, *_matches(model, key, table, incoming))
     refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
+    there = exists_in(table, *_adopted(model, table, incoming))
     return compiled(refused.where(incoming.c[_REFUSED].is_not(None), ~there).order_by(incoming.c[_N]))
 
 
@@ -87,16 +88,16 @@ def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledS
 
 @lru_cache(maxsize=REMEMBERED)
 def insert_incoming(
-    registry: Registry, model: EntityModel, key: str | None = None, *, is_single: bool = False
+    registry: Registry, model: EntityModel, *, is_upsert: bool = False, is_single: bool = False
 ) -> CompiledStatement:
-    """Inserts the rows and counts them; with a ``key`` only rows that match none, if ``is_single`` only ``row``."""
+    """Inserts the rows and counts them; if ``is_upsert`` only new rows, if ``is_single`` only ``row`` of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
     values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns()}
     # in the order of the file: of two rows with one unique value the first is stored
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
-    if key is not None:
-        rows = rows.where(~exists_in(table, *_matches(model, key, table, incoming)))
+    if is_upsert:
+        rows = rows.where(~exists_in(table, *_adopted(model, table, incoming)))
     if is_single:
         rows = rows.where(incoming.c[_N] == _ROW)
     insert = postgresql.insert(table).from_select(list(values), rows)
@@ -115,12 +116,28 @@ def lock_matching(registry: Registry, model: EntityModel, key: str) -> CompiledS
 
 
 @lru_cache(maxsize=REMEMBERED)
-def read_updates(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+def adopt_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Gives each row that is an update the id of the stored row with its key, and counts these rows."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    adopting = sa.update(incoming).values({_ID: table.c.id}).where(*_matches(model, key, table, incoming))
+    adopted = adopting.returning(incoming.c[_N]).cte("adopted")
+    return compiled(sa.select(func.count()).select_from(adopted))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def forget_stored(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Leaves only the rows whose id no stored row has: those that could not be inserted."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    return compiled(sa.delete(incoming).where(exists_in(table, *_adopted(model, table, incoming))))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Selects rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` behind row ``after``."""
     incoming, table = _incoming(model), table_of(registry, model)
     old = [table.c[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
-    both = incoming.join(table, sa.and_(*_matches(model, key, table, incoming)))
+    both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
     rows = rows.where(incoming.c[_N] > parameter("after", sa.Integer())).order_by(incoming.c[_N])
     return compiled(rows.limit(parameter("limit", sa.Integer())))
@@ -146,10 +163,10 @@ def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def update_matching(registry: Registry, model: EntityModel, key: str, *, is_single: bool = False) -> CompiledStatement:
-    """Updates the rows that match and counts them, if ``is_single`` only by ``row`` of the file."""
+    """Updates stored rows and counts them, if ``is_single`` only by ``row`` of the file; the ``key`` stays."""
     incoming, table = _incoming(model), table_of(registry, model)
     updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
-    matches = _matches(model, key, table, incoming)
+    matches = _adopted(model, table, incoming)
     if is_single:
         matches.append(incoming.c[_N] == _ROW)
     rows = sa.select(table).select_from(incoming.join(table, sa.and_(*matches)))
@@ -173,6 +190,10 @@ def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
     # such as 0110: the row has values for the second and third declared fields
     flag = func.substr(incoming.c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
     return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
+
+
+def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause) -> list[Truth]:
+    return [*owned_and_living(model, table), table.c.id == incoming.c[_ID]]
 
 
 def _matches(model: EntityModel, key: str, table: sa.Table, incoming: FromClause) -> list[Truth]:

@@ -1,0 +1,4 @@
+"""Reader of xlsx files: an archive, its XML parts, the sheet that is meant, its cells, and what they become.
+
+Everything streams: a row is in memory at a time, and texts that cells share wait on disk. Writing has its own worker.
+"""

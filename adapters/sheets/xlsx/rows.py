@@ -1,0 +1,102 @@
+"""Rows of an xlsx as an import takes them: the header, then each row with its cells in the header's order."""
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+from zoneinfo import ZoneInfo
+
+from adapters.sheets.bad_rows import BadRow
+from adapters.sheets.xlsx.archive import Archive
+from adapters.sheets.xlsx.sheet import Cell, SheetReader, SheetRow
+from adapters.sheets.xlsx.values import CellReader, WrongCell
+from adapters.sheets.xlsx.workbook import SheetPart, read_date_styles, read_workbook, shared_texts
+from domain.entities.csv_rows import Cells
+from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.sheets import LARGEST_INFLATED, ImportOptions, fields_by_title
+from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
+
+
+def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
+    """Rows with their numbers in the sheet, blank rows left out. Raises BadRequest, ValidationError.
+
+    Hidden rows and columns are rows and columns as any other; of merged cells the first has the value.
+    """
+    if options.delimiter is not None or options.encoding is not None:
+        name = "delimiter" if options.delimiter is not None else "encoding"
+        raise ValidationError.on(f"options.{name}", "is for CSV; this file is xlsx")
+    archive = Archive(file)
+    book = read_workbook(archive)
+    part = _chosen(book.sheets, options).part
+    with shared_texts(archive) as texts:
+        cells = CellReader(texts, read_date_styles(archive), book.is_1904, ZoneInfo(options.time_zone or "UTC"))
+        reader = SheetReader(part)
+        yield from _Table(model, options, cells).rows(reader.read(archive.pieces(part), reader.text))
+
+
+def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
+    """The sheet that the options name, by its name or its number from 1; by default the first that is visible."""
+    wanted = options.sheet
+    if wanted is None:
+        return next((sheet for sheet in sheets if sheet.is_visible), sheets[0])
+    if isinstance(wanted, int):
+        if 1 <= wanted <= len(sheets):
+            return sheets[wanted - 1]
+        raise ValidationError.on("options.sheet", f"takes 1 to {len(sheets)}")
+    found = next((sheet for sheet in sheets if sheet.name.lower() == wanted.lower()), None)
+    if found is None:
+        raise ValidationError.on("options.sheet", unknown_name(wanted, [sheet.name for sheet in sheets]))
+    return found
+
+
+class _Table:
+    """The table in a sheet: its first row that holds anything is the header, wherever it begins."""
+
+    def __init__(self, model: EntityModel, options: ImportOptions, cells: CellReader) -> None:
+        self._model, self._options, self._cells = model, options, cells
+        self._first = self._width = self._size = 0
+        self._fields: list[FieldModel | None] = []
+
+    def rows(self, rows: Iterator[SheetRow]) -> Iterator[tuple[int, Cells | BadRow]]:
+        for number, row in rows:
+            if not self._fields:
+                yield number, self._header(number, row)
+                continue
+            read = self._row(row)
+            if isinstance(read, BadRow) or any(cell is not None for cell in read):
+                yield number, read
+
+    def _header(self, number: int, row: dict[int, Cell]) -> Cells:
+        self._first = min(row)
+        self._width = max(row) - self._first + 1
+        names: Cells = [None] * self._width
+        for column, cell in row.items():
+            try:
+                names[column - self._first] = self._cells.text(cell, Kind.TEXT)
+            except WrongCell as error:
+                message = f"is named by a cell of row {number} that {error}"
+                raise ValidationError.on(f"column {column + 1}", message) from None
+        self._fields = fields_by_title(self._model, names, self._options.columns)
+        return names
+
+    def _row(self, row: dict[int, Cell]) -> Cells | BadRow:
+        found: Cells = [None] * self._width
+        wrong: list[FieldError] = []
+        for column, cell in row.items():
+            place = column - self._first
+            if not 0 <= place < self._width:
+                wrong.append(FieldError(f"column {column + 1}", "has a value, and no name in the first row"))
+                continue
+            field = self._fields[place]
+            if field is None or field.server_owned:
+                continue
+            try:
+                text = self._cells.text(cell, field.kind)
+            except WrongCell as error:
+                wrong.append(FieldError(field.wire, str(error)))
+                continue
+            if text is not None:
+                self._size += len(text)
+                found[place] = text
+        # Thousands of cells may share a single long text, which the file has once.
+        if self._size > LARGEST_INFLATED:
+            raise BadRequest(f"The file inflates past {LARGEST_INFLATED // 2**20} MiB.")
+        return BadRow.on(wrong) if wrong else found

@@ -1,0 +1,164 @@
+"""What a cell becomes for the kind of its field: the table of docs/files.md.
+
+Numbers have the fifteen digits that a spreadsheet shows; dates are numbers whose style shows a date.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from adapters.sheets.xlsx.sheet import Cell
+from adapters.sheets.xlsx.workbook import SharedTexts
+from domain.entities.declaration import Kind
+
+DIGITS = 15  # a spreadsheet keeps more of a computed number, and shows these
+_EXPANDED = 40  # the largest exponent whose number is written out
+_NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_PLAIN = re.compile(r"-?([0-9]{1,15}|[0-9]{1,9}\.[0-9]{1,6})")  # what nearly every number is: it needs no arithmetic
+_BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
+_TEMPORAL = (Kind.DATE, Kind.TIMESTAMP)
+_NUMERIC = (Kind.INTEGER, Kind.BIG_INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.BOOLEAN)
+_DAY = 86_400_000  # milliseconds, the finest part of a time that a spreadsheet shows
+_LAST_SERIAL = 2_958_466.0
+_EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ001  # the cell has no time zone
+
+
+class WrongCell(Exception):
+    """The cell is an error of its row; the message says what the cell is and what to do."""
+
+
+class CellReader(Struct, frozen=True):
+    """Reads cells of one sheet; ``zone`` is that of the times in the sheet."""
+
+    texts: SharedTexts
+    date_styles: frozenset[int]
+    is_1904: bool
+    zone: ZoneInfo
+
+    def text(self, cell: Cell, kind: Kind) -> str | None:
+        """The cell as a CSV for this kind of field would have it, None for an empty text. Raises WrongCell."""
+        kind_of_cell, style, content = cell
+        if kind_of_cell == "n":
+            return self._number(content, style, kind)
+        read = _READERS.get(kind_of_cell)
+        if read is None:
+            raise WrongCell(f"is a cell of the unknown type {kind_of_cell[:20]!r}")
+        return read(self, content, kind) or None
+
+    def shared(self, content: str, _: Kind) -> str:
+        """Text of a cell of the type ``s``, which has the number of a shared one."""
+        text = self.texts.get(int(content)) if content.isdecimal() and len(content) < 10 else None
+        if text is None:
+            raise WrongCell("refers to a text that the file does not have")
+        return text
+
+    def _number(self, content: str, style: str, kind: Kind) -> str:
+        if self.date_styles and style.isdecimal() and int(style[:9]) in self.date_styles:
+            return self._moment_text(self._moment(content), kind)
+        if kind in _TEMPORAL:
+            raise WrongCell(f"is the number {content[:40]}: format the cell as a date")
+        return number_text(content, kind)
+
+    def iso(self, content: str, kind: Kind) -> str:
+        """A cell of the type ``d``, which has its date as text."""
+        try:
+            moment = datetime.fromisoformat(content.removesuffix("Z"))
+        except ValueError:
+            raise WrongCell(f"is no date: {content[:40]!r}") from None
+        if moment.tzinfo is not None:
+            return content
+        return self._moment_text(moment, kind)
+
+    def _moment(self, content: str) -> datetime:
+        """Date and time that a number stands for, to the millisecond."""
+        if _NUMBER.fullmatch(content) is None:
+            raise WrongCell(f"is no number: {content[:40]!r}")
+        serial = float(content)
+        epoch = _EPOCH_1904 if self.is_1904 else _EPOCH_1900
+        if not self.is_1904:
+            if 60 <= serial < 61:
+                raise WrongCell("is 29 February 1900, a day that never was")
+            # Day 60 makes all days before it one too many.
+            epoch += timedelta(days=1) if serial < 60 else timedelta()
+        first = 0.0 if self.is_1904 else 1.0
+        if serial < first:
+            raise WrongCell("is a time without a date, or before the first day of a spreadsheet")
+        if serial >= _LAST_SERIAL - (1462 if self.is_1904 else 0):
+            raise WrongCell("is a date behind the year 9999")
+        days = int(serial)
+        return epoch + timedelta(days=days, milliseconds=round((serial - days) * _DAY))
+
+    def _moment_text(self, moment: datetime, kind: Kind) -> str:
+        if kind in _NUMERIC:
+            raise WrongCell(f"is the date {_shown(moment)}, and takes no date")
+        return self._utc(moment) if kind is Kind.TIMESTAMP else _shown(moment)
+
+    def _utc(self, moment: datetime) -> str:
+        """The moment in UTC; of a time that a clock shows twice, the first."""
+        try:
+            utc = moment.replace(tzinfo=self.zone).astimezone(UTC)
+            if utc.astimezone(self.zone).replace(tzinfo=None) != moment:
+                raise WrongCell(f"is {_shown(moment)}, which the clocks of {self.zone.key} left out")
+        except OverflowError:
+            raise WrongCell("is a date behind the year 9999") from None
+        return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _plain_text(_: CellReader, content: str, __: Kind) -> str:
+    return content
+
+
+def _boolean(_: CellReader, content: str, __: Kind) -> str:
+    if content not in _BOOLEANS:
+        raise WrongCell(f"is neither true nor false: {content[:40]!r}")
+    return _BOOLEANS[content]
+
+
+def _error(_: CellReader, content: str, __: Kind) -> str:
+    raise WrongCell(f"holds the error {content[:20]}")
+
+
+def _formula(*_: object) -> str:
+    raise WrongCell("holds a formula without a result: open the file in a spreadsheet program and save it")
+
+
+# The methods of the reader and the functions have one signature: reader, content, kind.
+_READERS: dict[str, Callable[[CellReader, str, Kind], str]] = {
+    "s": CellReader.shared,
+    "text": _plain_text,
+    "b": _boolean,
+    "e": _error,
+    "d": CellReader.iso,
+    "formula": _formula,
+}
+
+
+def _shown(moment: datetime) -> str:
+    """``2026-11-22`` for a midnight, else with its time."""
+    if moment.time() == datetime.min.time():
+        return date.isoformat(moment.date())
+    return moment.isoformat(timespec="seconds" if not moment.microsecond else "milliseconds")
+
+
+def number_text(content: str, kind: Kind) -> str:
+    """A number in plain digits: ``1E+05`` is 100000, a computed ``0.30000000000000004`` is 0.3.
+
+    A float field keeps every digit; so does a whole number that is written as one.
+    """
+    if _PLAIN.fullmatch(content):
+        return content
+    if _NUMBER.fullmatch(content) is None:
+        raise WrongCell(f"is no number: {content[:40]!r}")
+    if kind is Kind.FLOAT or _WHOLE.fullmatch(content):
+        return content
+    number = float(content)
+    rounded = Decimal(f"{number:.{DIGITS}g}")
+    if not rounded.is_finite():
+        raise WrongCell(f"is no number that can be kept: {content[:40]}")
+    plain = rounded.normalize() if rounded else Decimal(0)
+    return f"{plain:f}" if abs(plain.adjusted()) <= _EXPANDED else str(plain)

@@ -1,0 +1,255 @@
+"""The parts of a workbook around its sheets: which sheets there are, the formats of dates, and shared texts."""
+
+import re
+import tempfile
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import IO
+
+from msgspec import Struct
+
+from adapters.sheets.xlsx.archive import Archive, resolved
+from adapters.sheets.xlsx.xml_part import XmlPart, main_names, paired, relation_id
+from domain.errors import BadRequest
+
+WORKBOOK = "xl/workbook.xml"
+_RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
+_TYPES = "[Content_Types].xml"
+MOST_FORMATS = 100_000
+LONGEST_TEXT = 1024 * 1024
+"""Characters of the longest text of a cell: as many as a line of CSV may have."""
+_SHORT = 256
+"""Bytes of a shared text that is worth remembering."""
+
+# ECMA-376, 18.8.30: the numbers of date formats that need no format code; those of East Asia among them.
+_DATE_FORMATS = frozenset(map(str, (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))))
+_NO_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+_DATE_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
+_UNICODE_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+
+
+class SheetPart(Struct, frozen=True):
+    """A worksheet: its name, whether a person sees it, and its part in the archive."""
+
+    name: str
+    is_visible: bool
+    part: str
+
+
+class Workbook(Struct, frozen=True):
+    """``sheets`` are the worksheets in their order; chart sheets, dialogs and macro sheets are left out."""
+
+    sheets: tuple[SheetPart, ...]
+    is_1904: bool
+
+
+def read_workbook(archive: Archive) -> Workbook:
+    """Sheets in the order of their tabs. Raises BadRequest for files with macros or without a worksheet."""
+    _TypesPart(_TYPES).read_all(archive.pieces(_TYPES))
+    relations = _RelationsPart(_RELATIONSHIPS)
+    if _RELATIONSHIPS in archive:
+        relations.read_all(archive.pieces(_RELATIONSHIPS))
+    book = _WorkbookPart(WORKBOOK)
+    book.read_all(archive.pieces(WORKBOOK))
+    found = [(name, state, relations.worksheets.get(target or "")) for name, state, target in book.sheets]
+    sheets = [
+        SheetPart(name, state not in ("hidden", "veryHidden"), part)
+        for name, state, part in found
+        if part is not None and part in archive
+    ]
+    if not sheets:
+        raise BadRequest("The file has no worksheet.")
+    return Workbook(tuple(sheets), book.is_1904)
+
+
+class _TypesPart(XmlPart):
+    def start(self, _: str, attributes: list[str]) -> None:
+        if "macroEnabled" in paired(attributes).get("ContentType", ""):
+            raise BadRequest("The file carries macros: save it as xlsx, without them.")
+
+    def end(self, _: str) -> None:
+        pass
+
+
+class _RelationsPart(XmlPart):
+    def __init__(self, part: str) -> None:
+        super().__init__(part)
+        self.worksheets: dict[str, str] = {}
+
+    def start(self, _: str, attributes: list[str]) -> None:
+        found = paired(attributes)
+        if found.get("Type", "").endswith("/worksheet"):
+            self.worksheets[found.get("Id", "")] = resolved(found.get("Target", ""), "xl")
+
+    def end(self, _: str) -> None:
+        pass
+
+
+class _WorkbookPart(XmlPart):
+    def __init__(self, part: str) -> None:
+        super().__init__(part)
+        self.sheets: list[tuple[str, str, str | None]] = []
+        self.is_1904 = False
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        short = _BOOK_NAMES.get(name)
+        if short == "sheet":
+            found = paired(attributes)
+            self.sheets.append((found.get("name", ""), found.get("state", "visible"), relation_id(found)))
+        elif short == "workbookPr":
+            self.is_1904 = paired(attributes).get("date1904", "0") in ("1", "true")
+
+    def end(self, _: str) -> None:
+        pass
+
+
+_BOOK_NAMES = main_names("sheet", "workbookPr")
+
+
+def read_date_styles(archive: Archive, part: str = "xl/styles.xml") -> frozenset[int]:
+    """Numbers of the cell styles that show a number as a date or a time."""
+    if part not in archive:
+        return frozenset()
+    styles = _StylesPart(part)
+    styles.read_all(archive.pieces(part))
+    dates = {number for number, code in styles.codes.items() if is_date_format(code)}
+    dates |= _DATE_FORMATS - styles.codes.keys()
+    return frozenset(place for place, number in enumerate(styles.formats) if number in dates)
+
+
+def is_date_format(code: str) -> bool:
+    """Whether a format code shows a date or a time: ``[Red]d/m/yyyy`` does, ``"day" 0.00`` does not."""
+    plain = _NO_FORMAT.sub("", code.partition(";")[0])
+    return _DATE_LETTERS.search(plain) is not None and "general" not in plain.lower()
+
+
+class _StylesPart(XmlPart):
+    def __init__(self, part: str) -> None:
+        super().__init__(part)
+        self.codes: dict[str, str] = {}
+        self.formats: list[str] = []
+        self._is_within = False
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        short = _STYLE_NAMES.get(name)
+        if short == "numFmt":
+            found = paired(attributes)
+            self.codes[found.get("numFmtId", "")] = found.get("formatCode", "")[:1000]
+        elif short == "cellXfs":
+            self._is_within = True
+        elif short == "xf" and self._is_within:
+            self.formats.append(paired(attributes).get("numFmtId", "0"))
+        if len(self.formats) + len(self.codes) > MOST_FORMATS:
+            raise BadRequest(f"The file has over {MOST_FORMATS} formats of cells.")
+
+    def end(self, name: str) -> None:
+        if _STYLE_NAMES.get(name) == "cellXfs":
+            self._is_within = False
+
+
+_STYLE_NAMES = main_names("numFmt", "cellXfs", "xf")
+
+
+class SharedTexts:
+    """Texts that cells share, on disk: a file of them may be much larger than the memory of this process."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ends = array("I", [0])
+        self._remembered = lru_cache(maxsize=10_000)(self._read)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, text: str) -> None:
+        written = text.encode("utf-8", "surrogatepass")
+        self._file.write(written)
+        self._ends.append(self._ends[-1] + len(written))
+
+    def get(self, number: int) -> str | None:
+        """The text of this number, from 0; None if there is none."""
+        if not 0 <= number < len(self):
+            return None
+        is_short = self._ends[number + 1] - self._ends[number] < _SHORT
+        return self._remembered(number) if is_short else self._read(number)
+
+    def _read(self, number: int) -> str:
+        start, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(start)
+        return self._file.read(end - start).decode("utf-8", "surrogatepass")
+
+
+@contextmanager
+def shared_texts(archive: Archive, part: str = "xl/sharedStrings.xml") -> Iterator[SharedTexts]:
+    with tempfile.TemporaryFile(buffering=1024 * 1024) as file:
+        texts = SharedTexts(file)
+        if part in archive:
+            reader = _TextsPart(part, texts)
+            reader.read_all(archive.pieces(part), reader.text)
+        yield texts
+
+
+class TextCollector:
+    """Text of the elements ``t`` of a cell or an item, without the hints for its pronunciation (``rPh``)."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+        self._pieces: list[str] = []
+        self._size = 0
+        self.is_open = False
+
+    def take(self, text: str) -> None:
+        if self.is_open:
+            self._size += len(text)
+            if self._size > LONGEST_TEXT:
+                raise BadRequest(f"The file has a text of over {LONGEST_TEXT} characters ({self._part}).")
+            self._pieces.append(text)
+
+    def taken(self) -> str:
+        text = "".join(self._pieces)
+        if self._pieces:
+            self._pieces.clear()
+            self._size = 0
+        return text
+
+
+class _TextsPart(XmlPart):
+    def __init__(self, part: str, texts: SharedTexts) -> None:
+        super().__init__(part)
+        self._texts = texts
+        self._collector = TextCollector(part)
+        self._is_hint = False
+        self.text = self._collector.take
+
+    def start(self, name: str, _: list[str]) -> None:
+        short = _TEXT_NAMES.get(name)
+        if short == "t":
+            self._collector.is_open = not self._is_hint
+        elif short == "rPh":
+            self._is_hint = True
+
+    def end(self, name: str) -> None:
+        short = _TEXT_NAMES.get(name)
+        if short == "t":
+            self._collector.is_open = False
+        elif short == "si":
+            self._texts.add(unescaped_text(self._collector.taken()))
+        elif short == "rPh":
+            self._is_hint = False
+
+
+_TEXT_NAMES = main_names("si", "t", "rPh")
+
+
+def unescaped_text(text: str) -> str:
+    """Text of a cell without the escapes of characters that XML cannot hold: ``a_x000D_`` ends with a return.
+
+    Half of a surrogate pair stays one, and is refused by the check of the row.
+    """
+    if "_x" not in text:
+        return text
+    plain = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+    # Two escapes may be the halves of one character.
+    return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,0 +1,106 @@
+"""XML of one part, read piece by piece within limits: no declared entities, bounded depth, tags and elements."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+from domain.errors import BadRequest
+
+DEEPEST = 64
+MOST_ATTRIBUTES = 100
+LONGEST_TAG = 128 * 1024
+"""Bytes of a tag, a comment or an instruction: the parser keeps and reads again what is not complete."""
+MOST_ELEMENTS = 12_000_000
+"""Elements of a part. A sheet has two or three for each cell."""
+
+_MAIN = (
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main ",
+    "http://purl.oclc.org/ooxml/spreadsheetml/main ",
+)
+_RELATIONS = (
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships ",
+    "http://purl.oclc.org/ooxml/officeDocument/relationships ",
+)
+
+
+def main_names(*names: str) -> Mapping[str, str]:
+    """The names of elements of a sheet as the parser gives them, in both namespaces, with their short forms."""
+    return {namespace + name: name for namespace in _MAIN for name in names}
+
+
+def relation_id(attributes: Mapping[str, str]) -> str | None:
+    """Attribute ``r:id``, whatever prefix its namespace has."""
+    return next((attributes[name] for space in _RELATIONS if (name := f"{space}id") in attributes), None)
+
+
+class XmlPart:
+    """Base of the readers of a part: a subclass overrides ``start`` and ``end``, and ``text`` if it reads text.
+
+    Elements arrive with their namespace, a blank and their name; a prefix is of no importance.
+    """
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.depth = 0
+        self.elements = 0
+
+    def start(self, name: str, attributes: list[str]) -> None:
+        """Takes a start tag; ``attributes`` has names and values in turn."""
+        raise NotImplementedError
+
+    def end(self, name: str) -> None:
+        raise NotImplementedError
+
+    def found(self) -> Iterator[Any]:
+        """Hands over what has been read since the last call."""
+        return iter(())
+
+    def read(self, pieces: Iterable[bytes], text: Callable[[str], None] | None = None) -> Iterator[Any]:
+        """Whatever ``found`` hands over, after each piece. Raises BadRequest, naming the part."""
+        parser: Any = expat.ParserCreate(None, " ")
+        parser.buffer_text = parser.ordered_attributes = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        if text is not None:
+            parser.CharacterDataHandler = text
+        parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = self._refuse_declaration
+        fed = 0
+        try:
+            for piece in pieces:
+                fed += len(piece)
+                parser.Parse(piece, False)  # the method takes no keywords
+                if fed - parser.CurrentByteIndex > LONGEST_TAG:
+                    raise BadRequest(f"The file has a tag of over {LONGEST_TAG // 1024} kB ({self.part}).")
+                yield from self.found()
+            parser.Parse(b"", True)
+        except (expat.ExpatError, ValueError, LookupError) as error:
+            raise BadRequest(f"The file is a damaged xlsx: {self.part} is no XML that can be read.") from error
+        yield from self.found()
+
+    def read_all(self, pieces: Iterable[bytes], text: Callable[[str], None] | None = None) -> None:
+        for _ in self.read(pieces, text):
+            pass
+
+    def _start(self, name: str, attributes: list[str]) -> None:
+        self.depth += 1
+        self.elements += 1
+        if self.depth > DEEPEST or self.elements > MOST_ELEMENTS or len(attributes) > 2 * MOST_ATTRIBUTES:
+            self._refuse(attributes)
+        self.start(name, attributes)
+
+    def _end(self, name: str) -> None:
+        self.depth -= 1
+        self.end(name)
+
+    def _refuse(self, attributes: list[str]) -> NoReturn:
+        if self.depth > DEEPEST:
+            raise BadRequest(f"The file nests its elements deeper than {DEEPEST} ({self.part}).")
+        if len(attributes) > 2 * MOST_ATTRIBUTES:
+            raise BadRequest(f"The file has an element with over {MOST_ATTRIBUTES} attributes ({self.part}).")
+        raise BadRequest(f"The file has over {MOST_ELEMENTS} elements in {self.part}.")
+
+    def _refuse_declaration(self, *_: object) -> NoReturn:
+        raise BadRequest(f"The file declares entities ({self.part}), which no xlsx does.")
+
+
+def paired(attributes: list[str]) -> Mapping[str, str]:
+    return dict(zip(attributes[::2], attributes[1::2], strict=True))

@@ -1,0 +1,195 @@
+"""Imports that change rows by a key: entities with several unique values, and writers of the same moment."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import asyncpg
+import pytest
+from msgspec import Struct
+
+from adapters.memory.clock import CountingIds
+from adapters.memory.database import MemoryDatabase
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS
+from application.ports.entities.files import Loaded, Loading
+from application.ports.entities.records import Act, Change, NewRow
+from application.ports.whole_database import WholeDatabase
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.csv_rows import written
+from domain.entities.markers import big, entity, unique
+from domain.entities.query.read_query import read_export
+from domain.entities.registry import build_registry
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import NOW, new_id
+from tests.conftest import NewDatabase
+
+HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
+ACT = Act(by=new_id(), at=NOW)
+
+
+@entity("people", unique=[unique("email", ignore_case=True), unique("badge"), unique("name", "team")])
+class Person(Struct, rename="camel", kw_only=True):
+    email: str
+    badge: Annotated[int | None, big] = None
+    name: str = ""
+    team: str | None = None
+    note: str | None = None
+
+
+@entity("teams", unique=[unique("email", ignore_case=True)])
+class Team(Person, rename="camel", kw_only=True):
+    """Rows with a single unique value, which are stored in sets."""
+
+
+@entity("guests", unique=[unique("email"), unique("badge")], tenant_owned=False, soft_delete=False, history=True)
+class Guest(Person, rename="camel", kw_only=True):
+    """Rows that all tenants share, with a history."""
+
+
+REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Person, Team, Guest])
+PEOPLE = REGISTRY["people"]
+Row = dict[str, object]
+
+
+@pytest.fixture(scope="module")
+async def people_postgres(
+    new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PostgresDatabase]:
+    url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
+    assert await write_migration(url, REGISTRY, "people", folders) is not None
+    assert await upgrade(url, REGISTRY, folders) == []
+    database = PostgresDatabase(url, REGISTRY, CountingIds(), connections=4)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def emptied_postgres(people_postgres: PostgresDatabase) -> AsyncIterator[PostgresDatabase]:
+    yield people_postgres
+    async with people_postgres.transaction(EveryTenant()) as tx:
+        for table in ("people", "teams", "guests"):
+            await tx.connection.execute(f"DELETE FROM {table}")
+
+
+@pytest.fixture
+async def owner_of_people(people_postgres: PostgresDatabase) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    connection = await asyncpg.connect(people_postgres.url, server_settings={"tenantry.scope": "every"})
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def people(request: pytest.FixtureRequest) -> WholeDatabase:
+    if request.param == "memory":
+        return MemoryDatabase(REGISTRY, CountingIds())
+    adapter: WholeDatabase = request.getfixturevalue("emptied_postgres")
+    return adapter
+
+
+def line(number: int, **given: object) -> str:
+    """A row as a sheet gives it for an upsert, with the fields that the file has."""
+    flags = "".join("01"[name in given] for name in PEOPLE.names)
+    cells = [None if (value := given.get(name)) is None else str(value) for name in PEOPLE.names]
+    return written([str(number), str(new_id()), flags, None, *cells])
+
+
+async def load(
+    database: WholeDatabase, *lines: str, key: str = "email", plural: str = "people", scope: OneTenant = HERE
+) -> Loaded:
+    model = REGISTRY[plural]
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield "".join(lines).encode()
+
+    async with database.transaction(scope) as tx:
+        return await tx.transfers.load(model, pieces(), Loading(ACT, model.by_name[key]))
+
+
+async def add(database: WholeDatabase, *rows: Row, plural: str = "people", scope: OneTenant = HERE) -> None:
+    async with database.transaction(scope) as tx:
+        whole = [{name: row.get(name) for name in PEOPLE.names} | {"name": row.get("name", "")} for row in rows]
+        await tx.records.add(REGISTRY[plural], [NewRow(new_id(), row) for row in whole], ACT)
+
+
+async def stored(database: WholeDatabase, scope: OneTenant = HERE, plural: str = "people") -> list[Row]:
+    query = read_export(REGISTRY[plural], REGISTRY, frozenset(), [("sort", "email")])
+    async with database.read_only(scope) as read:
+        text = b"".join([piece async for piece in read.transfers.pieces(REGISTRY[plural], query, "json")])
+    kept = (*(field.wire for field in PEOPLE.declared), "version")
+    return [
+        {name: value for name, value in row.items() if name in kept and value is not None} for row in json.loads(text)
+    ]
+
+
+@pytest.mark.parametrize("plural", ["people", "guests"])
+async def test_an_upsert_works_on_an_entity_with_several_uniques(people: WholeDatabase, plural: str) -> None:
+    await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"}, plural=plural)
+    loaded = await load(
+        people,
+        line(2, email="A@x" if plural == "people" else "a@x", note="changed"),
+        line(3, email="c@x", badge=3, name="C"),
+        line(4, email="b@x", badge=1),  # the badge is taken
+        line(5, email="d@x", badge=3, name="D"),  # so is this one, by row 3
+        plural=plural,
+    )
+    assert (loaded.imported, loaded.skipped, list(loaded.errors)) == (2, 2, [])
+    assert await stored(people, plural=plural) == [
+        {"email": "a@x", "badge": 1, "name": "", "note": "changed", "version": 2},
+        {"email": "b@x", "badge": 2, "name": "B", "version": 1},
+        {"email": "c@x", "badge": 3, "name": "C", "version": 1},
+    ]
+
+
+async def test_a_row_may_take_a_value_that_a_row_before_gave_up(people: WholeDatabase) -> None:
+    await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"})
+    assert await load(people, line(2, email="a@x", badge=3), line(3, email="b@x", badge=1)) == Loaded(2, 0, [])
+    assert [row["badge"] for row in await stored(people)] == [3, 1]
+
+
+@pytest.mark.parametrize("key", ["email", "badge"])
+async def test_any_unique_field_may_be_the_key(people: WholeDatabase, key: str) -> None:
+    await add(people, {"email": "a@x", "badge": 1}, scope=THERE)
+    await add(people, {"email": "a@x", "badge": 1})
+    assert await load(people, line(2, email="a@x", badge=1, note="new"), key=key) == Loaded(1, 0, [])
+    assert [row.get("note") for row in await stored(people) + await stored(people, THERE)] == ["new", None]
+
+
+async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Returns once a statement waits for a lock that another holds."""
+    async with asyncio.timeout(30):
+        # Asked again and again: a server tells nobody that a statement has begun to wait.
+        while not await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+
+async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
+    emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    database = emptied_postgres
+    await add(database, {"email": "a@x", "badge": 1})
+    async with database.transaction(HERE) as tx:
+        row_id = await owner_of_people.fetchval("SELECT id FROM people")
+        await tx.records.change(PEOPLE, [Change(row_id, {"note": "theirs"})], ACT)
+        importing = asyncio.create_task(load(database, line(2, email="a@x", name="ours")))
+        await waiting(owner_of_people)
+    assert await importing == Loaded(1, 0, [])
+    assert await stored(database) == [{"email": "a@x", "badge": 1, "name": "ours", "note": "theirs", "version": 3}]
+
+
+@pytest.mark.parametrize("plural", ["people", "teams"])
+async def test_a_row_that_is_made_at_the_same_moment_is_changed(
+    emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]", plural: str
+) -> None:
+    database = emptied_postgres
+    async with database.transaction(HERE) as tx:
+        row = dict.fromkeys(PEOPLE.names) | {"email": "a@x", "name": "", "note": "theirs"}
+        await tx.records.add(REGISTRY[plural], [NewRow(new_id(), row)], ACT)
+        importing = asyncio.create_task(load(database, line(2, email="a@x", name="ours"), plural=plural))
+        await waiting(owner_of_people)
+    assert await importing == Loaded(1, 0, [])
+    assert await stored(database, plural=plural) == [{"email": "a@x", "name": "ours", "note": "theirs", "version": 2}]
