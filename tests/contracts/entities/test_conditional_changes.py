@@ -67,9 +67,11 @@ async def test_a_closed_value_that_is_equal_is_no_write(desk: Desk) -> None:
 )
 async def test_a_closed_value_that_differs_is_forbidden(desk: Desk, name: str, value: object, wire: str) -> None:
     row, other = await volume(desk, "a"), await volume(desk, "b")
-    one = change_of(row.id, {"title": "c"}, None, {name: value})
-    assert await refused(Forbidden, lambda: change(desk, one)) == [wire]
-    assert await refused(Forbidden, lambda: change(desk, Change(other.id, {"title": "d"}), one)) == [f"items[1].{wire}"]
+    different = change_of(row.id, {"title": "c"}, None, {name: value})
+    assert await refused(Forbidden, lambda: change(desk, different)) == [wire]
+    assert await refused(Forbidden, lambda: change(desk, Change(other.id, {"title": "d"}), different)) == [
+        f"items[1].{wire}"
+    ]
     assert [await version_of(desk, each) for each in (row, other)] == [1, 1]
 
 
