@@ -41,7 +41,7 @@ from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.throttle import Throttle
-from domain.identity.users import Lockout
+from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.mail import relay_of

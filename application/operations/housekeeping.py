@@ -9,7 +9,7 @@ from application.ports.entities.idempotency import KEPT_FOR
 from application.ports.retention import RetentionTransaction
 from application.ports.runtime import Clock
 from domain.identity.tokens import Lifetimes
-from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
