@@ -98,7 +98,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        housekeeping=Housekeeping(database, clock, lifetimes(settings)),
+        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
         registry=adapters.registry,
         database=database,
         admissions=adapters.admissions,
