@@ -140,7 +140,10 @@ async def check_schema(settings: Settings) -> str:
     found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
     if found:
         raise CommandError(_listed("The database differs from what is declared", found, f"Run: {WRITE}"), MIGRATIONS)
-    return "The database is up to date, and is what the entities declare."
+    misfits = await check_stored_values(settings)
+    return "\n".join(
+        ["The database is up to date, and is what the entities declare.", *(f"Note: {misfit}" for misfit in misfits)]
+    )
 
 
 async def stamp(settings: Settings, revision: str) -> str:

@@ -21,7 +21,7 @@ from adapters.postgres.migrations.pending import (
     pending,
 )
 from adapters.postgres.migrations.renames import offers, renames
-from adapters.postgres.migrations.stored_values import misfits
+from adapters.postgres.migrations.stored_values import mappings, misfits
 from adapters.postgres.migrations.switches import ensure_possible, replaced_indexes
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
@@ -85,6 +85,8 @@ async def write_migration(
         commands.upgrade("heads")
         attributes["first"] = renames(connection, registry, renamed)
         ensure_possible(connection, registry)
+        # in front of everything else, and behind the renames: the columns have their new names and their old values
+        attributes["first"] = [*attributes["first"], *mappings(connection, registry)]
         attributes["last"] = replaced_indexes(connection, registry, metadata)
         attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry)]
         return _revision(commands, message, folders)

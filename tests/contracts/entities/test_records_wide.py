@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 import pytest
@@ -140,7 +140,7 @@ async def test_a_page_is_filtered_by_many_fields_and_sorted(database: WholeDatab
 async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeDatabase) -> None:
     (row_id,) = await add(database, {})
     async with database.transaction(HERE) as tx:
-        await tx.records.change(MODEL, [Change(row_id, {name: "new" for name in TEXTS})], ACT)
+        await tx.records.change(MODEL, [Change(row_id, dict.fromkeys(TEXTS, "new"))], ACT)
         assert await tx.records.remove(MODEL, [row_id], ACT, None) == [row_id]
         await tx.records.restore(MODEL, row_id, ACT)
     async with database.read_only(HERE) as read:
@@ -152,7 +152,7 @@ async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeData
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, form: str) -> None:
+async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, form: Literal["csv", "json"]) -> None:
     mark = new_id().hex
     (other,) = await add(database, {})
     await add(database, {TEXTS[-1]: mark, LINKS[0]: other})

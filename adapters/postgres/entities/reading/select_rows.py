@@ -224,7 +224,7 @@ class SelectRows:
 
     @cached_property
     def _is_wide(self) -> bool:
-        """Whether the included single rows are too many columns: then the server writes each of them as one, in JSON."""
+        """Whether included single rows have too many columns: the server then writes each as one, in JSON."""
         return self._width(self.model, ()) > MOST_COLUMNS
 
     def _width(self, model: EntityModel, steps: tuple[str, ...]) -> int:
