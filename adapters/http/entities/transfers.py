@@ -29,7 +29,9 @@ from domain.entities.sheets import FILE_FORMS, MOST_ERRORS, Report, read_options
 from domain.errors import BadRequest, FieldError, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
-FORMAT = Parameter("format", {"type": "string", "enum": [*TYPES], "default": "csv"}, "Wins over the header Accept.")
+FORMAT = Parameter(
+    "format", {"type": "string", "enum": [*TYPES]}, "Wins over the header Accept; without both it is CSV."
+)
 BOM = Parameter(
     "bom", {"type": "boolean", "default": False}, "Begins CSV with the mark by which some programs know UTF-8."
 )

@@ -25,7 +25,7 @@ class MeController(Controller):
     )
     async def me(
         self, request: StrictRequest, profiles: NamedDependency[Profiles]
-    ) -> Response[Data[BasicProfile] | Data[Profile]]:
+    ) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):
             return identity_data(await profiles.complete(request.caller))
         # from the claims alone: this answer needs no database

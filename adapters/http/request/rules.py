@@ -80,12 +80,16 @@ ORDINARY = Ordinary()
 
 @dataclass(frozen=True)
 class Parameter:
-    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema."""
+    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema.
+
+    ``style`` is told for an object, whose members are parameters of their own (``form``).
+    """
 
     name: str
     schema: Mapping[str, object]
     description: str = ""
     place: Literal["query", "header"] = "query"
+    style: Literal["form"] | None = None
 
 
 _READS_IN = Parameter(
@@ -102,7 +106,7 @@ _WRITES_IN = Parameter(
 )
 
 Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
-"""A function is called when the document is asked for: an entity's list takes hundreds."""
+"""A function is called when the document is asked for: an entity's list takes many."""
 
 
 class RuleOptions(TypedDict, total=False):
