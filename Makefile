@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: help run test stress check fix migrate bench bench-quick lock clean FORCE
+.PHONY: help run test stress fuzz check fix migrate bench bench-quick lock clean FORCE
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -26,6 +26,9 @@ test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
 
 stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
+
+fuzz: .venv/dev ## read 1,000 hostile workbooks, and say what the worst of them took: ten to thirty minutes
+	@TENANTRY_TEST_WORKBOOKS=1000 exec $(BIN)/pytest -q -s tests/adapters/sheets/test_hostile_workbooks.py
 
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from msgspec import Struct
 
@@ -10,18 +11,20 @@ from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
 from domain.identity.tokens import ensure_alive
-from domain.limits import Hit, Verdict, tightest
-from domain.scope import Caller, EveryTenant
+from domain.limits import Hit, Verdict, over_all_networks, tightest
+from domain.scope import Caller, Client, EveryTenant
 
 
 class Admitted(Struct, frozen=True):
     """Result of the first step.
 
     ``verdict`` is None when no limit was counted; ``refusal`` is the error to answer with, None to go on.
+    ``is_silenced``: the request is to be answered as always, and not to be carried out.
     """
 
     verdict: Verdict | None
     refusal: Error | None
+    is_silenced: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,30 @@ class Throttle:
                 if not admission.counted_instead:
                     verdicts = await self._recount(hits, admission, instead)
         return self._admitted(verdicts, refusal)
+
+    async def admit_about(
+        self, email_key: str, address: Hit, client: Client, now: datetime, *, silent: bool
+    ) -> Admitted:
+        """Counts a request about an account: for the client's address, and for the e-mail over all networks.
+
+        A network that the account has logged in from lately is not held up by what strangers ask for elsewhere. With
+        ``silent`` a full limit of the e-mail is not told.
+        """
+        over_all = Hit(over_all_networks(address.limit), f"email:{email_key}")
+        by_address, by_email = (await self.admissions.admit([address, over_all], None)).verdicts
+        if by_email.allowed or not self.enforced:
+            # A limit that never refuses is not shown.
+            return self._admitted((by_address,) if silent else (by_address, by_email), None)
+        # A full limit counted nothing: the address is counted alone, before the database is asked about its network.
+        (by_address,) = await self.admissions.recount((), [address])
+        if not by_address.allowed:
+            return self._admitted((by_address,), None)
+        async with self.database.read_only(EveryTenant()) as read:
+            if await read.attempts.is_known(email_key, client.network, now):
+                return self._admitted((by_address,), None)
+        if silent:
+            return Admitted(by_address, None, is_silenced=True)
+        return Admitted(by_email, RateLimited(by_email.retry_after))
 
     def _admitted(self, verdicts: Sequence[Verdict], refusal: Error | None) -> Admitted:
         if not verdicts:

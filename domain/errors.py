@@ -130,9 +130,9 @@ class RateLimited(Error):
     code = "RATE_LIMITED"
     sentence = "Too many requests."
 
-    def __init__(self, retry_after: int) -> None:
+    def __init__(self, retry_after: int, message: str | None = None) -> None:
         self.retry_after = retry_after
-        super().__init__()
+        super().__init__(message)
 
 
 class TooBusy(Error):

@@ -1,4 +1,4 @@
-"""Rate limits: the specification's two tables, and the verdict on a counted request."""
+"""Rate limits: the specification's two tables, the verdict on a counted request, and the lock after failed logins."""
 
 from datetime import timedelta
 
@@ -64,6 +64,16 @@ class Hit(Struct, frozen=True):
     caller: str
 
 
+NETWORKS_TOGETHER = 10
+LINKS_APART = timedelta(minutes=5)
+"""Time in which an address gets one mail with a link of each purpose."""
+
+
+def over_all_networks(limit: Limit) -> Limit:
+    """The limit of an e-mail address over all networks together, which strangers share with its owner."""
+    return Limit(limit.name, NETWORKS_TOGETHER * limit.count, limit.window)
+
+
 LOGIN = Limit("login", 10)
 REGISTER = Limit("register", 5)
 RESET = Limit("request-password-reset", 3)
@@ -96,3 +106,22 @@ def entity_limit(plural: str, operation: str) -> Limit:
 def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
     """The verdict to report when several limits counted: a refusal first, then the least remaining."""
     return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))
+
+
+FAILURES_FORGOTTEN = timedelta(days=7)
+"""Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
+
+NETWORK_FORGOTTEN = timedelta(days=90)
+"""Time after its last successful login for which a network of an address is known."""
+
+
+class Lockout(Struct, frozen=True):
+    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
+
+    attempts: int
+    duration: timedelta
+
+    @property
+    def attempts_over_all(self) -> int:
+        """Failures from all networks together that lock every network without an earlier successful login."""
+        return 10 * self.attempts

@@ -18,6 +18,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
+from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
@@ -36,6 +37,7 @@ from application.ports.identity.signing_keys import Keyring
 from application.ports.mail_delivery import Mailer
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
+from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
@@ -65,6 +67,7 @@ class Adapters:
     cache: Cache
     sheets: Sheets
     mailer: Mailer
+    upkeep: Upkeep
     clock: Clock
     ids: Ids
     own_queries: OwnQueries | None
@@ -114,6 +117,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
+        upkeep=PostgresUpkeep(url, registry),
         clock=clock,
         ids=ids,
         own_queries=database.own_queries,
@@ -128,6 +132,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.database import MemoryDatabase  # noqa: PLC0415
     from adapters.memory.identity.social import MemorySocialProviders  # noqa: PLC0415
     from adapters.memory.mail import MemoryMailer  # noqa: PLC0415
+    from adapters.memory.upkeep import MemoryUpkeep  # noqa: PLC0415
 
     clock, ids = MovableClock(), CountingIds()
     admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
@@ -152,6 +157,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),
+        upkeep=MemoryUpkeep(),
         clock=clock,
         ids=ids,
         own_queries=None,

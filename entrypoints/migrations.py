@@ -6,6 +6,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from adapters.postgres.connection.locales import locale_mistake
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, pending, unknown_sentence, unknown_to
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
@@ -22,6 +23,7 @@ NEXT = (
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     """Migrates, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
     url, folders = _url(settings), _folders(settings)
+    await _ensure_locale(settings)
     missing = await pending(url, registry, folders)
     if not missing:
         return
@@ -35,12 +37,14 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
 
 
 async def migrate(settings: Settings) -> str:
+    await _ensure_locale(settings)
     await _ensure_known(settings)
     await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
     return "The database is up to date."
 
 
 async def check_migrations(settings: Settings) -> str:
+    await _ensure_locale(settings)
     missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
     if missing:
         await _ensure_known(settings)
@@ -93,6 +97,13 @@ async def downgrade(settings: Settings) -> str:
     return f"Undid {path}. The file is pending again: change it, or run: tenantry migrations discard"
 
 
+async def _ensure_locale(settings: Settings) -> None:
+    """Raises CommandError when texts without case would be compared wrongly."""
+    mistake = await locale_mistake(_url(settings))
+    if mistake is not None:
+        raise CommandError(mistake)
+
+
 async def _ensure_known(settings: Settings) -> None:
     """Raises CommandError when the database has migrations of files that the settings do not name."""
     lost = unknown_to(await applied_versions(_url(settings)), _folders(settings))
@@ -129,7 +140,10 @@ async def check_schema(settings: Settings) -> str:
     found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
     if found:
         raise CommandError(_listed("The database differs from what is declared", found, f"Run: {WRITE}"), MIGRATIONS)
-    return "The database is up to date, and is what the entities declare."
+    misfits = await check_stored_values(settings)
+    return "\n".join(
+        ["The database is up to date, and is what the entities declare.", *(f"Note: {misfit}" for misfit in misfits)]
+    )
 
 
 async def stamp(settings: Settings, revision: str) -> str:

@@ -41,7 +41,7 @@ from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.throttle import Throttle
-from domain.identity.users import Lockout
+from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.mail import relay_of
@@ -98,7 +98,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        housekeeping=Housekeeping(database, clock, lifetimes(settings)),
+        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
         registry=adapters.registry,
         database=database,
         admissions=adapters.admissions,

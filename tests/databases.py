@@ -17,8 +17,10 @@ def renamed(url: str, name: str) -> str:
     return made if netloc else made.replace(":/", ":///", 1)
 
 
-async def create_database(server: str, name: str, template: str | None = None) -> str:
-    await _run(server, f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{named(template)}"' if template else ""))
+async def create_database(server: str, name: str, template: str | None = None, options: str | None = None) -> str:
+    """``options`` are encoding and locale, which only a copy of ``template0`` may have otherwise."""
+    source = f'TEMPLATE "{named(template)}"' if template else f"TEMPLATE template0 {options}" if options else ""
+    await _run(server, f'CREATE DATABASE "{name}" {source}')
     return renamed(server, name)
 
 

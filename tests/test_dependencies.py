@@ -35,6 +35,7 @@ CHOSEN_FOR = {
     "cryptography": ("adapters/joserfc",),
     "granian": ("entrypoints/server",),
     "httpx2": ("adapters/social",),
+    "idna": ("domain/identity",),
     "jinja2": ("adapters/mail",),
     "joserfc": ("adapters/joserfc",),
     "litestar": ("adapters/http",),

@@ -95,7 +95,8 @@ class JoserfcEncryptedPasswords:
 def _header(text: str, kind: type[H]) -> H | None:
     try:
         return msgspec.json.decode(decoded(text.partition(".")[0]), type=kind)
-    except (ValueError, msgspec.MsgspecError):
+    # A header of a thousand brackets is read by recursion.
+    except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
 
@@ -109,8 +110,9 @@ def _decrypted(text: str, key: RSAKey | ECKey) -> bytes | None:
 def _read(plaintext: bytes) -> OpenedPassword | None:
     try:
         payload = msgspec.json.decode(plaintext, type=_Payload)
-
-    except (ValueError, msgspec.MsgspecError):
+        sealed_at = float(payload.iat)
+    # A whole number of 400 digits fits no float.
+    except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError):
         return None
     is_usable = payload.jti and "\x00" not in payload.password
-    return OpenedPassword(payload.password, float(payload.iat), payload.jti) if is_usable else None
+    return OpenedPassword(payload.password, sealed_at, payload.jti) if is_usable else None

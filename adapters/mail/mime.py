@@ -6,7 +6,7 @@ from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 
 from application.ports.mail_delivery import Message, Undeliverable
-from domain.identity.users import email_key
+from domain.identity.users import is_address
 
 
 def mime_of(message: Message, sender: str) -> EmailMessage:
@@ -30,7 +30,7 @@ def mime_of(message: Message, sender: str) -> EmailMessage:
 
 def recipient_of(message: Message) -> Address:
     """Address of the recipient with its domain in IDNA. Raises Undeliverable."""
-    if email_key(message.to) is None:
+    if not is_address(message.to):
         raise Undeliverable(f"{message.to!r} is no address")
     # Built from its parts, so that no text can make the header name a second recipient.
     local, _, domain = message.to.strip().rpartition("@")

@@ -39,12 +39,12 @@ def _old_sessions(store: Store) -> tuple[dict[Any, Any], Ages]:
 
 
 def _failures(store: Store) -> tuple[dict[Any, Any], Ages]:
-    unknown = {key: failures for key, failures in store.attempts.items() if failures.known_since is None}
+    unknown = {key: failures for key, failures in store.attempts.items() if failures.known_at is None}
     return store.attempts, {key: _last(failures) for key, failures in unknown.items()}
 
 
 def _networks(store: Store) -> tuple[dict[Any, Any], Ages]:
-    known = {key: failures for key, failures in store.attempts.items() if failures.known_since is not None}
+    known = {key: failures for key, failures in store.attempts.items() if failures.known_at is not None}
     return store.attempts, {key: _last(failures) for key, failures in known.items()}
 
 

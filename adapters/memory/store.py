@@ -12,7 +12,8 @@ from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
-from domain.identity.users import Permission, Role, Tenant, User
+from domain.identity.users import Role, Tenant, User
+from domain.scope import Permission
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]
@@ -42,7 +43,7 @@ class Failures(Struct, frozen=True, kw_only=True):
     count: int = 0
     limit: int = 0
     locked_until: datetime | None = None
-    known_since: datetime | None = None
+    known_at: datetime | None = None
     tried_at: datetime | None = None
 
 
@@ -93,7 +94,7 @@ class Store:
     social: dict[tuple[str, str], LinkedIdentity] = field(default_factory=dict)
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
-    one_time_tokens: dict[tuple[UUID, Purpose], IssuedToken] = field(default_factory=dict)
+    one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

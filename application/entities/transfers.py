@@ -5,6 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from application.entities.transfer_places import TransferPlaces
 from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
 from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
@@ -22,12 +23,8 @@ from domain.entities.sheets import (
     exported_columns,
     key_field,
 )
-from domain.errors import BadRequest, ServiceUnavailable, UnprocessableEntity, ValidationError
+from domain.errors import BadRequest, UnprocessableEntity, ValidationError
 from domain.scope import EveryTenant, Scope
-
-# Each holds a database connection until its end.
-AT_ONCE = 8
-"""Most exports and imports that run in one process at the same time."""
 
 
 class _RollBack(Exception):
@@ -38,40 +35,25 @@ class _RollBack(Exception):
         super().__init__()
 
 
-@dataclass
-class TransferSlots:
-    """Counter of running transfers."""
-
-    inside: int = 0
-
-    def __enter__(self) -> None:
-        """Raises ServiceUnavailable when all slots are taken."""
-        # Refused at once instead of queued: a transfer may take minutes, longer than clients wait.
-        if self.inside >= AT_ONCE:
-            raise ServiceUnavailable("Too many exports and imports are running: try again shortly.")
-        self.inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        self.inside -= 1
-
-
 @dataclass(frozen=True)
 class FileTransfer(RowWriter):
-    """Transfers of rows. The caller's permission has been checked before; tenant and rules are checked here."""
+    """Transfers of rows. The caller's permission has been checked before; tenant and rules are checked here.
+
+    Who serves others takes one of the ``places`` before an upload is read, or the first row.
+    """
 
     database: Database[TransferTransaction]
     sheets: Sheets
-    turnstile: TransferSlots = field(default_factory=TransferSlots)
+    places: TransferPlaces = field(default_factory=TransferPlaces)
 
     async def export(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
         """Pieces of the file, in CSV or JSON."""
-        with self.turnstile:
-            async with (
-                self.database.transaction(scope) as tx,
-                aclosing(tx.transfers.pieces(model, query, form)) as pieces,
-            ):
-                async for piece in pieces:
-                    yield piece
+        async with (
+            self.database.transaction(scope) as tx,
+            aclosing(tx.transfers.pieces(model, query, form)) as pieces,
+        ):
+            async for piece in pieces:
+                yield piece
 
     async def export_workbook(
         self, scope: Scope, model: EntityModel, query: Query, form: BuiltForm = "xlsx"
@@ -104,8 +86,7 @@ class FileTransfer(RowWriter):
         ensure_may_write(write.caller, model)
         if model.asks_other_rows:
             raise UnprocessableEntity("The rule of these rows reads other rows: create them in batches instead.")
-        with self.turnstile:
-            return await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
+        return await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
 
     async def _import(
         self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest

@@ -15,15 +15,8 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.tokens import ensure_alive, user_subject
-from domain.identity.users import (
-    Lockout,
-    User,
-    email_key,
-    normal_password,
-    password_errors,
-    profile_key,
-    token_hash,
-)
+from domain.identity.users import User, email_key, normal_password, password_errors, profile_key, token_hash
+from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -62,11 +55,13 @@ class Accounts:
     ids: Ids
     lockout: Lockout
 
-    async def request_link(self, kind: MailKind, form: EmailForm) -> None:
-        """Puts a mail into the outbox, whether or not the address has an account."""
+    async def request_link(self, kind: MailKind, form: EmailForm, *, silent: bool = False) -> None:
+        """Puts a mail into the outbox, whether or not the address has an account; ``silent`` only reads the form."""
         key = email_key(form.email)
         if key is None:
             raise ValidationError.on("email", "is not an e-mail address")
+        if silent:
+            return
         # Security: the account is looked up when the mail is sent, so the response time tells nothing about it.
         mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now())
         async with self.database.autocommit(EveryTenant()) as tx:
@@ -176,7 +171,8 @@ class Accounts:
         has_address = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
         if not has_address or not await tx.one_time_tokens.consume(token.purpose, token.hash, now):
             raise wrong_token()
-        await tx.one_time_tokens.forget(token.user_id, ["confirm"], now)
+        # Other links of the same kind may still live: whoever has them must not use them after this one.
+        await tx.one_time_tokens.forget(token.user_id, ["confirm", token.purpose], now)
 
     async def _end_sessions(
         self, tx: AccountTransaction, user: User, subjects: Sequence[str], now: datetime

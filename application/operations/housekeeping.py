@@ -1,6 +1,6 @@
-"""Housekeeping: removes data past its retention, so that no table grows for ever."""
+"""Housekeeping: removes data past its retention, so that no table grows for ever, and tends the tables."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,8 +8,9 @@ from application.ports.database import Database
 from application.ports.entities.idempotency import KEPT_FOR
 from application.ports.retention import RetentionTransaction
 from application.ports.runtime import Clock
+from application.ports.upkeep import Upkeep
 from domain.identity.tokens import Lifetimes
-from domain.identity.users import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
@@ -24,6 +25,7 @@ AT_ONCE = 500
 @dataclass(frozen=True)
 class Housekeeping:
     database: Database[RetentionTransaction]
+    upkeep: Upkeep
     clock: Clock
     lifetimes: Lifetimes
 
@@ -39,6 +41,10 @@ class Housekeeping:
             if removed:
                 swept[rule] = removed
         return swept
+
+    async def tend(self) -> Sequence[str]:
+        """Clears dead rows and renews statistics where the database is late, and returns the tables' names."""
+        return await self.upkeep.tend()
 
 
 def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRule, datetime]:

@@ -100,16 +100,17 @@ class OutboxRelay:
             if state is None or not is_wanted(mail, state.user):
                 return None
             # The same mail always gets the same secret: a mail that is sent twice carries one working link.
-            user, secret = state.user, self.secrets.secret(mail.id)
+            user, secret, now = state.user, self.secrets.secret(mail.id), self.clock.now()
             token = OneTimeToken(
                 user_id=user.id,
                 email_key=user.email_key,
                 purpose=link.purpose,
                 number=due.number,
                 hash=token_hash(secret),
-                expires_at=self.clock.now() + link.lifetime,
+                issued_at=now,
+                expires_at=now + link.lifetime,
             )
-            # The link was used, or a newer one was sent.
+            # The link or a newer one was used, or another mail went to the address a moment ago.
             if not await tx.one_time_tokens.issue(token):
                 return None
         return MailContent(

@@ -9,7 +9,7 @@ from msgspec import Struct
 from domain.entities.declaration import EntityModel
 from domain.entities.forms import read_changes, read_new, strangers
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
-from domain.identity.users import allows
+from domain.scope import allows
 
 MOST_ITEMS = 1_000
 NOT_WRITABLE = "must not be sent: you lack the permission to write this field"

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Hidden
-from domain.identity.users import allows
+from domain.scope import allows
 
 
 def hidden_from(registry: Registry, permissions: Iterable[str]) -> Hidden:

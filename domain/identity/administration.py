@@ -7,8 +7,8 @@ import msgspec
 
 from domain.errors import Conflict, Forbidden, ValidationError
 from domain.identity.tokens import role_subject
-from domain.identity.users import SUPER_ADMIN, AccountState, Role, may_grant, smallest
-from domain.scope import Caller
+from domain.identity.users import SUPER_ADMIN, AccountState, Role
+from domain.scope import Caller, may_grant, smallest
 
 
 def ensure_super_admin(caller: Caller) -> None:

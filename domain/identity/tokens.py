@@ -9,8 +9,8 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from domain.errors import Forbidden, TokenExpired, TokenInvalid
-from domain.identity.users import AccountState, Membership, Role, TenantName, User, smallest, tenant_name
-from domain.scope import Caller
+from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
+from domain.scope import Caller, smallest
 
 Versions = Mapping[str, int]
 """Subject → its version; a subject that was never bumped has version 0."""

@@ -1,82 +1,15 @@
-"""Users, their permissions, roles and memberships, and the tenants that they belong to."""
+"""Users, their roles and memberships, and the tenants that they belong to."""
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from msgspec import Struct, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
-
-EVERYTHING = "*"
-
-_NAME = re.compile(r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})")
-
-
-class Permission(Struct, frozen=True, kw_only=True):
-    """A permission that roles can hold, as it is listed."""
-
-    id: UUID
-    name: str
-    description: str = ""
-    category: str = ""
-
-
-_NAMESPACE = UUID("6f6c7f0a-9a3e-5b1d-8f1e-1f2d3c4b5a69")
-
-
-def registered(name: str, category: str) -> Permission:
-    """A permission without a row in the database: its id is derived from its name."""
-    return Permission(id=uuid5(_NAMESPACE, name), name=name, category=category)
-
-
-def own_permissions() -> list[Permission]:
-    """Permissions that the service's own endpoints require."""
-    actions = ("create", "read", "update", "delete")
-    names = [f"{action}:{noun}" for noun in ("users", "roles", "tenants") for action in actions]
-    return [registered(name, "administration") for name in (*names, "create:permissions", "read:permissions")]
-
-
-def is_permission(name: str) -> bool:
-    """Whether the name is well formed: ``read:users``, ``*:users``, ``read:*`` and ``*`` are, ``Read:users`` is not."""
-    return _NAME.fullmatch(name) is not None
-
-
-def covers(held: str, needed: str) -> bool:
-    """Whether the permission ``held`` implies ``needed``; either may contain wildcards.
-
-    Example: ``covers("*:users", "read:users")`` is true, ``covers("read:users", "*:users")`` is false.
-    """
-    if held in (EVERYTHING, needed):
-        return True
-    if needed == EVERYTHING:
-        return held == "*:*"
-    held_action, _, held_resource = held.partition(":")
-    action, _, resource = needed.partition(":")
-    return held_action in ("*", action) and held_resource in ("*", resource)
-
-
-def allows(held: Iterable[str], needed: str) -> bool:
-    """Whether any of the permissions ``held`` implies ``needed``."""
-    holding = held if isinstance(held, tuple) else tuple(held)
-    # Most permissions are held by their very name: that costs no parsing.
-    return needed in holding or any(covers(permission, needed) for permission in holding)
-
-
-def may_grant(held: Iterable[str], given: Iterable[str]) -> bool:
-    """Whether every permission of ``given`` is implied by ``held``."""
-    holding = tuple(held)
-    return all(allows(holding, permission) for permission in given)
-
-
-def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
-    """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
-    names = sorted({EVERYTHING if name == "*:*" else name for name in permissions})
-    return tuple(name for name in names if not any(other != name and covers(other, name) for other in names))
-
+from domain.scope import EVERYTHING
 
 SYSTEM_IDENTIFIER = "system"
 
@@ -213,30 +146,34 @@ PROFILES_KEPT = timedelta(minutes=30)
 TENANTS_KEY = "profiles:tenants"
 """Cache key of a random value that every cached profile refers to."""
 
-FAILURES_FORGOTTEN = timedelta(days=7)
-"""Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
-
-NETWORK_FORGOTTEN = timedelta(days=400)
-"""Pause in logins after which a network counts as unknown again."""
-
-
-class Lockout(Struct, frozen=True):
-    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
-
-    attempts: int
-    duration: timedelta
-
-    @property
-    def attempts_over_all(self) -> int:
-        """Failures from all networks together that lock every network without an earlier successful login."""
-        return 10 * self.attempts
-
 
 def email_key(text: str) -> str | None:
-    """The normal form by which addresses are compared; None for a text that is no address.
+    """The normal form by which addresses are compared; None for a text that is no address, or one that folds to others.
 
-    Trimmed, NFC, case-folded, the domain as IDNA: ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``.
+    Trimmed, NFC, the local part in lower case, the domain as IDNA 2008 (UTS 46, not transitional):
+    ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``, and ``ß`` is not ``ss``.
     """
+    parts = _parts(text)
+    if parts is None:
+        return None
+    local, host = parts
+    # Security: ``straße``, ``ﬁnn`` or ``ſam`` would be somebody else's address wherever letters are folded.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", local).casefold())
+    return f"{folded}@{host}" if folded == local.lower() else None
+
+
+def is_address(text: str) -> bool:
+    """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
+    return _parts(text) is not None
+
+
+def is_same_address(text: str, other: str) -> bool:
+    """Whether the addresses are identical but for ASCII case: what another service vouches for is no more than that."""
+    return text.strip().encode().lower() == other.strip().encode().lower()
+
+
+def _parts(text: str) -> tuple[str, str] | None:
+    """The local part in NFC and the domain in ASCII."""
     address = unicodedata.normalize("NFC", text.strip())
     local, at, domain = address.rpartition("@")
     if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
@@ -244,11 +181,20 @@ def email_key(text: str) -> str | None:
     # Security: unquoted, these characters could name another recipient in a mail header.
     if not _PUNCTUATION.isdisjoint(local):
         return None
+    host = _ascii_host(domain)
+    return (local, host) if host is not None and _HOST.fullmatch(host) else None
+
+
+def _ascii_host(domain: str) -> str | None:
+    host = domain.lower()
+    if host.isascii() and "xn--" not in host:
+        return host
+    import idna  # noqa: PLC0415  # its tables are needed by few addresses
+
     try:
-        host = domain.encode("idna").decode("ascii")
+        return idna.encode(domain, uts46=True, std3_rules=True, transitional=False).decode("ascii")
     except UnicodeError:
         return None
-    return f"{local.casefold()}@{host.casefold()}" if _HOST.fullmatch(host) else None
 
 
 def _is_blank(char: str) -> bool:

@@ -109,7 +109,7 @@ def clean() -> None:
     """Delete data past its retention now; a running service does so about every hour.
 
     Deleted are ended and expired sessions, forgotten failed logins, stored responses of repeated requests, used links
-    and the like. The audit trail is never touched.
+    and the like. The audit trail is never touched. Where autovacuum is late, tables are vacuumed and analysed.
     """
     from entrypoints.server.housekeeping import clean_now  # noqa: PLC0415
 

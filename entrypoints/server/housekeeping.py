@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
@@ -29,6 +29,7 @@ async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -
         await pause(EVERY * random.uniform(0.5, 1.5))
         try:
             await clean(housekeeping, pause)
+            await tend(housekeeping)
         except ServiceUnavailable:
             log.debug("Housekeeping waits while the database is away.")
         except Exception:
@@ -46,12 +47,23 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
     return gone if gone or swept is not None else None
 
 
+async def tend(housekeeping: Housekeeping) -> Sequence[str]:
+    """Tends the tables where autovacuum does not come in time."""
+    tables = await housekeeping.tend()
+    if tables:
+        log.info("Housekeeping tended the tables %s: autovacuum had not come.", ", ".join(tables))
+    return tables
+
+
 async def clean_now(settings: Settings) -> str:
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        gone = await clean(assemble(adapters, settings).housekeeping)
+        housekeeping = assemble(adapters, settings).housekeeping
+        gone = await clean(housekeeping)
+        tables = await tend(housekeeping)
     if gone is None:
         return "Another process is cleaning up just now."
-    return f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."
+    told = f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."
+    return f"{told} Dead rows and statistics were tended in: {', '.join(tables)}." if tables else told
 
 
 def _said(gone: Counter[str]) -> str:

@@ -94,8 +94,12 @@ async def becomes(holds: Callable[[], Awaitable[bool]], within: float = 15.0) ->
 
 
 def form() -> bytes:
+    return form_of(FILE)
+
+
+def form_of(file: bytes) -> bytes:
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n'
-    return head.encode() + FILE + f"\r\n--{BOUNDARY}--\r\n".encode()
+    return head.encode() + file + f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
 async def everything(reader: asyncio.StreamReader) -> bytes:
@@ -121,6 +125,33 @@ async def test_a_client_that_leaves_stops_the_query(service: Service) -> None:
             return await service.busy() == 0
 
         await becomes(is_quiet)
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "import"])
+async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(
+    service: Service, shared: dict[str, str], form: str
+) -> None:
+    """The table is locked, so that no row and no count can come."""
+
+    async def is_busy() -> bool:
+        return await service.busy() == 2  # the lock's transaction among them
+
+    async def is_quiet() -> bool:
+        return await service.busy() == 1 and not workers(service)
+
+    # Not by the owner's connection: within a transaction the server's statistics stand still.
+    locking = await asyncpg.connect(shared["DATABASE_URL"])
+    await locking.execute("BEGIN; LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+    try:
+        if form == "import":
+            _, writer = await service.open("POST /api/products/import HTTP/1.1", form_of(FILE))
+        else:
+            _, writer = await service.open(f"GET /api/products/export?format={form} HTTP/1.1")
+        await becomes(is_busy)
+        writer.transport.abort()
+        await becomes(is_quiet, 8)  # a lock is waited for ten seconds
+    finally:
+        await locking.close()
 
 
 async def test_what_breaks_in_mid_stream_does_not_end_well(service: Service) -> None:

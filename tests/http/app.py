@@ -16,6 +16,7 @@ from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.testing import prepare_memory
 from entrypoints.use_cases import Services, assemble
+from tests.http.described import described
 
 ADMIN = testing.ADMIN_EMAIL
 PASSWORD = testing.ADMIN_PASSWORD
@@ -90,4 +91,7 @@ async def open_test_app(
 
 
 def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
-    return testing.client_of(build_app(services, settings))
+    """Calls the application in this process; every answer must be as the OpenAPI document tells it."""
+    client = testing.client_of(build_app(services, settings))
+    client.event_hooks = {"response": [described(services, settings).hold]}
+    return client

@@ -11,12 +11,13 @@ Json = dict[str, Any]
 TYPES = {name: form.media_type for name, form in FILE_FORMS.items()}
 _TEXT = {"type": "string"}
 _YES = {"type": "boolean", "default": False}
-_FORM = {
+IMPORT_FORM: Json = {
     "type": "object",
     "required": ["file"],
     "properties": {
         "file": {
             "type": "string",
+            "format": "binary",
             "contentMediaType": "application/octet-stream",
             "description": "CSV, xlsx or Parquet.",
         },
@@ -31,6 +32,8 @@ _FORM = {
                 "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},
                 "encoding": _TEXT | {"examples": ["utf-8", "windows-1252"]},
                 "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
+                "timeZone": _TEXT
+                | {"description": "Zone of date cells; UTC without it.", "examples": ["Europe/Berlin"]},
                 "columns": {
                     "type": "object",
                     "additionalProperties": _TEXT,
@@ -58,6 +61,9 @@ class FormOperation(Operation):
     """An import: its handler reads the form from the wire, so that Litestar sees no body to describe."""
 
     def to_schema(self) -> Json:
-        form = {"schema": _FORM, "encoding": {"options": {"contentType": "application/json"}}}
+        form = {
+            "schema": {"$ref": "#/components/schemas/ImportForm"},
+            "encoding": {"options": {"contentType": "application/json"}},
+        }
         body = {"required": True, "content": {"multipart/form-data": form}}
         return super().to_schema() | {"requestBody": body}

@@ -128,7 +128,8 @@ def _text(given: str | None, rules: Rules) -> str:
 
 def _parameter(parameter: Parameter) -> Json:
     shown: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
-    return shown | ({"description": parameter.description} if parameter.description else {})
+    shown |= {"description": parameter.description} if parameter.description else {}
+    return shown | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
 
 
 def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
@@ -139,11 +140,12 @@ def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
     stated = {str(status) for status in (handler.status_code, *(handler.responses or {})) if status not in _ERRORS}
     counted = {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
     successes: Json = {}
+    of_success = given[str(handler.status_code)].get("headers", {})
     for status in (status for status in given if status in stated):
-        headers = {
-            name: {"schema": {"type": "string"}} | without_flags(header)
-            for name, header in given[status].get("headers", {}).items()
-        } | (counted if isinstance(rules.limit, Limit) else {})
+        # a 304 has the entity tag of the answer that it stands for
+        told = of_success if status == "304" else given[status].get("headers", {})
+        headers: Json = {name: {"schema": {"type": "string"}} | without_flags(header) for name, header in told.items()}
+        headers |= counted if isinstance(rules.limit, Limit) else {}
         success: Json = {"description": "Not modified." if status == "304" else "Done."}
         success |= {"headers": headers} if headers else {}
         if status != "204" and "content" in given[status]:
@@ -174,8 +176,10 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
         codes.append("FORBIDDEN")
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
-    if has_id:
-        codes.append("NOT_FOUND")
+    if has_id or rules.takes_scope:
+        codes.append("NOT_FOUND")  # of the row, or of the tenant that X-Tenant-Scope names
+    if rules.takes_scope:
+        codes.append("BAD_REQUEST")
     if isinstance(rules.limit, Limit):
         codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]
     return [*codes, "INTERNAL_ERROR"]

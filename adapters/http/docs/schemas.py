@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
@@ -16,13 +17,19 @@ from litestar.openapi.spec import Schema
 from litestar.params import BodyKwarg
 from litestar.plugins import OpenAPISchemaPlugin
 from litestar.typing import FieldDefinition
+from litestar.utils.predicates import is_union
 from msgspec import Meta, Struct
 
+from adapters.http.docs.components import constant, correct, merged, without_fields
+from adapters.http.docs.files import IMPORT_FORM
 from adapters.http.entities.own_rows import RowsPage
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
+from domain.entities.query.parameters import filter_schemas
+from domain.entities.query.vocabulary import Vocabulary
+from domain.entities.visibility import hidden_from
 
 Json = dict[str, Any]
 
@@ -51,10 +58,15 @@ def _object(properties: Json) -> Json:
 
 _META = _object({"timestamp": {"type": "string", "format": "date-time"}, "requestId": {"type": "string"}})
 _ENVELOPES: dict[Any, tuple[Json, Json]] = {
-    Data: ({"isSuccess": {"const": True}}, {}),
-    Success: ({"success": {"const": True}}, {}),
-    EntityData: ({"success": {"const": True}}, {"meta": _META}),
+    Data: ({"isSuccess": constant(True)}, {}),
+    Success: ({"success": constant(True)}, {}),
+    EntityData: ({"success": constant(True)}, {"meta": ref("ResponseMeta")}),
 }  # properties before and after the data
+_UNTYPED: Json = {"ImportForm": IMPORT_FORM, **filter_schemas()}
+"""Schemas of parameters and of a form that no type of a handler stands for."""
+
+_TENANT = {"type": "string", "format": "uuid", "description": "Only with `X-Tenant-Scope: all`."}
+_HAS_MORE = {"type": "boolean", "description": "Only with `include`: whether there are more than these."}
 
 
 @dataclass
@@ -72,7 +84,9 @@ class ExactSchemas(OpenAPISchemaPlugin):
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._published: dict[Any, None] = {}
+        self._answers: dict[Any, None] = {}
+        self._forms: dict[Any, None] = {}
+        self._filled: Any = None  # the registry of schemas that has those of no type
         # an entity's struct in an annotation stands for its row, which has fields of the service's, too
         self._rows = {kind for model in registry for kind in (model.struct, RowsPage[model.struct])}  # type: ignore[name-defined]
 
@@ -80,27 +94,33 @@ class ExactSchemas(OpenAPISchemaPlugin):
         signature = handler.parsed_fn_signature
         data = signature.parameters.get("data")
         specs = [spec.data_container for spec in (handler.responses or {}).values()]
-        for kind in [signature.return_type.annotation, *([data.annotation] if data else []), *specs]:
-            self._published |= dict.fromkeys(part for part in _payloads(kind) if part not in self._rows)
+        for kind in (signature.return_type.annotation, *specs):
+            self._answers |= dict.fromkeys(part for part in _payloads(kind) if part not in self._rows)
+        self._forms |= dict.fromkeys(_payloads(data.annotation) if data else ())
 
     @cached_property
     def schemas(self) -> "Schemas":
         """Made when the document is first asked for, when all handlers are known."""
-        return Schemas(self._published, self._registry)
+        return Schemas(self._answers, self._forms, self._registry)
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
         kind = field_definition.annotation
         if get_origin(kind) in (*_ENVELOPES, RowsPage) or kind is MessageOnly:
             return True
-        return isinstance(kind, type) and (kind in self._published or issubclass(kind, NamedSchema | RawBody))
+        is_known = kind in self._answers or kind in self._forms
+        return isinstance(kind, type) and (is_known or issubclass(kind, NamedSchema | RawBody))
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Any:
         """The exact schema; the named schemas that it refers to are added to the components."""
         exact = self.schemas.of(field_definition.annotation)
         self._add_referred(exact, schema_creator.schema_registry)
+        if schema_creator.schema_registry is not self._filled:
+            # what refers to them is written without Litestar's registry
+            self._filled = schema_creator.schema_registry
+            self._add_referred([ref(name) for name in _UNTYPED], self._filled)
         return ExactSchema(exact=exact)
 
-    def _add_referred(self, schema: Json, registry: Any) -> None:
+    def _add_referred(self, schema: Json | list[Json], registry: Any) -> None:
         for name in _references(schema):
             field = FieldDefinition.from_kwarg(object, name, kwarg_definition=BodyKwarg(schema_component_key=name))
             if registry.get_reference_for_field_definition(field) is None:
@@ -115,28 +135,32 @@ def _payloads(kind: Any) -> Iterator[Any]:
     if isinstance(kind, type) and issubclass(kind, RawBody | Struct):
         yield kind.form if issubclass(kind, RawBody) else kind
     elif get_origin(kind) in _ENVELOPES:
-        yield from (part for part in get_args(kind) if not (isinstance(part, type) and issubclass(part, NamedSchema)))
+        parts = (get_args(part) if is_union(part) else (part,) for part in get_args(kind))
+        yield from (part for part in chain(*parts) if not (isinstance(part, type) and issubclass(part, NamedSchema)))
     else:
         for part in get_args(kind):
             yield from _payloads(part)
 
 
-def _references(schema: Json) -> list[str]:
+def _references(schema: Json | list[Json]) -> list[str]:
     return re.findall(r'"#/components/schemas/([^"]+)"', msgspec.json.encode(schema).decode())
 
 
 class Schemas:
     """Schemas of ``types`` and of all entities; ``components`` are those that have a name."""
 
-    def __init__(self, types: Iterable[Any], registry: Registry) -> None:
-        forms = [form for model in registry for form in (model.create_form, model.update_form)]
+    def __init__(self, answers: Iterable[Any], forms: Iterable[Any], registry: Registry) -> None:
+        own_forms = [form for model in registry for form in (model.create_form, model.update_form)]
         rows = [_row(model) for model in registry]
-        asked = [*types, *forms, *rows]
+        sent = list(dict.fromkeys([*forms, *own_forms]))
+        asked = [*answers, *sent, *rows]
         schemas, found = msgspec.json.schema_components(
             asked, schema_hook=_schema_of_other, ref_template="#/components/schemas/{name}"
         )
         self._by_type: dict[Any, Json] = dict(zip(asked, schemas, strict=True))
         self._models: dict[type[Struct] | None, EntityModel] = {model.create_form: model for model in registry}
+        correct(found, answers, sent)
+        found |= {"ResponseMeta": _META, **_UNTYPED}
         self.components: Json = _portable(found)
         self._properties = {
             model: self.components.pop(row.__name__)["properties"] for model, row in zip(registry, rows, strict=True)
@@ -156,6 +180,8 @@ class Schemas:
             return _object({"isSuccess": {"const": True}, "message": {"type": "string"}})
         if isinstance(kind, type) and issubclass(kind, NamedSchema):
             return ref(self._names.get(kind.__name__, kind.__name__))
+        if is_union(kind):
+            return merged(self.components[part.__name__] for part in get_args(kind))
         is_raw = isinstance(kind, type) and issubclass(kind, RawBody)
         return self._by_type[kind.form if is_raw else kind]
 
@@ -163,26 +189,34 @@ class Schemas:
         """A body that would be taken; None where one cannot be made up."""
         if (model := self._models.get(form)) is None:
             return None
+        columns = self._properties[model]
         sent = [field for field in model.declared if field.reference is None and (field.required or not field.nullable)]
-        return {field.wire: self._example_of(model, field) for field in sent}
+        return {field.wire: self._example_of(model, field) for field in sent if field.wire in columns}
 
     def _example_of(self, model: EntityModel, field: FieldModel) -> object:
         given = self._properties[model][field.wire].get("examples") or field.choices
         return given[0] if given else _EXAMPLES.get(field.kind)
 
     def _add_entity(self, model: EntityModel, registry: Registry) -> None:
-        columns = self._properties[model]
+        columns, seen = self._properties[model], Vocabulary(registry, model, hidden_from(registry, ()))
+        # the document is public: what needs a permission of its own to be read is not in it
+        hidden = columns.keys() - {field.wire for field in seen.visible(model)}
         for name in (model.create_form.__name__, model.update_form.__name__, f"{model.name}BatchItem"):
-            for field in model.declared if name in self.components else ():
-                if field.money is not None:
-                    self.components[name]["properties"][field.wire] = _with_text(columns[field.wire])
+            if (form := self.components.get(name)) is not None:
+                without_fields(form, hidden)
+                for field in model.declared:
+                    if field.money is not None and field.wire not in hidden:
+                        form["properties"][field.wire] = _with_text(columns[field.wire])
+        for name in hidden:
+            del columns[name]
         single, page = self._names[model.name], self._names[f"{model.name}Page"]
         # a user's handler says `EntityData[Product]` for a row, and `EntityData[RowsPage[Product]]` for a page
         self._by_type |= {model.struct: ref(single), RowsPage[model.struct]: ref(page)}  # type: ignore[name-defined]
-        row = _object(columns)
-        row["properties"] = columns | {
-            relation.name: self._related(relation, registry) for relation in model.relations.values()
-        }
+        related = [self._related(model.relations[name], registry) for name in seen.relation_names(model)]
+        tenant = {"tenantId": _TENANT} if model.tenant_owned else {}
+        row: Json = {"type": "object", "properties": tenant | columns, "required": ["id"]}
+        for properties in related:
+            row["properties"] |= properties
         named = {single: row, page: _page(ref(single))}
         named[f"{model.name}Export"] = items = {"type": "array", "items": ref(single)}
         for done in ("created", "updated") if model.declaration.writable else ():
@@ -191,10 +225,12 @@ class Schemas:
         self.components |= {name: {"title": name, **schema} for name, schema in named.items()}
 
     def _related(self, relation: Relation, registry: Registry) -> Json:
+        """Properties that ``include`` adds to a row."""
         target, text = ref(self._names[registry.target(relation).name]), "Only with `include`."
-        if relation.is_many:
-            return {"type": "array", "items": target, "maxItems": 100, "description": text}
-        return {"anyOf": [target, NULL], "description": text}
+        if not relation.is_many:
+            return {relation.name: {"anyOf": [target, NULL], "description": text}}
+        rows = {"type": "array", "items": target, "maxItems": 100, "description": text}
+        return {relation.name: rows, f"{relation.name}HasMore": _HAS_MORE}
 
 
 def _row(model: EntityModel) -> type[Struct]:
@@ -222,7 +258,12 @@ def _page(item: Json) -> Json:
     whole, yes = {"type": "integer", "minimum": 0}, {"type": "boolean"}
     total = {"anyOf": [whole, NULL]}
     counts = {"page": whole, "pageSize": whole, "totalCount": total, "totalPages": total}
-    return _object({"items": {"type": "array", "items": item}, **counts, "hasNextPage": yes, "hasPreviousPage": yes})
+    page = _object({"items": {"type": "array", "items": item}, **counts, "hasNextPage": yes, "hasPreviousPage": yes})
+    page["properties"] |= {
+        "nextCursor": {"type": "string", "description": "The `cursor` of the next page, where there is one."},
+        "totalCountIsEstimate": constant(True) | {"description": "Only where `totalCount` is estimated."},
+    }
+    return page
 
 
 def _schema_of_other(kind: type) -> Json:

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from itertools import chain, count
 from typing import Any, Protocol
 
 import msgspec
@@ -88,6 +89,7 @@ def finished(document: Json) -> Json:
             if parameter["in"] == "path":
                 parameter["name"] = camel(parameter["name"])
     document["components"]["parameters"] = _shared_parameters(operations)
+    document["components"]["responses"] = _shared_responses(operations)
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
     return document | {"tags": [{"name": tag} for tag in tags]}
 
@@ -113,4 +115,26 @@ def _shared_parameters(operations: list[Json]) -> Json:
             shared[name] = parameter
             for operation, place in places:
                 operation["parameters"][place] = {"$ref": f"#/components/parameters/{name}"}
+    return dict(sorted(shared.items()))
+
+
+def _shared_responses(operations: list[Json]) -> Json:
+    """Responses that several operations give, which refer to them from now on.
+
+    Errors are called by area and status, ``B404``, others by tag and status: ``products200``.
+    """
+    takers = defaultdict(list)
+    for operation in operations:
+        for status, response in operation["responses"].items():
+            takers[status, msgspec.json.encode(response)].append(operation)
+    shared: Json = {}
+    for (status, key), taking in takers.items():
+        if len(taking) > 1:
+            error = re.search(rb'schemas/Error([AB])"', key)
+            bare = (error[1].decode() if error else taking[0].get("tags", ["all"])[0]) + status
+            numbered = (f"{bare}-{number}" for number in count(2))
+            name = next(name for name in chain([bare], numbered) if name not in shared)
+            shared[name] = msgspec.json.decode(key)
+            for operation in taking:
+                operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
     return dict(sorted(shared.items()))

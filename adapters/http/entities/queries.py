@@ -20,6 +20,15 @@ from domain.entities.visibility import hidden_from
 from domain.scope import Caller
 
 NOTHING: Hidden = frozenset()
+FILTERS = Parameter(
+    "filters",
+    # exploded, as forms are: each member is a parameter of its own
+    {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+    "Filters with operators, bounds, and properties of related rows up to three relations deep, each a parameter of "
+    "its own: `price.gte=10`, `minPrice=10`, `category.name.contains=lamp`. The schemas of the properties' own "
+    "parameters tell the operators.",
+    style="form",
+)
 # the same few queries are asked for all day
 QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
@@ -67,21 +76,27 @@ class EntityQueries:
             caller.ensure_may(self.model.permission("delete"))
 
     def view_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(view_parameters_of(self.model, self.registry, NOTHING))
+        return self._described(view_parameters_of)
 
     def page_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(parameters_of(self.model, self.registry, NOTHING))
+        return (*self._described(parameters_of), *self._filters())
 
     def export_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(export_parameters_of(self.model, self.registry, NOTHING))
+        return (*self._described(export_parameters_of), *self._filters())
 
     def history_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(history_parameters_of(self.model, self.registry, NOTHING))
+        return self._described(history_parameters_of)
 
-    def _described(self, taken: Iterable[Taken]) -> tuple[Parameter, ...]:
+    def _described(self, taken: Callable[[EntityModel, Registry, Hidden], Iterable[Taken]]) -> tuple[Parameter, ...]:
+        """Parameters for everybody's eyes: fields that need a permission are not in the document."""
         return tuple(
-            Parameter(parameter.name, parameter.schema, self._with_permission(parameter)) for parameter in taken
+            Parameter(parameter.name, parameter.schema, self._with_permission(parameter))
+            for parameter in taken(self.model, self.registry, hidden_from(self.registry, ()))
         )
+
+    def _filters(self) -> tuple[Parameter, ...]:
+        # a property of this name has the parameter for itself
+        return () if FILTERS.name in self.model.by_wire else (FILTERS,)
 
     def _with_permission(self, parameter: Taken) -> str:
         needed = f" Needs `{self.model.permission('delete')}`." if parameter.name == "includeDeleted" else ""

@@ -1,6 +1,7 @@
 """Handlers that send the rows of an entity as a file, and take them from one."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.shapes import may_read, may_write, operation, shape, typed
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
 from adapters.http.request.export import Export
+from adapters.http.request.pace import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
@@ -27,7 +29,9 @@ from domain.entities.sheets import FILE_FORMS, MOST_ERRORS, Report, read_options
 from domain.errors import BadRequest, FieldError, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
-FORMAT = Parameter("format", {"type": "string", "enum": [*TYPES], "default": "csv"}, "Wins over the header Accept.")
+FORMAT = Parameter(
+    "format", {"type": "string", "enum": [*TYPES]}, "Wins over the header Accept; without both it is CSV."
+)
 BOM = Parameter(
     "bom", {"type": "boolean", "default": False}, "Begins CSV with the mark by which some programs know UTF-8."
 )
@@ -65,7 +69,14 @@ class EntityTransfers:
     queries: EntityQueries
     bodies: EntityBodies
 
-    def pieces(self, request: StrictRequest, query: Query, form: str) -> AsyncGenerator[bytes, None]:
+    async def pieces(self, request: StrictRequest, query: Query, form: str) -> AsyncGenerator[bytes, None]:
+        """The file; the caller has a place until its end. Raises RateLimited before the first piece."""
+        with self.transfer.places.taken(request.caller):
+            async with aclosing(self._pieces(request, query, form)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    def _pieces(self, request: StrictRequest, query: Query, form: str) -> AsyncGenerator[bytes, None]:
         if (built := FILE_FORMS[form].built) is not None:
             return self.transfer.export_workbook(request.tenant_scope, self.model, query, built)
         return self.transfer.export(request.tenant_scope, self.model, query, "json" if form == "json" else "csv")
@@ -120,12 +131,15 @@ def _import(entity: EntityTransfers) -> HTTPRouteHandler:
 
     async def import_(request: StrictRequest) -> Response[Any]:
         ensure_no_parameters(request)
-        async with uploaded(request) as upload:
-            options = read_options(model, options_of(upload))
-            if options.mode == "upsert":
-                request.caller.ensure_may(model.permission("update"))
-            write, may = write_of(request, upload.digest), bodies.access(request.caller)
-            written = await entity.transfer.import_(write, model, upload.file, options, may)
+        # A place is taken before the file comes: it would be written to the disk for nothing.
+        with entity.transfer.places.taken(request.caller):
+            async with uploaded(request) as upload:
+                options = read_options(model, options_of(upload))
+                if options.mode == "upsert":
+                    request.caller.ensure_may(model.permission("update"))
+                write, may = write_of(request, upload.digest), bodies.access(request.caller)
+                importing = entity.transfer.import_(write, model, upload.file, options, may)
+                written = await while_connected(request.receive, importing)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(request, body, headers=replayed(written.is_replayed))
 

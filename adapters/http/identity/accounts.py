@@ -37,10 +37,12 @@ class AccountsController(Controller):
         status_code=200,
         summary="Send the confirmation mail again",
         description=SAME_TEXT,
-        opt=rules(policy=PUBLIC, limit=RESEND, by_email=True),
+        opt=rules(policy=PUBLIC, limit=RESEND, by_email="silent"),
     )
-    async def resend(self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]) -> Response[MessageOnly]:
-        await accounts.request_link("confirmation", data)
+    async def resend(
+        self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
+    ) -> Response[MessageOnly]:
+        await accounts.request_link("confirmation", data, silent=request.is_silenced)
         # the words say nothing about the address: whoever asks might not be its owner
         return identity_message("If the address waits for its confirmation, a mail is on its way.")
 
@@ -50,12 +52,12 @@ class AccountsController(Controller):
         status_code=200,
         summary="Ask for a mail that lets set a new password",
         description=SAME_TEXT,
-        opt=rules(policy=PUBLIC, limit=RESET, by_email=True),
+        opt=rules(policy=PUBLIC, limit=RESET, by_email="silent"),
     )
     async def request_reset(
-        self, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
+        self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
-        await accounts.request_link("reset", data)
+        await accounts.request_link("reset", data, silent=request.is_silenced)
         return identity_message("If there is an account with this address, a mail is on its way.")
 
     @post(

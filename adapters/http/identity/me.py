@@ -20,7 +20,7 @@ def me_router(profiles: Profiles) -> Router:
         summary="Who one is, as the token says",
         opt=rules(policy=ANY_TOKEN, parameters=(INCLUDE,), errors=("VALIDATION_ERROR",)),
     )
-    async def me(request: StrictRequest) -> Response[Data[BasicProfile] | Data[Profile]]:
+    async def me(request: StrictRequest) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):
             return identity_data(await profiles.complete(request.caller))
         # from the claims alone: this answer needs no database

@@ -16,7 +16,7 @@ from application.identity.administration.roles import (
     RoleItem,
     RoleList,
 )
-from domain.identity.users import Permission
+from domain.scope import Permission
 
 
 class RolesController(Controller):

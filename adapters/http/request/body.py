@@ -157,7 +157,7 @@ BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 
 class ClientGone(Exception):
-    """Nobody is left to answer."""
+    """The client left in the middle of its body, or broke the form of its chunks: the server tells both alike."""
 
 
 class TooSlow(ClientGone):
@@ -167,16 +167,15 @@ class TooSlow(ClientGone):
 class BodyReader:
     """``receive`` for everything behind it: paced while the body comes, and plain once it has come.
 
-    ``left`` counts the bytes that were announced and not read; ``is_gone`` says that the client has left.
+    ``left`` counts the bytes that were announced and not read.
     """
 
-    __slots__ = ("_is_shared", "_late_at", "_receive", "is_gone", "left")
+    __slots__ = ("_is_shared", "_late_at", "_receive", "left")
 
     def __init__(self, scope: HTTPScope, receive: Any, headers: Mapping[bytes, bytes]) -> None:
         self._receive = receive
         self._late_at = 0.0
         self._is_shared = not scope["http_version"].startswith("1")
-        self.is_gone = False
         self.left = self._announced(scope, headers)
 
     async def __call__(self) -> HTTPReceiveMessage:
@@ -192,7 +191,7 @@ class BodyReader:
             self.left = UNKNOWN_SIZE
             raise TooSlow from None
         if message["type"] == "http.disconnect":
-            self.left, self.is_gone = UNKNOWN_SIZE, True
+            self.left = UNKNOWN_SIZE
             raise ClientGone
         size = len(message.get("body", b""))
         self._late_at += size / SLOWEST

@@ -11,7 +11,7 @@ from litestar.connection import Request
 from litestar.exceptions import HTTPException
 from msgspec import UNSET, Struct, UnsetType
 
-from adapters.http.request.body import ClientGone, ensure_json, too_large
+from adapters.http.request.body import ClientGone, TooSlow, ensure_json, too_large
 from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
 from domain.errors import (
@@ -93,7 +93,7 @@ class ErrorResponse(Json):
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """Exception handler of all handlers of ours, and of users' handlers beside them."""
-    if isinstance(error, ClientGone):
+    if isinstance(error, TooSlow):
         return timed_out()
     rules: Rules = request.route_handler.opt[RULES]
     client: Client | None = request.scope["state"].get("client")
@@ -113,6 +113,8 @@ def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, 
         return error
     if isinstance(error, HTTPException) and error.status_code < 500:
         return _of_litestar(request, error)
+    if isinstance(error, ClientGone):
+        return BadRequest("The body ended before its time, or its chunks do not have the form of RFC 9112.")
     log.error("request failed", extra={"operation": operation, "request_id": request_id}, exc_info=error)
     return InternalError()
 

@@ -11,10 +11,7 @@ from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPScope, Receive, Scope, Send
 
-from adapters.http.request.body import ClientGone
-
-STALLED = 60.0
-"""Seconds that a client may take for one piece; its rows stand on a connection to the database."""
+from adapters.http.request.pace import Pace, client_left
 
 log = logging.getLogger(__name__)
 
@@ -27,18 +24,19 @@ class Export(Stream):
     generator, with the connection that it holds, to the collector.
     """
 
-    def __init__(self, pieces: AsyncGenerator[bytes, None], **options: Any) -> None:
+    def __init__(self, pieces: AsyncGenerator[bytes, None], pace: Pace | None = None, **options: Any) -> None:
         super().__init__(pieces, **options)
+        self._pace = pace or Pace()
 
     def to_asgi_response(self, *args: Any, **options: Any) -> ASGIResponse:
         response = cast(ASGIStreamingResponse, super().to_asgi_response(*args, **options))
-        return cast(ASGIResponse, partial(_export, response))
+        return cast(ASGIResponse, partial(_export, response, self._pace))
 
 
-async def _export(response: ASGIStreamingResponse, scope: Scope, receive: Receive, send: Send) -> None:
+async def _export(response: ASGIStreamingResponse, pace: Pace, scope: Scope, receive: Receive, send: Send) -> None:
     pieces = cast(AsyncGenerator[bytes, None], response.iterator)
-    sending = asyncio.ensure_future(_send(pieces, response, cast(HTTPScope, scope), send))
-    leaving = asyncio.ensure_future(_left(receive))
+    sending = asyncio.ensure_future(_send(pieces, response, pace, (cast(HTTPScope, scope), send)))
+    leaving = asyncio.ensure_future(client_left(receive))
     try:
         await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
         if sending.done():
@@ -51,25 +49,21 @@ async def _export(response: ASGIStreamingResponse, scope: Scope, receive: Receiv
 
 
 async def _send(
-    pieces: AsyncGenerator[bytes, None], response: ASGIStreamingResponse, scope: HTTPScope, send: Send
+    pieces: AsyncGenerator[bytes, None], response: ASGIStreamingResponse, pace: Pace, client: tuple[HTTPScope, Send]
 ) -> None:
+    scope, send = client
+    now = asyncio.get_running_loop().time
     piece = b"" if scope["method"] == "HEAD" else await anext(pieces, b"")
     await response.start_response(send)
     try:
         while piece:
-            async with asyncio.timeout(STALLED):
+            begun = now()
+            async with asyncio.timeout(pace.left):
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
+            pace.waited(now() - begun, len(piece))
             piece = await anext(pieces, b"")
     except Exception as error:
         # without the last chunk no client takes the part that it has for the whole
         log.exception("answer broken off", extra={"path": scope["path"]}, exc_info=error)
         raise
     await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _left(receive: Receive) -> None:
-    try:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-    except ClientGone:
-        pass

@@ -16,7 +16,7 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.request.bearer import Security
-from adapters.http.request.body import BodyReader, TooSlow, read_json, read_parameters
+from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.hosts import AllowedHosts
@@ -100,17 +100,17 @@ class Pipeline(ASGIMiddleware):
             await _answer_options(rules, outgoing)
         elif await self._is_let_in(rules, http, body, outgoing):
             await next_app(http, body, outgoing)
-        self._note(rules.operation, http, body, outgoing.status, perf_counter() - started)
+        self._note(rules.operation, http, outgoing.status, perf_counter() - started)
 
     async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""
         started, http = perf_counter(), cast(HTTPScope, scope)
-        body, outgoing = self._begin(http, receive, send)
+        _, outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
         wrong_host = self._wrong_host(http["state"]["headers"])
         told = wrong_host or as_error(Request(http), error, NOWHERE, request_id)
         await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
-        self._note(NOWHERE, http, body, outgoing.status, perf_counter() - started)
+        self._note(NOWHERE, http, outgoing.status, perf_counter() - started)
 
     def _begin(self, scope: HTTPScope, receive: Receive, send: Send) -> tuple[BodyReader, Outgoing]:
         headers = dict(scope["headers"])
@@ -168,17 +168,22 @@ class Pipeline(ASGIMiddleware):
     async def _admit(self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
         """Limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
-        address = Hit(limit, f"address:{scope['state']['client'].network}")
-        hits, too_large = [], None
-        if self.counts_limits:
-            hits.append(address if caller is None else Hit(limit, f"user:{caller.user_id}"))
-            if rules.by_email:
-                key, too_large = await _email_of(scope, body)
-                hits += [Hit(limit, f"email:{key}")] if key else []
-        admitted = await self.throttle.admit(hits, caller, [address] if self.counts_limits else [])
+        client: Client = scope["state"]["client"]
+        address = Hit(limit, f"address:{client.network}")
+        key, too_large = None, None
+        if rules.by_email and self.counts_limits:
+            key, too_large = await _email_of(scope, body)
+        if key is None:
+            hit = address if caller is None else Hit(limit, f"user:{caller.user_id}")
+            hits, instead = ([hit], [address]) if self.counts_limits else ([], [])
+            admitted = await self.throttle.admit(hits, caller, instead)
+        else:
+            is_silent, at = rules.by_email == "silent", scope["state"]["at"]
+            admitted = await self.throttle.admit_about(key, address, client, at, silent=is_silent)
         outgoing.verdict = admitted.verdict
         if admitted.refusal is not None:
             raise admitted.refusal
+        scope["state"]["is_silenced"] = admitted.is_silenced
         if too_large is not None:
             raise too_large
 
@@ -195,9 +200,7 @@ class Pipeline(ASGIMiddleware):
         await self.cross_tenant_access.open(caller, named, rules.operation, scope["state"]["client"])
         scope["state"]["tenant_scope"] = named
 
-    def _note(self, operation: str, scope: HTTPScope, body: BodyReader, status: int, took: float) -> None:
-        if body.is_gone:
-            return
+    def _note(self, operation: str, scope: HTTPScope, status: int, took: float) -> None:
         client: Client = scope["state"]["client"]
         caller: Caller | None = scope["auth"]
         user_id = caller.user_id if caller else None
@@ -224,12 +227,12 @@ async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
 async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exception | None]:
     """The address that a request is about, as far as it can be told before the request is judged.
 
-    Too large a body names nobody, and is refused once the request was counted.
+    A body that is too large or does not come whole names nobody, and is refused once the request was counted.
     """
     request = StrictRequest(scope, cast(Any, body))
     try:
         value = read_json(await request.body(), decimals=False)
-    except HTTPException as error:
+    except (HTTPException, ClientGone) as error:
         return None, error
     except BadRequest:
         return None, None

@@ -80,12 +80,16 @@ ORDINARY = Ordinary()
 
 @dataclass(frozen=True)
 class Parameter:
-    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema."""
+    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema.
+
+    ``style`` is told for an object, whose members are parameters of their own (``form``).
+    """
 
     name: str
     schema: Mapping[str, object]
     description: str = ""
     place: Literal["query", "header"] = "query"
+    style: Literal["form"] | None = None
 
 
 _READS_IN = Parameter(
@@ -102,14 +106,15 @@ _WRITES_IN = Parameter(
 )
 
 Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
-"""A function is called when the document is asked for: an entity's list takes hundreds."""
+"""A function is called when the document is asked for: an entity's list takes many."""
 
 
 class RuleOptions(TypedDict, total=False):
     """Keys of ``opt`` that this service reads.
 
     ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
-    for the e-mail in the body as well. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
+    for the e-mail in the body as well, tenfold over all networks: above it a request is refused, or with ``"silent"``
+    answered as always and not carried out. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
     parameters through that the handler does not declare; else they are refused by name. ``parameters`` are those
     that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
     rules, ``example`` is a body for the document.
@@ -118,7 +123,7 @@ class RuleOptions(TypedDict, total=False):
     policy: Policy
     limit: Limit | Ordinary | Unlimited
     area: Area
-    by_email: bool
+    by_email: Literal[True, "silent"]
     takes_scope: bool
     any_query: bool
     parameters: Parameters
@@ -147,7 +152,7 @@ class Rules:
     limit: Limit | Unlimited
     area: Area
     operation: str
-    by_email: bool = False
+    by_email: Literal[True, "silent"] | None = None
     takes_scope: bool = False
     any_query: bool = False
     is_write: bool = False

@@ -79,6 +79,11 @@ class StrictRequest(Request[Any, Any, Any]):
         return cast(Client, self.scope["state"]["client"])
 
     @property
+    def is_silenced(self) -> bool:
+        """Whether too much was asked about the e-mail: the response is the usual one, and nothing is done."""
+        return bool(self.scope["state"].get("is_silenced"))
+
+    @property
     def at(self) -> datetime:
         """The moment the request came."""
         return cast(datetime, self.scope["state"]["at"])

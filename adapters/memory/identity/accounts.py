@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from adapters.memory.store import Access, IssuedToken, Store
 from application.ports.identity.accounts import OneTimeToken, Purpose
+from domain.limits import LINKS_APART
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,10 @@ class MemoryOneTimeTokens:
 
     async def issue(self, token: OneTimeToken) -> bool:
         async with self.access.write() as store:
-            stored = store.one_time_tokens.get((token.user_id, token.purpose))
-            if stored is not None and not _is_replaced_by(stored, token):
+            stored = _of(store, token.user_id, token.purpose)
+            if any(_refuses(issued, token) for issued in stored):
                 return False
-            store.one_time_tokens[token.user_id, token.purpose] = IssuedToken(token=token)
+            store.one_time_tokens[_key(token)] = IssuedToken(token=token)
             return True
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:
@@ -32,24 +33,36 @@ class MemoryOneTimeTokens:
             found = _living(store, purpose, token_hash, now)
             if found is None:
                 return False
-            store.one_time_tokens[found.token.user_id, purpose] = replace(found, used_at=now)
+            store.one_time_tokens[_key(found.token)] = replace(found, used_at=now)
             return True
 
     async def forget(self, user_id: UUID, purposes: Sequence[Purpose], at: datetime) -> None:
         async with self.access.write() as store:
             for purpose in purposes:
-                if stored := store.one_time_tokens.get((user_id, purpose)):
-                    store.one_time_tokens[user_id, purpose] = replace(stored, used_at=at)
+                for issued in _of(store, user_id, purpose):
+                    if not issued.is_used:
+                        store.one_time_tokens[_key(issued.token)] = replace(issued, used_at=at)
 
 
-def _is_replaced_by(stored: IssuedToken, token: OneTimeToken) -> bool:
-    number = stored.token.number
-    # A mail that is sent again issues its own token again, unless it was used.
-    return number < token.number or (number == token.number and not stored.is_used)
+def _key(token: OneTimeToken) -> tuple[UUID, Purpose, int]:
+    return (token.user_id, token.purpose, token.number)
+
+
+def _of(store: Store, user_id: UUID, purpose: Purpose) -> list[IssuedToken]:
+    return [issued for key, issued in store.one_time_tokens.items() if key[:2] == (user_id, purpose)]
+
+
+def _refuses(issued: IssuedToken, token: OneTimeToken) -> bool:
+    stored = issued.token
+    # A mail that is sent again issues its own token again, unless it or a newer one was used.
+    if stored.number >= token.number and issued.is_used:
+        return True
+    is_other = stored.number != token.number and stored.email_key == token.email_key
+    return is_other and stored.issued_at > token.issued_at - LINKS_APART
 
 
 def _living(store: Store, purpose: Purpose, token_hash: str, now: datetime) -> IssuedToken | None:
-    for (_, kind), issued in store.one_time_tokens.items():
+    for (_, kind, _), issued in store.one_time_tokens.items():
         if kind == purpose and issued.token.hash == token_hash and not issued.is_used and issued.token.expires_at > now:
             return issued
     return None

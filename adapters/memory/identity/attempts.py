@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Failures, Store
-from domain.identity.users import FAILURES_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None
 """Key for what is counted over all networks."""
@@ -21,7 +21,7 @@ class MemoryAttempts:
             own = store.attempts.get((email_key, network), Failures())
             over_all = store.attempts.get((email_key, ALL_NETWORKS), Failures())
             # Failures from elsewhere do not lock a network with a successful login: nobody can lock the owner out.
-            if _is_locked(own, now) or (own.known_since is None and _is_locked(over_all, now)):
+            if _is_locked(own, now) or (not _is_known(own, now) and _is_locked(over_all, now)):
                 return False
             store.attempts[email_key, network] = _counted(own, lockout.attempts, lockout, now)
             store.attempts[email_key, ALL_NETWORKS] = _counted(over_all, lockout.attempts_over_all, lockout, now)
@@ -40,14 +40,19 @@ class MemoryAttempts:
         async with self.access.write() as store:
             for (key, network), failures in list(store.attempts.items()):
                 if key == email_key:
-                    store.attempts[key, network] = Failures(
-                        known_since=failures.known_since, tried_at=failures.tried_at
-                    )
+                    store.attempts[key, network] = Failures(known_at=failures.known_at, tried_at=failures.tried_at)
+
+    async def is_known(self, email_key: str, network: str, now: datetime) -> bool:
+        return _is_known(self.access.read().attempts.get((email_key, network), Failures()), now)
 
     async def locked_until(self, email_key: str, now: datetime) -> datetime | None:
         attempts = self.access.read().attempts.items()
         ends = [failures.locked_until for (key, _), failures in attempts if key == email_key and failures.locked_until]
         return max((end for end in ends if end > now), default=None)
+
+
+def _is_known(failures: Failures, now: datetime) -> bool:
+    return failures.known_at is not None and failures.known_at > now - NETWORK_FORGOTTEN
 
 
 def _is_locked(failures: Failures, now: datetime) -> bool:
@@ -69,7 +74,7 @@ def forgive(store: Store, email_key: str, network: str, now: datetime) -> None:
     """Resets the network's count, also in the count over all networks, within a statement of another adapter."""
     own = store.attempts.get((email_key, network), Failures())
     _give_back(store, email_key, ALL_NETWORKS, own.count)
-    store.attempts[email_key, network] = Failures(known_since=own.known_since or now, tried_at=own.tried_at or now)
+    store.attempts[email_key, network] = Failures(known_at=now, tried_at=own.tried_at or now)
 
 
 def _give_back(store: Store, email_key: str, network: str | None, given: int) -> None:

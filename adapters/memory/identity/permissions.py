@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from adapters.memory.store import Access
 from domain.errors import Conflict
-from domain.identity.users import Permission
+from domain.scope import Permission
 
 
 @dataclass(frozen=True)

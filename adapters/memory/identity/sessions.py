@@ -37,7 +37,7 @@ class MemorySessions:
             user = store.users.get(seen.id)
             # What the login rests on must be as it was verified: the password, or the owner of the address.
             proof = "password_set_at" if entry.verified.by_password else "email_proved"
-            if user is None or getattr(user, proof) != getattr(seen, proof):
+            if user is None or not user.is_active or getattr(user, proof) != getattr(seen, proof):
                 return False
             stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
             store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)

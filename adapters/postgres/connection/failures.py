@@ -25,6 +25,14 @@ AWAY = (
 """Errors that say nothing about the request: the connection was lost or a time limit passed, and the same request can
 succeed in a moment."""
 
+CONFLICTS = (
+    asyncpg.TransactionRollbackError,  # deadlock, serialisation
+    # A migration changed the type of a column that a prepared statement returns. Outside a transaction asyncpg prepares
+    # it anew by itself; in one, the whole transaction has to begin again, and then finds no prepared statement.
+    asyncpg.InvalidCachedStatementError,
+)
+"""Errors of a transaction that succeeds when it is begun again."""
+
 BROKEN = (OSError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
 
 
@@ -40,7 +48,7 @@ def translated(connection: Closable | None = None) -> Iterator[None]:
     """
     try:
         yield
-    except asyncpg.TransactionRollbackError as error:  # deadlock, serialisation
+    except CONFLICTS as error:
         raise SerializationConflict from error
     except (*AWAY, asyncpg.InterfaceError) as error:
         if not is_away(error, connection):

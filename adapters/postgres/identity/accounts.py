@@ -9,19 +9,22 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.identity.accounts import OneTimeToken, Purpose
+from domain.limits import LINKS_APART
 
-# The row of a user and purpose is replaced by a later number alone, so that mails delivered in another order than
-# they were asked for leave the newest link valid.
+# The account is locked before its tokens, as by a changed address: of concurrent mails one sees the other's token.
+_LOCK = "SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE"
 _ISSUE = """
-INSERT INTO one_time_tokens AS t (user_id, email_key, purpose, number, hash, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6)
-ON CONFLICT (user_id, purpose) DO UPDATE
-SET email_key = excluded.email_key, number = excluded.number, hash = excluded.hash,
-    expires_at = excluded.expires_at, used_at = NULL
-WHERE t.number < excluded.number OR (t.number = excluded.number AND t.used_at IS NULL)
+INSERT INTO one_time_tokens AS t (user_id, email_key, purpose, number, hash, issued_at, expires_at)
+SELECT $1, $2, $3, $4, $5, $6, $7
+WHERE NOT EXISTS (
+    SELECT FROM one_time_tokens WHERE user_id = $1 AND purpose = $3
+    AND (number >= $4 AND used_at IS NOT NULL OR number <> $4 AND email_key = $2 AND issued_at > $8))
+ON CONFLICT (user_id, purpose, number) DO UPDATE
+SET email_key = excluded.email_key, hash = excluded.hash, issued_at = excluded.issued_at,
+    expires_at = excluded.expires_at
 RETURNING true"""
 _LIVING = """
-SELECT user_id, email_key, purpose, number, hash, expires_at FROM one_time_tokens
+SELECT user_id, email_key, purpose, number, hash, issued_at, expires_at FROM one_time_tokens
 WHERE hash = $2 AND purpose = $1 AND used_at IS NULL AND expires_at > $3"""
 _SPEND = """
 UPDATE one_time_tokens SET used_at = $3
@@ -43,7 +46,8 @@ class PostgresOneTimeTokens:
     connection: ServiceConnection
 
     async def issue(self, token: OneTimeToken) -> bool:
-        return bool(await self.connection.fetchval(_ISSUE, *astuple(token)))
+        await self.connection.execute(_LOCK, token.user_id)
+        return bool(await self.connection.fetchval(_ISSUE, *astuple(token), token.issued_at - LINKS_APART))
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:
         row = await self.connection.fetchrow(_LIVING, purpose, token_hash, now)

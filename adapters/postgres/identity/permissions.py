@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from domain.identity.users import Permission
+from domain.scope import Permission
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_permissions_name": ("name", "This permission exists already.")}
 _ALL = "SELECT id, name, description, category FROM permissions ORDER BY name"

@@ -20,13 +20,13 @@ from domain.scope import SYSTEM_TENANT_ID
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
-    WHERE id = $1 AND CASE WHEN $5 THEN password_set_at IS NOT DISTINCT FROM $6 ELSE email_proved = $7 END
+    WHERE id = $1 AND is_active AND CASE WHEN $5 THEN password_set_at IS NOT DISTINCT FROM $6 ELSE email_proved = $7 END
     RETURNING true),
 before AS (
     SELECT failures FROM login_attempts
     WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM entered) FOR UPDATE),
 own AS (
-    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = coalesce(known_at, $2)
+    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = $2
     WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM before)),
 together AS (
     UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),

@@ -1,5 +1,6 @@
 """Commands of advanced-alchemy on one locked connection, over several folders of migrations."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -27,7 +28,24 @@ T = TypeVar("T")
 BIND_KEY = "tenantry"
 """Name of the tables among those that advanced-alchemy knows: a user's own tables have the default one."""
 
+# Others wait behind a statement that waits for a lock: only so long, and then all that was locked is given back.
+_LIMIT_WAITING = "SELECT set_config('lock_timeout', :milliseconds, true)"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.migrations', 0))"
+
+
+class LockPatience(Struct, frozen=True):
+    """How a command waits for tables that others use: ``seconds`` for a lock, then a pause, ``tries`` times."""
+
+    seconds: float = 2.0
+    pause: float = 1.0
+    tries: int = 30
+
+
+_IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
+
+
+class TableInUse(Exception):
+    """Lock that a migration did not get in time; the message is the place in its file."""
 
 
 class CommandOutcome(Struct, Generic[T], frozen=True):
@@ -45,8 +63,11 @@ async def run_command(
     command: Callable[[AlembicCommands], T],
     *,
     commits: bool = True,
+    waits: float | None = None,
 ) -> CommandOutcome[T]:
     """Runs ``command`` in one transaction, under a lock that other processes wait for.
+
+    ``waits`` are the seconds that it waits for a table in use, None for any time. Raises TableInUse.
 
     >>> await run_command(url, metadata, folders, lambda commands: commands.upgrade("heads"))
 
@@ -60,15 +81,51 @@ async def run_command(
     )
     try:
         with translated(), unwrapped():
-            return await _run_locked(engine, _commands(engine, metadata, folders), command, commits=commits)
+            return await _run_locked(
+                engine, _commands(engine, metadata, folders), command, commits=commits, waits=waits
+            )
     except CommandError as error:
         raise MigrationRefused(_reason(error)) from error
     finally:
         await engine.dispose()
 
 
+async def apply_command(
+    url: str,
+    metadata: MetaData,
+    folders: Sequence[Path],
+    command: Callable[[AlembicCommands], T],
+    patience: LockPatience,
+) -> CommandOutcome[T]:
+    """Runs ``command`` as run_command does, again from its start while tables are in use.
+
+    Between two tries nothing is locked, so that the service goes on. Raises MigrationRefused after the last.
+    """
+    for attempt in range(1, patience.tries + 1):
+        try:
+            return await run_command(url, metadata, folders, command, waits=patience.seconds)
+        except TableInUse as error:
+            if attempt == patience.tries:
+                raise MigrationRefused(_in_use(str(error), patience)) from error
+        await asyncio.sleep(patience.pause)
+    raise AssertionError
+
+
+def _in_use(place: str, patience: LockPatience) -> str:
+    return (
+        f"{place} cannot be applied, and nothing was changed: others use the table, and {patience.tries} times it was "
+        f"not free within {patience.seconds:g} seconds. Run tenantry migrate again in a quieter moment, or when the "
+        "long transactions have ended, which the view pg_stat_activity shows by their xact_start."
+    )
+
+
 async def _run_locked(
-    engine: AsyncEngine, commands: AlembicCommands, command: Callable[[AlembicCommands], T], *, commits: bool
+    engine: AsyncEngine,
+    commands: AlembicCommands,
+    command: Callable[[AlembicCommands], T],
+    *,
+    commits: bool,
+    waits: float | None,
 ) -> CommandOutcome[T]:
     config = commands.config
     config.stdout = printed = StringIO()
@@ -76,6 +133,8 @@ async def _run_locked(
     def run(connection: Connection) -> T:
         config.attributes["connection"] = connection
         connection.execute(text(_LOCK))
+        if waits is not None:
+            connection.execute(text(_LIMIT_WAITING), {"milliseconds": str(round(waits * 1000))})
         with named_file(config.get_main_option("version_locations", "")):
             return command(commands)
 
@@ -111,6 +170,8 @@ def named_file(folders: str) -> Iterator[None]:
     except Exception as error:
         place = _place(error, [Path(folder.replace("%%", "%")) for folder in folders.splitlines()])
         behind = list(causes(error))
+        if any(isinstance(cause, _IN_USE) for cause in behind):
+            raise TableInUse(place or "A migration") from error
         if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)

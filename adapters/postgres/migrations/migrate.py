@@ -10,7 +10,7 @@ from alembic.script import Script
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.commands import LockPatience, apply_command, run_command
 from adapters.postgres.migrations.pending import (
     VERSIONS,
     MigrationRefused,
@@ -21,10 +21,12 @@ from adapters.postgres.migrations.pending import (
     pending,
 )
 from adapters.postgres.migrations.renames import offers, renames
-from adapters.postgres.migrations.stored_values import misfits
+from adapters.postgres.migrations.stored_values import mappings, misfits
 from adapters.postgres.migrations.switches import ensure_possible, replaced_indexes
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
+
+_PATIENCE = LockPatience()
 
 
 class WrittenMigration(Struct, frozen=True):
@@ -34,13 +36,17 @@ class WrittenMigration(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-async def upgrade(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
+async def upgrade(
+    url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,), patience: LockPatience = _PATIENCE
+) -> list[str]:
     """Applies all migrations or none, and returns sentences about what no migration makes yet.
+
+    Where a table is in use, everything is rolled back and tried again, as ``patience`` says.
 
     Raises InconsistentMigrations, and MigrationRefused with the name of a file that cannot be applied.
     """
     ensure_consistent(folders)
-    await run_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"))
+    await apply_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"), patience)
     return await pending(url, registry, folders)
 
 
@@ -79,6 +85,11 @@ async def write_migration(
         commands.upgrade("heads")
         attributes["first"] = renames(connection, registry, renamed)
         ensure_possible(connection, registry)
+        # in front of everything else, and behind the renames: the columns have their new names and their old values
+        attributes["first"] = [*attributes["first"], *mappings(connection, registry)]
+        attributes["choices"] = {
+            (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
+        }
         attributes["last"] = replaced_indexes(connection, registry, metadata)
         attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry)]
         return _revision(commands, message, folders)
@@ -105,7 +116,9 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Pa
     newest = heads_of(folders[-1:])
     if folders[-1] == VERSIONS or not newest or newest[0] not in await applied_versions(url):
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    await run_command(url, metadata_for(registry), folders, lambda commands: commands.downgrade(f"{newest[0]}@-1"))
+    await apply_command(
+        url, metadata_for(registry), folders, lambda commands: commands.downgrade(f"{newest[0]}@-1"), _PATIENCE
+    )
     return file_of(folders[-1], newest[0])
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection
+from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.operations import FillIn
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
@@ -30,28 +32,53 @@ async def stored_misfits(url: str, registry: Registry, folders: Sequence[Path] =
 
 
 def misfits(connection: Connection, registry: Registry) -> Iterator[str]:
+    for model, field in _text_columns(connection, registry):
+        if unknown := _unknown_members(connection, model, field):
+            yield f"{unknown} Keep these members, or map them: tenantry migrate --write asks for the statement."
+        yield from _too_long(connection, model, field)
+
+
+def mappings(connection: Connection, registry: Registry) -> Iterator[FillIn]:
+    """Statements to fill in that give members of enums to the rows whose value is none any more."""
+    for model, field in _text_columns(connection, registry):
+        if unknown := _unknown_members(connection, model, field):
+            yield FillIn(
+                f"{unknown} Write the statement that maps them, such as {_example(model, field)!r}, or delete the "
+                f"line: the rows can be read, found by {field.wire}.eq, and mended one by one."
+            )
+
+
+def _example(model: EntityModel, field: FieldModel) -> str:
+    column: ColumnElement[Any] = sa.column(field.name, sa.Text())
+    stated = sa.update(sa.table(model.table, column)).where(column == "old").values({field.name: field.choices[0]})  # type: ignore[arg-type]
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    return " ".join(str(stated.compile(dialect=dialect, compile_kwargs={"literal_binds": True})).split())
+
+
+def _text_columns(connection: Connection, registry: Registry) -> Iterator[tuple[EntityModel, FieldModel]]:
     inspector = sa.inspect(connection)
     for model in registry:
         if inspector.has_table(model.table):
             stored = {column["name"]: column["type"] for column in inspector.get_columns(model.table)}
             for field in model.declared:
                 if isinstance(stored.get(field.name), sa.String):
-                    yield from _misfits_of(connection, model, field)
+                    yield model, field
 
 
-def _misfits_of(connection: Connection, model: EntityModel, field: FieldModel) -> Iterator[str]:
+def _unknown_members(connection: Connection, model: EntityModel, field: FieldModel) -> str | None:
+    if field.kind is not Kind.CHOICE:
+        return None
     column: ColumnElement[Any] = sa.column(field.name, sa.Text())
-    if field.kind is Kind.CHOICE:
-        counted = sa.select(column, sa.func.count()).select_from(sa.table(model.table))
-        unknown = counted.where(column.not_in(field.choices)).group_by(column).order_by(column)
-        found = connection.execute(unknown).all()
-        if found:
-            values = ", ".join(f"{value!r} in {_rows(number)}" for value, number in found[:SHOWN])
-            yield (
-                f"{model.table}.{field.name} has values that its enum does not know: {values}. Keep these members, or "
-                "map them to others in the migration, by an UPDATE."
-            )
-    elif field.kind is Kind.TEXT and (longest := _max_length(field)) is not None:
+    counted = sa.select(column, sa.func.count()).select_from(sa.table(model.table))
+    unknown = counted.where(column.not_in(field.choices)).group_by(column).order_by(column)
+    found = connection.execute(unknown).all()
+    values = ", ".join(f"{value!r} in {_rows(number)}" for value, number in found[:SHOWN])
+    return f"{model.table}.{field.name} has values that its enum does not know: {values}." if found else None
+
+
+def _too_long(connection: Connection, model: EntityModel, field: FieldModel) -> Iterator[str]:
+    column: ColumnElement[Any] = sa.column(field.name, sa.Text())
+    if field.kind is Kind.TEXT and (longest := _max_length(field)) is not None:
         too_long = sa.func.char_length(column) > longest
         number = connection.execute(sa.select(sa.func.count()).select_from(sa.table(model.table)).where(too_long))
         if rows := number.scalar_one():

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from adapters.postgres.schema.declarative import (
     BigInt,
+    BigIntKey,
     DefaultFalse,
     DefaultTrue,
     IdentityBase,
@@ -270,15 +271,16 @@ class OutboxMailRow(IdentityBase):
 
 
 class OneTimeTokenRow(IdentityBase):
-    """Link sent by mail. The key allows one row for a user and purpose: a newer link replaces an older one."""
+    """Link sent by mail; links of one user and purpose live beside each other."""
 
     __tablename__ = "one_time_tokens"
 
     user_id: Mapped[UserKey]
     purpose: Mapped[TextKey]
+    number: Mapped[BigIntKey]
     email_key: Mapped[str]
-    number: Mapped[BigInt]
     hash: Mapped[str]
+    issued_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
 

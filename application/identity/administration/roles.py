@@ -21,8 +21,18 @@ from domain.identity.administration import (
     ensure_super_admin,
 )
 from domain.identity.tokens import role_subject
-from domain.identity.users import SHIPPED_ROLES, Permission, Role, is_permission, own_permissions, registered, smallest
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.identity.users import SHIPPED_ROLES, Role
+from domain.scope import (
+    Caller,
+    Client,
+    EveryTenant,
+    Permission,
+    event,
+    is_permission,
+    own_permissions,
+    registered,
+    smallest,
+)
 
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000

@@ -12,8 +12,7 @@ from domain.entities.builtin_entities import Application
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
 from domain.errors import Forbidden
-from domain.identity.users import allows
-from domain.scope import EveryTenant
+from domain.scope import EveryTenant, allows
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from application.ports.identity.users import IdentityTransaction, RenewedHash, V
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy
-from domain.identity.users import AccountState, Lockout, email_key, normal_password
+from domain.identity.users import EMAIL_LENGTH, AccountState, email_key, normal_password
+from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
@@ -27,11 +28,13 @@ class PasswordAuthentication:
     ) -> VerifiedIdentity:
         """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
         password = await self.password_reader.read(password, is_encrypted, "password")
-        key = email_key(email) or email.strip().casefold()[:254]
+        key = email_key(email)
+        # A text that is no address is counted as well, under a form that belongs to no account.
+        counted = key or email.strip()[:EMAIL_LENGTH]
         async with self.database.autocommit(EveryTenant()) as tx:
             # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
-            is_open = await tx.attempts.reserve(key, client.network, self.lockout, self.clock.now())
-            state = await tx.users.state_by_email(key) if is_open else None
+            is_open = await tx.attempts.reserve(counted, client.network, self.lockout, self.clock.now())
+            state = await tx.users.state_by_email(key) if is_open and key else None
         if not is_open:
             # Security: looking up the account here would show by its time that it exists.
             await self._note_failure(None, client)
@@ -42,7 +45,7 @@ class PasswordAuthentication:
         except TooBusy:
             async with self.database.autocommit(EveryTenant()) as tx:
                 # Nothing was checked, so the attempt does not count.
-                await tx.attempts.release(key, client.network)
+                await tx.attempts.release(counted, client.network)
             raise
         if state is None or stored is None or not verified:
             await self._note_failure(state, client)

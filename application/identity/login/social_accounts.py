@@ -17,7 +17,7 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict
 from domain.identity.tokens import user_subject
-from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, profile_key
+from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
@@ -50,7 +50,8 @@ class SocialAccounts:
             state = linked or (await read.users.state_by_email(key) if key else None)
         if state is None:
             return await self._create(identity, key, client) if key else None
-        owns_address = identity.email_verified and key == state.user.email_key
+        # Security: the provider folds addresses in its own way, so its word is good for the very same text alone.
+        owns_address = identity.email_verified and is_same_address(identity.email or "", state.user.email)
         # Security: an unproved account may have been prepared by somebody else; the proven owner takes it over first.
         if linked is not None and (state.user.email_proved or not owns_address):
             return linked

@@ -57,21 +57,29 @@ Purpose = Literal["confirm", "reset"]
 
 
 class OneTimeToken(Struct, frozen=True, kw_only=True):
-    """The secret of a link, stored as its hash; ``number`` grows in the order of the requests for links."""
+    """The secret of a link, stored as its hash; ``number`` grows in the order of the requests for links.
+
+    ``issued_at`` is when its mail was sent, the last time if it was sent again.
+    """
 
     user_id: UUID
     email_key: str
     purpose: Purpose
     number: int
     hash: str
+    issued_at: datetime
     expires_at: datetime
 
 
 class OneTimeTokens(Protocol):
-    """At most one token per user and purpose; a newer token replaces an older one."""
+    """Tokens of a user; those of one purpose are issued LINKS_APART at least, and live beside each other."""
 
     async def issue(self, token: OneTimeToken) -> bool:
-        """Stores the token, or renews it if it is stored already; False when it was used or a newer one is stored."""
+        """Stores the token, or renews it if it is stored already.
+
+        False when it or a newer one of the purpose was used, and when another one went to the same address less than
+        LINKS_APART ago: of concurrent calls one gets True.
+        """
         ...
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:

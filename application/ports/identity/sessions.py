@@ -32,9 +32,9 @@ class Sessions(Protocol):
     async def begin(self, entry: NewLogin) -> bool:
         """Stores the session, the audit line and a renewed hash in one statement.
 
-        False, with nothing stored, when the account changed since it was verified: it was deleted, got another
-        password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the one that
-        was seen.
+        False, with nothing stored, when the account changed since it was verified: it was deleted or disabled, got
+        another password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the
+        one that was seen.
         """
         ...
 

@@ -12,7 +12,9 @@ from msgspec import Struct
 
 from application.ports.database import AuditTrail, Outbox
 from application.ports.shared_memory import TokenVersions
-from domain.identity.users import AccountState, Lockout, Membership, Permission, Role, User
+from domain.identity.users import AccountState, Membership, Role, User
+from domain.limits import Lockout
+from domain.scope import Permission
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -162,8 +164,8 @@ class Attempts(Protocol):
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
         """Counts an attempt in one atomic statement, before the password is checked; False while locked.
 
-        ``lockout.attempts_over_all`` failures from all networks together lock every network without an earlier
-        successful login. After a pause of FAILURES_FORGOTTEN counting starts again.
+        ``lockout.attempts_over_all`` failures from all networks together lock every network that is not known
+        (``is_known``). After a pause of FAILURES_FORGOTTEN counting starts again.
         """
         ...
 
@@ -172,7 +174,11 @@ class Attempts(Protocol):
         ...
 
     async def forgive(self, email_key: str, network: str, now: datetime) -> None:
-        """Resets the network's count after a successful login."""
+        """Resets the network's count after a successful login; the network is known from then on."""
+        ...
+
+    async def is_known(self, email_key: str, network: str, now: datetime) -> bool:
+        """Whether the last successful login from the network is younger than NETWORK_FORGOTTEN."""
         ...
 
     async def unlock(self, email_key: str) -> None:

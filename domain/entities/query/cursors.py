@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import SortKey, field_of
-from domain.entities.query.values import NotAValue, read_value
+from domain.entities.query.values import NotAValue, read_stored
 from domain.errors import BadRequest
 
 
@@ -51,7 +51,7 @@ def _order(sort: Sequence[SortKey]) -> str:
 
 
 def _value(field: FieldModel, text: str | None) -> object:
-    value = None if text is None else read_value(field, text)
+    value = None if text is None else read_stored(field, text)
     if isinstance(value, Decimal) and field.money is not None and _digits_after_point(value) > field.money.scale:
         # no row has such a value, so that no cursor was written with it
         raise NotAValue(f"takes at most {field.money.scale} digits after the point")

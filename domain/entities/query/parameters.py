@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.query.operators import BOUNDS, OPERATORS, PARTS, Bound
+from domain.entities.declaration import EntityModel, Kind, Registry
+from domain.entities.query.operators import BOUNDS, OPERATORS, Bound
 from domain.entities.query.query import Count, Hidden, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
-from domain.entities.query.vocabulary import SHORT_NAMES, Vocabulary
+from domain.entities.query.vocabulary import Vocabulary
 
 Schema = Mapping[str, object]
 
@@ -22,20 +22,19 @@ class QueryParameter(Struct, frozen=True):
 
 
 _TEXT: Schema = {"type": "string"}
-_BOOLEAN: Schema = {"type": "boolean"}
-_TYPES: Mapping[Kind, Schema] = {
-    Kind.TEXT: _TEXT,
-    Kind.INTEGER: {"type": "integer", "format": "int32"},
-    Kind.BIG_INTEGER: {"type": "integer", "format": "int64"},
-    Kind.DECIMAL: {"type": "number"},
-    Kind.FLOAT: {"type": "number", "format": "double"},
-    Kind.BOOLEAN: _BOOLEAN,
-    Kind.TIMESTAMP: {"type": "string", "format": "date-time"},
-    Kind.DATE: {"type": "string", "format": "date"},
-    Kind.UUID: {"type": "string", "format": "uuid"},
-    Kind.CHOICE: _TEXT,
-    Kind.UUIDS: _TEXT,
-    Kind.TEXTS: _TEXT,
+_FILTERS: Mapping[Kind, str] = {
+    Kind.TEXT: "TextFilter",
+    Kind.INTEGER: "NumberFilter",
+    Kind.BIG_INTEGER: "NumberFilter",
+    Kind.DECIMAL: "NumberFilter",
+    Kind.FLOAT: "NumberFilter",
+    Kind.BOOLEAN: "BooleanFilter",
+    Kind.TIMESTAMP: "TimestampFilter",
+    Kind.DATE: "DateFilter",
+    Kind.UUID: "IdFilter",
+    Kind.CHOICE: "ChoiceFilter",
+    Kind.UUIDS: "ListFilter",
+    Kind.TEXTS: "ListFilter",
 }
 _MEANINGS: Mapping[Operator, str] = {
     Operator.EQ: "is exactly this value; a comma is part of it",
@@ -52,7 +51,8 @@ _MEANINGS: Mapping[Operator, str] = {
 }
 _DIRECTION: Schema = {"type": "string", "enum": ["Ascending", "Descending", "asc", "desc"]}
 _SETTINGS: Mapping[str, tuple[Schema, str]] = {
-    "page": ({"type": "integer", "minimum": 1, "default": 1}, "The page, counted from 1."),
+    # no default: generated clients send it, and a cursor beside a page is refused
+    "page": ({"type": "integer", "minimum": 1}, "The page, counted from 1, which it is without it."),
     "pageSize": (
         {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
         f"Rows on a page; more than {MAX_PAGE_SIZE} means {MAX_PAGE_SIZE}.",
@@ -77,10 +77,13 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
 
 
 def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Parameters of a list: paging, order and view, filters on own fields, and filters by equality on related rows."""
-    # Every operator works on related rows too, three relations deep: far too many to list them all.
+    """Parameters of a list: paging, order and view, and a filter for each of the entity's own properties.
+
+    The operators, and properties of related rows, are far too many to list: ``filter_schemas`` tells the operators of
+    each kind of property.
+    """
     vocabulary = Vocabulary(registry, model, hidden)
-    return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
+    return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary)]
 
 
 def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
@@ -96,7 +99,7 @@ def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden
 def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Parameters of an export, except for its format."""
     vocabulary = Vocabulary(registry, model, hidden)
-    return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary), *_related(vocabulary)]
+    return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary)]
 
 
 def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
@@ -116,38 +119,25 @@ def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Quer
 def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     for field in vocabulary.visible(vocabulary.model):
         if Operator.EQ in OPERATORS[field.kind]:
-            yield QueryParameter(field.wire, _TEXT, f"`{field.wire}` is this value, or one of several between commas.")
-        for operator in OPERATORS[field.kind]:
-            meaning = f"`{field.wire}` {_MEANINGS[operator]}."
-            yield QueryParameter(f"{field.wire}.{operator.value}", _schema(field, operator), meaning)
-        for bound in BOUNDS:
-            if field.kind in bound.kinds:
-                meaning = f"`{field.wire}` {_MEANINGS[bound.operator]}."
-                name = _name(vocabulary.model, field, bound)
-                yield QueryParameter(name, _schema(field, bound.operator), meaning)
+            values = f"Of: {', '.join(field.choices)}." if field.choices else ""
+            yield QueryParameter(field.wire, {"$ref": f"#/components/schemas/{_FILTERS[field.kind]}"}, values)
 
 
-def _name(model: EntityModel, field: FieldModel, bound: Bound) -> str:
-    # The specification spells ``createdAfter``; a declared property called ``created`` keeps the name for itself.
-    short = field.wire.removesuffix("At")
-    is_short = bound.suffix and field.server_owned and short in SHORT_NAMES and short not in model.by_wire
-    return bound.name(short if is_short else field.wire)
+def filter_schemas() -> Mapping[str, Schema]:
+    """Schemas of filters by name: each tells the operators and bounds of one kind of property."""
+    kinds = {name: kind for kind, name in _FILTERS.items()}
+    return {name: {"type": "string", "description": _operators_of(kind)} for name, kind in kinds.items()}
 
 
-def _related(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
-    model = vocabulary.model
-    for name in vocabulary.relation_names(model):
-        for field in vocabulary.visible(vocabulary.registry.target(model.relations[name])):
-            if Operator.EQ in OPERATORS[field.kind]:
-                whose = f"`{field.wire}` of {'some row' if model.relations[name].is_many else 'the row'} of `{name}`"
-                yield QueryParameter(
-                    f"{name}.{field.wire}", _TEXT, f"{whose} is this value, or one of several between commas."
-                )
+def _operators_of(kind: Kind) -> str:
+    plain = "The property is this value, or one of several between commas. " if Operator.EQ in OPERATORS[kind] else ""
+    operators = "; ".join(f"`{operator.value}` {_MEANINGS[operator]}" for operator in OPERATORS[kind])
+    bounds = "; ".join(f"`{_bound_name(bound)}` is `{bound.operator.value}`" for bound in BOUNDS if kind in bound.kinds)
+    short = " `createdAfter` is short for `createdAtAfter`." if kind is Kind.TIMESTAMP else ""
+    return f"{plain}Operators, as in `<property>.{OPERATORS[kind][0].value}=`: {operators}." + (
+        f" Other names: {bounds}.{short}" if bounds else ""
+    )
 
 
-def _schema(field: FieldModel, operator: Operator) -> Schema:
-    if operator is Operator.IS_NULL:
-        return _BOOLEAN
-    if operator is Operator.IN or operator in PARTS:
-        return _TEXT
-    return {"type": "string", "enum": list(field.choices)} if field.kind is Kind.CHOICE else _TYPES[field.kind]
+def _bound_name(bound: Bound) -> str:
+    return f"{bound.prefix}<Property>" if bound.prefix else f"<property>{bound.suffix}"

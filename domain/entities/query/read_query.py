@@ -27,6 +27,7 @@ from domain.entities.query.values import (
     first_day_from,
     read_boolean,
     read_moment,
+    read_stored,
     read_text,
     read_value,
     split_list,
@@ -300,12 +301,14 @@ def _operator_and_value(filtered: Filtered, text: str) -> tuple[Operator, object
     if filtered.operator is Operator.IS_NULL:
         return Operator.IS_NULL, read_boolean(text)
     if filtered.operator is None or filtered.operator is Operator.IN:
-        values = tuple(read_value(field, value) for value in split_list(text, MAX_VALUES))
+        # an operator that is spelled out finds rows with a value that the enum does not know any more
+        read = read_value if filtered.operator is None else read_stored
+        values = tuple(read(field, value) for value in split_list(text, MAX_VALUES))
         is_one = filtered.operator is None and len(values) == 1
         return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
     if filtered.operator in PARTS and not text:
         raise NotAValue("takes a text of at least one character")
-    return filtered.operator, read_value(field, text)
+    return filtered.operator, read_stored(field, text)
 
 
 @lru_cache(16)

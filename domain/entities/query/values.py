@@ -35,6 +35,11 @@ def read_value(field: FieldModel, text: str) -> object:
     return _READERS[field.kind](field, text)
 
 
+def read_stored(field: FieldModel, text: str) -> object:
+    """A value that a row may hold: also text that was a member of the field's enum once. Raises NotAValue."""
+    return read_text(text) if field.kind is Kind.CHOICE else read_value(field, text)
+
+
 def read_boolean(text: str) -> bool:
     if text.lower() not in _BOOLEANS:
         raise NotAValue("takes true or false")

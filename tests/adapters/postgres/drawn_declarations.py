@@ -31,6 +31,10 @@ class Shape:
     target: str = ""
 
     @property
+    def is_enum(self) -> bool:
+        return self.name in ("wide", "narrow")
+
+    @property
     def is_text(self) -> bool:
         return self.sql == "text"
 

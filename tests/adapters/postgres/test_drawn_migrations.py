@@ -212,6 +212,11 @@ class Expected:
                 self.said[name] = default = self.answer(after.shape)
             self._set(name, lambda _: default)
             return
+        if after.shape.is_enum and before.shape.is_text:
+            known = after.shape.values
+            if any(row[name] not in (None, *known) for row in self.rows.values()):
+                self.questions.add(name)
+            self._set(name, lambda value: value if value in (None, *known) else known[0])
         if not after.nullable and any(row[name] is None for row in self.rows.values()):
             self.questions.add(name)
             answer = self.answer(before.shape)
@@ -232,7 +237,7 @@ class Expected:
 
 
 def is_narrower(before: Shape, after: Shape) -> bool:
-    if before.sql == after.sql or (after.is_text and not before.is_list):
+    if before.sql == after.sql or (after.is_text and not after.is_enum and not before.is_list):
         return False
     return after.name not in WIDER.get(before.name, ())
 
@@ -297,7 +302,8 @@ async def _ensure_rows_can_be_added(drawing: Drawing, case: Case) -> None:
 
 
 _QUESTION = re.compile(
-    r"fill_in\(\s*[\"'](?:books\.(?P<field>\w+) (?P<kind>becomes|is required and|is required now)|(?P<index>\w+) )"
+    r"fill_in\(\s*[\"'](?:books\.(?P<field>\w+) (?P<kind>becomes|is required and|is required now|has values)"
+    r"|(?P<index>\w+) )"
 )
 
 
@@ -316,6 +322,10 @@ def _answer(path: Path, expected: Expected) -> None:
         name, kind = found["field"], found["kind"]
         if name is None:
             fill_in(path, '"SELECT 1"')  # the values that are double stay so, and the index is refused
+        elif kind == "has values":
+            known = ", ".join(map(_literal, fields[name].shape.values))
+            value = _literal(fields[name].shape.values[0])
+            fill_in(path, repr(f'UPDATE books SET "{name}" = {value} WHERE "{name}" NOT IN ({known})'))
         elif kind == "is required now":
             value = _literal(expected.answer(expected.case.before.fields[name].shape))
             fill_in(path, repr(f'UPDATE books SET "{name}" = {value} WHERE "{name}" IS NULL'))

@@ -1,15 +1,19 @@
 """Rows of a file on their way into PostgreSQL: what they refer to stays as long as it takes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities.files.copying import PostgresTransfers
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act, NewRow
 from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
+from domain.entities.query.read_query import read_export
+from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category
@@ -41,3 +45,26 @@ async def test_what_rows_refer_to_cannot_be_deleted_until_they_are_stored(
         assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [other]
     assert (loaded.imported, [error.row for error in loaded.errors]) == (2 * rows + 1, [2 * rows + 3])
     assert [found["id"] for found in await owner.fetch(UNLOCKED)] == [first, second, other]
+
+
+async def first_piece(postgres: PostgresDatabase, registry: Registry, asked: str) -> None:
+    products, query = registry["products"], read_export(registry["products"], registry, frozenset(), [])
+    async with postgres.transaction(HERE) as tx:
+        transfers = PostgresTransfers(tx.connection, registry, HERE, patience=0.05)
+        if asked == "count":
+            await transfers.count(products, query, 5)
+        else:
+            await anext(transfers.pieces(products, query, "csv"))
+
+
+@pytest.mark.parametrize("asked", ["rows", "count"])
+async def test_a_slow_statement_of_an_export_ends_as_a_pages_does(
+    postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, asked: str
+) -> None:
+    async with owner.transaction():
+        await owner.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(ServiceUnavailable):
+            await first_piece(postgres, registry, asked)
+        async with asyncio.timeout(5):
+            while await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
+                await asyncio.sleep(0)

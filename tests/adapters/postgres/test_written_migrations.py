@@ -89,6 +89,34 @@ async def test_values_that_the_declaration_does_not_know_are_counted(books: Book
     assert set(found) <= set(written.notes)
 
 
+async def test_a_number_that_becomes_an_enum_waits_for_its_members(books: Books) -> None:
+    await books.migrate(declared([("state", int)]))
+    await books.add({"state": 1}, {"state": 2})
+    narrow = declared([("state", Narrow)])
+    written = await books.write(narrow)
+    assert "2 of 2 rows would change or fail" in written.notes[0]
+    fill_in(written.path, repr("'new'"))
+    await books.apply(narrow)
+    assert await books.ask("SELECT DISTINCT state FROM books") == [("new",)]
+    assert await write_migration(books.url, narrow, "again", books.folders) is None
+
+
+async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: Books) -> None:
+    await books.migrate(declared([("state", Wide)]))
+    await books.add({"state": "old"}, {"state": "new"})
+    narrow = declared([("state", Narrow)])
+    written = await books.write(narrow)
+    with pytest.raises(
+        MigrationRefused, match=r"filled in: books\.state has values .*'old' in 1 row.*UPDATE books SET"
+    ):
+        await books.apply(narrow)
+    fill_in(written.path, "\"UPDATE books SET state = 'new' WHERE state = 'old'\"")
+    await books.apply(narrow)
+    assert await books.ask("SELECT DISTINCT state FROM books") == [("new",)]
+    assert await stored_misfits(books.url, narrow, books.folders) == []
+    assert await write_migration(books.url, narrow, "again", books.folders) is None
+
+
 async def test_a_file_is_undone_by_its_downgrade(books: Books) -> None:
     first = declared([("title", str)])
     await books.migrate(first)

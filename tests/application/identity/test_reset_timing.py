@@ -14,7 +14,7 @@ from adapters.postgres.database import PostgresDatabase
 from application.identity.accounts import Accounts, EmailForm, ResetForm
 from application.identity.login.encrypted_passwords import PasswordReader
 from domain.errors import ValidationError
-from domain.identity.users import Lockout
+from domain.limits import Lockout
 from domain.scope import Client, EveryTenant
 from tests.builders import NOW, user
 

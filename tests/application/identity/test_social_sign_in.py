@@ -110,6 +110,28 @@ async def test_two_providers_that_vouch_for_one_address_open_one_account(service
     assert len({service.caller(result).user_id for result in results}) == 1
 
 
+@pytest.mark.parametrize(
+    ("owned", "vouched_for"),
+    [
+        ("ceo@strasse.example", "ceo@straße.example"),
+        ("ceo@example.com", "ceo@ｅｘａｍｐｌｅ。com"),
+        ("sam@a.example", "ſam@a.example"),
+    ],
+)
+async def test_an_address_that_only_folds_to_an_account_s_opens_nothing(
+    service: InMemoryService, owned: str, vouched_for: str
+) -> None:
+    await service.register(owned)
+    await service.confirm(await service.token(), owned)
+    for email in (vouched_for, owned.upper()):
+        TOKENS["folding"] = identity("google", f"subject of {email}", email)
+        try:
+            opened = service.caller(await complete_login(service, "folding")).email
+        except InvalidCredentials:
+            opened = None
+        assert (opened == owned) is (email == owned.upper()), email
+
+
 async def test_a_newcomer_joins_the_default_tenant(registry: Registry, database: WholeDatabase) -> None:
     service = await open_service(registry, database, DEFAULT_TENANT="acme")
     await service.services.tenants.create(await service.admin(), NewTenantForm(name="Acme", identifier="acme"), HERE)

@@ -4,7 +4,7 @@ import asyncio
 from datetime import datetime, timedelta
 
 from application.ports.whole_database import WholeDatabase
-from domain.identity.users import FAILURES_FORGOTTEN, Lockout
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 from domain.scope import EveryTenant
 from tests.builders import NOW
 
@@ -143,3 +143,31 @@ async def test_unlocking_ends_every_lock(database: WholeDatabase) -> None:
     assert await guesses.locked_until() is None
     for network in (HOME, AWAY):
         await guesses.lock(network)
+
+
+async def test_a_network_is_known_for_a_while_after_its_last_success(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+
+    async def is_known(network: str, at: datetime) -> bool:
+        async with database.read_only(EveryTenant()) as read:
+            return await read.attempts.is_known(KEY, network, at)
+
+    assert await guesses.reserve(HOME)
+    assert not await is_known(HOME, NOW)
+    await guesses.forgive(HOME)
+    again = NOW + timedelta(days=60)
+    assert await guesses.reserve(HOME, again)
+    await guesses.forgive(HOME, again)
+    assert await is_known(HOME, again + NETWORK_FORGOTTEN - timedelta(microseconds=1))
+    assert not await is_known(HOME, again + NETWORK_FORGOTTEN)
+    assert not await is_known(AWAY, again)
+    async with database.read_only(EveryTenant()) as read:
+        assert not await read.attempts.is_known("bob@example.com", HOME, again)
+
+
+async def test_a_network_that_was_forgotten_is_locked_like_any_other(database: WholeDatabase) -> None:
+    guesses, later = Guesses(database), NOW + NETWORK_FORGOTTEN
+    await guesses.forgive_after_reserving(HOME)
+    for n in range(10 * LOCKOUT.attempts):
+        assert await guesses.reserve(f"203.0.113.{n}", later)
+    assert not await guesses.reserve(HOME, later)

@@ -12,7 +12,7 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.identity.sessions import Authentication
 from application.ports.whole_database import WholeDatabase
 from domain.errors import AccountLocked, InvalidCredentials
-from domain.identity.users import Lockout
+from domain.limits import Lockout
 from domain.scope import Client, EveryTenant
 from tests.builders import user
 

@@ -1,7 +1,7 @@
 """Credentials and one-time tokens: used once, replaced by newer ones, void after a change of the address."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.whole_database import WholeDatabase
 from domain.identity.users import User
+from domain.limits import LINKS_APART
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id, user
 
 LATER = NOW + timedelta(minutes=60)
+TICK = timedelta(microseconds=1)
 
 
 @pytest.fixture
@@ -23,13 +25,14 @@ async def ada(database: WholeDatabase) -> User:
     return ada
 
 
-def token(owner: User, number: int = 1, purpose: Purpose = "reset") -> OneTimeToken:
+def token(owner: User, number: int = 1, purpose: Purpose = "reset", at: datetime = NOW) -> OneTimeToken:
     return OneTimeToken(
         user_id=owner.id,
         email_key=owner.email_key,
         purpose=purpose,
         number=number,
         hash=f"{purpose} {owner.id} {number}",
+        issued_at=at,
         expires_at=LATER,
     )
 
@@ -46,15 +49,40 @@ async def test_a_token_is_found_by_its_hash_until_it_expires(database: WholeData
         assert not await tx.one_time_tokens.consume("confirm", first.hash, NOW)
 
 
-async def test_a_newer_one_takes_the_place_of_an_older(database: WholeDatabase, ada: User) -> None:
+async def test_a_newer_one_leaves_an_older_alive(database: WholeDatabase, ada: User) -> None:
+    old, new = token(ada, 2), token(ada, 3, at=NOW + LINKS_APART)
     async with database.transaction(EveryTenant()) as tx:
-        other = token(ada, 1, "confirm")
-        for issued in (other, token(ada, 2), token(ada, 3)):
+        for issued in (token(ada, 1, "confirm"), old, new):
             assert await tx.one_time_tokens.issue(issued)
-        assert not await tx.one_time_tokens.issue(token(ada, 2))
-        assert await tx.one_time_tokens.living("reset", token(ada, 2).hash, NOW) is None
-        assert await tx.one_time_tokens.living("reset", token(ada, 3).hash, NOW) == token(ada, 3)
-        assert await tx.one_time_tokens.living("confirm", other.hash, NOW) == other
+        for issued in (token(ada, 1, "confirm"), old, new):
+            assert await tx.one_time_tokens.living(issued.purpose, issued.hash, NOW) == issued
+
+
+async def test_an_address_gets_one_of_a_purpose_in_a_while(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.one_time_tokens.issue(token(ada, 2))
+        for number in (1, 3):
+            assert not await tx.one_time_tokens.issue(token(ada, number, at=NOW + LINKS_APART - TICK))
+        assert await tx.one_time_tokens.issue(token(ada, 4, "confirm"))
+        moved = replace(ada, email_key="new@example.com")
+        assert await tx.one_time_tokens.issue(token(moved, 5))
+        assert await tx.one_time_tokens.issue(token(ada, 6, at=NOW + LINKS_APART))
+
+
+async def test_of_many_at_once_one_is_issued(database: WholeDatabase, ada: User) -> None:
+    async def issue(number: int) -> bool:
+        async with database.transaction(EveryTenant()) as tx:
+            return await tx.one_time_tokens.issue(token(ada, number))
+
+    assert sum(await asyncio.gather(*map(issue, range(10)))) == 1
+
+
+async def test_an_older_one_than_a_used_one_is_not_issued(database: WholeDatabase, ada: User) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.one_time_tokens.issue(token(ada, 2))
+        assert await tx.one_time_tokens.consume("reset", token(ada, 2).hash, NOW)
+        assert not await tx.one_time_tokens.issue(token(ada, 1, at=NOW + LINKS_APART))
+        assert await tx.one_time_tokens.issue(token(ada, 3, at=NOW + LINKS_APART))
 
 
 async def test_the_same_one_again_is_renewed_unless_it_was_used(database: WholeDatabase, ada: User) -> None:
@@ -67,7 +95,7 @@ async def test_the_same_one_again_is_renewed_unless_it_was_used(database: WholeD
         assert await tx.one_time_tokens.consume("reset", first.hash, NOW)
         assert not await tx.one_time_tokens.issue(first)
         assert await tx.one_time_tokens.living("reset", first.hash, NOW) is None
-        assert await tx.one_time_tokens.issue(token(ada, 2))
+        assert await tx.one_time_tokens.issue(token(ada, 2, at=NOW + LINKS_APART))
 
 
 async def test_of_many_that_spend_a_token_one_does(database: WholeDatabase, ada: User) -> None:
@@ -84,10 +112,12 @@ async def test_of_many_that_spend_a_token_one_does(database: WholeDatabase, ada:
 async def test_forgotten_ones_are_as_if_used(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.one_time_tokens.issue(token(ada))
+        await tx.one_time_tokens.issue(token(ada, 3, at=NOW + LINKS_APART))
         await tx.one_time_tokens.issue(token(ada, 2, "confirm"))
         await tx.one_time_tokens.forget(ada.id, ["reset"], NOW)
-        assert await tx.one_time_tokens.living("reset", token(ada).hash, NOW) is None
-        assert not await tx.one_time_tokens.issue(token(ada))
+        for number in (1, 3):
+            assert await tx.one_time_tokens.living("reset", token(ada, number).hash, NOW) is None
+            assert not await tx.one_time_tokens.issue(token(ada, number))
         assert await tx.one_time_tokens.living("confirm", token(ada, 2, "confirm").hash, NOW) is not None
 
 

@@ -4,8 +4,7 @@ import pytest
 
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
-from domain.identity.users import Permission
-from domain.scope import EveryTenant
+from domain.scope import EveryTenant, Permission
 from tests.builders import new_id
 
 

@@ -12,7 +12,8 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
 from domain.identity.tokens import is_expired
-from domain.identity.users import Lockout, User
+from domain.identity.users import User
+from domain.limits import Lockout
 from domain.scope import EveryTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
 from tests.contracts.identity.logins import begin
@@ -73,6 +74,22 @@ async def test_a_login_after_a_changed_password_stores_nothing(
         assert not await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         events = await tx.records.page(registry["audit-events"], TRAIL)
     assert [line for line in msgspec.json.decode(events.items) if line["actorId"] == str(ada.id)] == []
+
+
+@pytest.mark.parametrize("by_password", [True, False])
+async def test_a_login_of_an_account_that_was_disabled_meanwhile_stores_nothing(
+    database: WholeDatabase, ada: User, by_password: bool
+) -> None:
+    late = session(ada.id)
+    async with database.autocommit(EveryTenant()) as tx:
+        state = await tx.users.state(ada.id)
+        assert state is not None
+        disabled = replace(ada, is_active=False)
+        await tx.users.save(disabled, ada)
+        assert not await begin(tx, late, VerifiedIdentity(state, by_password=by_password))
+        # A session would live again with the account.
+        await tx.users.save(ada, disabled)
+        assert await tx.sessions.by_id(late.id) is None
 
 
 async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:

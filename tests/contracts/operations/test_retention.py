@@ -12,7 +12,7 @@ from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import OneTimeToken
 from application.ports.whole_database import Transaction, WholeDatabase
-from domain.identity.users import Lockout
+from domain.limits import FAILURES_FORGOTTEN, Lockout
 from domain.retention import RetentionRule
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
@@ -66,7 +66,13 @@ async def issue(tx: Transaction, at: datetime) -> None:
     owner = user()
     await tx.users.add(owner)
     token = OneTimeToken(
-        user_id=owner.id, email_key=owner.email_key, purpose="reset", number=7, hash=str(owner.id), expires_at=at
+        user_id=owner.id,
+        email_key=owner.email_key,
+        purpose="reset",
+        number=7,
+        hash=str(owner.id),
+        issued_at=at - timedelta(minutes=60),
+        expires_at=at,
     )
     assert await tx.one_time_tokens.issue(token)
 
@@ -158,8 +164,9 @@ async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) ->
 async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase) -> None:
     key = "ada@example.com"
     async with database.transaction(EveryTenant()) as tx:
-        assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
-        await tx.attempts.forgive(key, HOME, LONG_AGO)
+        before = NOW - FAILURES_FORGOTTEN
+        assert await tx.attempts.reserve(key, HOME, LOCKOUT, before)
+        await tx.attempts.forgive(key, HOME, before)
     await remove(database, RetentionRule.FAILURES)
     async with database.autocommit(EveryTenant()) as tx:
         for number in range(LOCKOUT.attempts_over_all):
@@ -191,6 +198,7 @@ async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(d
                 purpose="reset",
                 number=number,
                 hash=str(number),
+                issued_at=LONG_AGO - timedelta(minutes=60),
                 expires_at=LONG_AGO,
             )
             assert await tx.one_time_tokens.issue(ended)

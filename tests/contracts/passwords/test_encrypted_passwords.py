@@ -83,6 +83,7 @@ OTHERS = {
     "without an id": sealed(said={name: SAID[name] for name in ("password", "iat")}),
     "with an empty id": sealed(said=SAID | {"jti": ""}),
     "with a time in words": sealed(said=SAID | {"iat": "now"}),
+    "with a time of 400 digits": sealed(said=b'{"password": "a", "iat": %s, "jti": "a"}' % (b"9" * 400)),
     "with NUL": sealed(said=SAID | {"password": "a\0b"}),
     "with half a character": sealed(said=b'{"password": "\\ud800", "iat": 1, "jti": "a"}'),
     **{f"with another part {n}": without(n, "AAAA") for n in range(1, 5)},
@@ -100,6 +101,7 @@ def header(text: bytes) -> str:
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
+DEEP = b'{"alg":"dir","enc":"A256GCM","x":' + b"[" * 9_000 + b"]" * 9_000 + b"}"
 PLAIN = (
     "correct horse",
     "",
@@ -111,6 +113,7 @@ PLAIN = (
     f"{header(json.dumps({'alg': 'dir'}).encode())}.b.c.d.e",
     f"{header(json.dumps({'alg': 'dir', 'enc': 'A256GCM'}).encode())}.b.c.d",
     "ü.ü.ü.ü.ü",
+    f"{header(DEEP)}.b.c.d.e",
 )
 
 

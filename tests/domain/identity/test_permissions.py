@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.identity.users import allows, covers, is_permission, may_grant, smallest
+from domain.scope import allows, covers, is_permission, may_grant, smallest
 
 SIDES = st.sampled_from(["*", "read", "create", "users", "products"])
 NAMES = st.one_of(st.just("*"), st.builds("{}:{}".format, SIDES, SIDES))

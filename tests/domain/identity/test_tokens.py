@@ -23,8 +23,8 @@ from domain.identity.tokens import (
     tenant_subject,
     user_subject,
 )
-from domain.identity.users import EVERYTHING, SUPER_ADMIN, AccountState, Membership, Role, User
-from domain.scope import OneTenant
+from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
+from domain.scope import EVERYTHING, OneTenant
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -14,6 +14,8 @@ from domain.identity.users import (
     days_until_expiration,
     email_key,
     ensure_may_sign_in,
+    is_address,
+    is_same_address,
     must_change_password,
     normal_password,
     password_errors,
@@ -40,7 +42,8 @@ USER = User(
         ("andré@example.com", "andre\u0301@example.com"),
         ("ada@bücher.example", "ada@xn--bcher-kva.example"),
         ("ada@BÜCHER.example", "ada@bücher.example"),
-        ("straße@example.com", "STRASSE@example.com"),
+        ("ada@ｅｘａｍｐｌｅ。com", "ada@example.com"),
+        ("ada@straße.example", "ADA@xn--strae-oqa.example"),
     ],
 )
 def test_addresses_that_are_the_same(address: str, other: str) -> None:
@@ -50,6 +53,33 @@ def test_addresses_that_are_the_same(address: str, other: str) -> None:
 def test_addresses_that_differ() -> None:
     keys = {email_key(text) for text in ("ada@example.com", "ada+x@example.com", "a.da@example.com", "ada@example.org")}
     assert len(keys) == 4
+
+
+@pytest.mark.parametrize(
+    ("address", "other"),
+    [
+        ("ceo@straße.example", "ceo@strasse.example"),
+        ("ceo@faß.example", "ceo@fass.example"),
+        ("ceo@βόλος.example", "ceo@βόλοσ.example"),
+    ],
+)
+def test_domains_that_only_fold_to_each_other_differ(address: str, other: str) -> None:
+    assert email_key(address) != email_key(other)
+    assert None not in (email_key(address), email_key(other))
+
+
+@pytest.mark.parametrize("local", ["straße", "ſam", "ﬁnn", "ada²", "ａｄａ", "νίκος", "ΝΊΚΟΣ", "ﬀ", "ª"])
+def test_a_local_part_that_folds_to_another_is_refused(local: str) -> None:
+    assert email_key(f"{local}@example.com") is None
+    assert is_address(f"{local}@example.com")
+
+
+def test_addresses_are_the_same_but_for_ascii_case() -> None:
+    assert is_same_address(" Ada@Example.com", "ada@EXAMPLE.com ")
+    for other in ("adà@example.com", "ada@example.org", "ADA@exampIe.com"):
+        assert not is_same_address("ada@example.com", other)
+    assert not is_same_address("ADÀ@example.com", "adà@example.com")
+    assert not is_same_address("ceo@straße.example", "ceo@strasse.example")
 
 
 @pytest.mark.parametrize(

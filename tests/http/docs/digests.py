@@ -46,7 +46,8 @@ def _operation(method: str, path: str, operation: Json, document: Json) -> Itera
     if "requestBody" in operation:
         yield f"  body: {_contents(operation['requestBody'])}"
     errors: dict[str, list[str]] = {}
-    for status, response in sorted(operation["responses"].items()):
+    for status, given in sorted(operation["responses"].items()):
+        response = _resolved(given, document)
         shown = _contents(response)
         if shown.startswith("Error"):
             errors.setdefault(shown, []).append(status)

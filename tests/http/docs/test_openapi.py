@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -19,7 +20,7 @@ from adapters.http.docs.operations import camel
 from adapters.http.docs.page import ASSETS, About
 from adapters.http.docs.served import finished
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.declaration import entity
+from domain.entities.declaration import entity, guarded
 from domain.entities.declaration import ref as reference
 from domain.entities.registry import build_registry
 from entrypoints.use_cases import Services
@@ -87,30 +88,102 @@ async def test_no_entity_takes_the_place_of_a_schema_of_the_service(app: TestApp
     schemas = document["components"]["schemas"]
     assert "paper" in schemas["PermissionEntity"]["properties"]
     assert "paper" not in schemas["Permission"]["properties"]
-    shown = document["paths"]["/api/permits/{id}"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    (shared,) = document["paths"]["/api/permits/{id}"]["get"]["responses"]["200"].values()
+    response = document["components"]["responses"][shared.rpartition("/")[2]]
+    shown = response["content"]["application/json"]["schema"]
     assert shown["properties"]["data"] == {"$ref": "#/components/schemas/PermissionEntity"}
 
 
-async def test_every_filter_is_described_and_what_many_take_only_once(app: TestApp) -> None:
+async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_all(app: TestApp) -> None:
     document = await described(app)
-    shared = document["components"]["parameters"]
-    every = document["paths"]["/api/products"]["get"]["parameters"]
-    named = {
-        parameter["name"] if "name" in parameter else shared[parameter["$ref"].rpartition("/")[2]]["name"]
-        for parameter in every
+    shared, schemas = document["components"]["parameters"], document["components"]["schemas"]
+    listed = document["paths"]["/api/products"]["get"]["parameters"]
+    by_name = {part["name"]: part for part in (shared[given["$ref"].rpartition("/")[2]] for given in listed)}
+    properties = [field.wire for field in app.services.registry["products"].fields]
+    settings = {"page", "pageSize", "count", "cursor", "search", "sort", "sortBy", "sortDirection", "sortOrder"}
+    assert by_name.keys() - settings - {"include", "fields", "includeDeleted"} == {
+        *properties,
+        "filters",
+        "X-Tenant-Scope",
     }
-    assert len(named) == len(every)
-    assert {
-        "page",
-        "price",
-        "price.gte",
-        "minPrice",
-        "sku.startsWith",
-        "category.name",
-        "releasedAtAfter",
-        "createdAfter",
-    } <= named
-    assert {"$ref": "#/components/parameters/pageSize"} in every
+    assert by_name["price"]["schema"] == {"$ref": "#/components/schemas/NumberFilter"}
+    for name in ("gte", "isNull", "min<Property>"):
+        assert f"`{name}`" in schemas["NumberFilter"]["description"]
+    assert "startsWith" in schemas["TextFilter"]["description"]
+    assert (by_name["filters"]["style"], by_name["filters"]["explode"]) == ("form", True)
+
+
+async def test_what_a_generated_client_sends_by_itself_is_taken(app: TestApp) -> None:
+    """Generated clients send the defaults of all parameters, beside a cursor too."""
+    document = await described(app)
+    first = await app.call("GET", "/api/audit-events?pageSize=1", as_whom="acme")
+    cursor = first.json()["data"]["nextCursor"]
+    for path, query in (("/api/audit-events", {"cursor": cursor}), ("/api/products", {}), ("/api/users", {})):
+        taken = [resolved(part, document) for part in document["paths"][path]["get"]["parameters"]]
+        sent = {part["name"]: part["schema"]["default"] for part in taken if "default" in part["schema"]}
+        assert sent
+        answer = await app.call("GET", path, as_whom="acme", params={**sent, **query})
+        assert answer.status_code == 200, answer.text
+
+
+def resolved(part: Json, document: Json) -> Json:
+    found: Json = document["components"]["parameters"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+    return found
+
+
+async def test_a_row_requires_what_is_always_there_and_has_all_that_may_be(app: TestApp) -> None:
+    schemas = (await described(app))["components"]["schemas"]
+    assert schemas["Product"]["required"] == ["id"]
+    assert {"tenantId", "category", "reviews", "reviewsHasMore"} <= schemas["Product"]["properties"].keys()
+    assert {"nextCursor", "totalCountIsEstimate"} == schemas["ProductPage"]["properties"].keys() - set(
+        schemas["ProductPage"]["required"]
+    )
+    assert "row" in schemas["FieldError"]["properties"]
+
+
+async def test_bodies_have_no_default_of_null_and_flags_and_codes_are_closed(app: TestApp) -> None:
+    document = await described(app)
+    assert '"default":null' not in json.dumps(document, separators=(",", ":"))
+    schemas = document["components"]["schemas"]
+    assert schemas["ErrorA"]["properties"]["isSuccess"] == {"type": "boolean", "const": False}
+    assert "TOKEN_EXPIRED" in schemas["ErrorA"]["properties"]["errorCode"]["enum"]
+    assert "BAD_REQUEST" in schemas["ErrorDetail"]["properties"]["code"]["enum"]
+    assert "TOKEN_EXPIRED" not in schemas["ErrorDetail"]["properties"]["code"]["enum"]
+    me = document["paths"]["/api/auth/me"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert {"name", "fullName"} <= me["properties"]["data"]["properties"].keys()
+
+
+class Grade(Enum):
+    SECRET_GRADE = "secret-grade"
+
+
+@entity("films", search=["title", "hidden_note"])
+class Film(Struct, rename="camel", kw_only=True):
+    """A field of every kind of guard, and a reference that is guarded."""
+
+    title: str
+    hidden_note: Annotated[str, guarded(read="read:notes")]
+    hidden_grade: Annotated[Grade | None, guarded(read="read:grades")] = None
+    hidden_sequel_id: Annotated[UUID | None, reference("films"), guarded(read="read:sequels")] = None
+    cost: Annotated[int | None, guarded(write="write:costs")] = None
+
+
+def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
+    registry = build_registry([*BUILTIN_ENTITIES, Film])
+    document = document_of(replace(app.services, registry=registry))
+    OpenAPIV31SpecValidator(document).validate()
+    text = json.dumps(document)
+    for name in ("hiddenNote", "hiddenGrade", "Grade", "secret-grade", "hiddenSequel"):
+        assert name not in text
+    form = document["components"]["schemas"]["FilmCreate"]
+    assert form["required"] == ["title"]
+    assert "cost" in form["properties"]
+    assert "additionalProperties" not in form
+
+
+async def test_it_is_small(app: TestApp) -> None:
+    """It had 442,746 bytes when each operator was a parameter of each property in each operation."""
+    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 220_000
 
 
 async def test_its_example_is_taken(app: TestApp) -> None:
@@ -126,9 +199,9 @@ def test_it_is_made_when_it_is_asked_for(app: TestApp) -> None:
     took = []
     for _ in range(5):
         served = build_app(app.services, HttpSettings())
-        started = time.perf_counter()
+        started = time.process_time()
         finished(served.openapi_schema.to_schema())
-        took.append(time.perf_counter() - started)
+        took.append(time.process_time() - started)
     assert min(took) < 0.2
 
 

@@ -60,7 +60,7 @@ class Ground:
     schemas: Schemas = field(init=False)
 
     def __post_init__(self) -> None:
-        self.schemas = Schemas((), self.registry)
+        self.schemas = Schemas((), (), self.registry)
 
     def endpoints(self, plural: str) -> Iterator[Served]:
         return (

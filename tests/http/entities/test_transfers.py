@@ -1,6 +1,8 @@
 """Files over HTTP: what is asked, what is answered, and what is refused."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -271,3 +273,39 @@ async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> N
     }
     answer = await app.call("POST", "/api/currencies/import", as_whom="root", files=files)
     assert (answer.status_code, answer.json()["data"]["imported"], answer.json()["data"]["errors"]) == (200, 1, [])
+
+
+async def test_each_error_of_a_row_names_its_fields(app: TestApp) -> None:
+    data = (await send(app, LAMP + "Cup,bad,x\r\n")).json()["data"]
+    (error,) = data["errors"]
+    assert [detail["field"] for detail in error["details"]] == ["sku", "price"]
+    assert error["message"] == "; ".join(f"{detail['field']}: {detail['message']}" for detail in error["details"])
+    refused = await send(app, LAMP + "Cup,bad,x\r\n", options={"atomic": True})
+    (detail,) = refused.json()["error"]["details"]
+    assert [wrong["field"] for wrong in detail["details"]] == ["sku", "price"]
+
+
+async def test_a_third_transfer_of_a_user_is_one_too_many(app: TestApp) -> None:
+    """A place is taken before the upload is read: the two forms here have only begun to come."""
+    kind, goes_on, begun = {"Content-Type": "multipart/form-data; boundary=x"}, asyncio.Event(), asyncio.Semaphore(0)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n' + LAMP.encode()
+        begun.release()
+        await goes_on.wait()
+        yield b"\r\n--x--\r\n"
+
+    path = "/api/products/import"
+    uploads = [
+        asyncio.create_task(app.call("POST", path, as_whom="acme", headers=kind, content=slow())) for _ in range(2)
+    ]
+    for _ in uploads:
+        await begun.acquire()
+    for refused in (await export(app), await send(app)):
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "RATE_LIMITED")
+        assert "2 exports and imports" in refused.json()["error"]["message"]
+        assert int(refused.headers["retry-after"]) > 0
+    assert (await export(app, whom="other")).status_code == 200
+    goes_on.set()
+    assert [answer.status_code for answer in await asyncio.gather(*uploads)] == [200, 200]
+    assert (await export(app)).status_code == 200

@@ -10,6 +10,7 @@ from adapters.http.request.client_address import forwarded_address
 from adapters.http.request.rules import Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from domain.limits import Limit
+from domain.scope import EveryTenant
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.served import served_by
 
@@ -80,15 +81,61 @@ async def test_no_spelling_of_a_path_goes_round_its_limit(path: str) -> None:
     assert answer.status_code == 429
 
 
-async def test_a_login_is_counted_for_its_address_in_any_spelling() -> None:
+async def ask_from_everywhere(app: TestApp, path: str, times: int, **body: object) -> list[httpx.Response]:
+    """Responses to the same request from as many networks."""
+    return [
+        await app.client.post(path, json=body, headers={"X-Forwarded-For": f"198.51.100.{number}"})
+        for number in range(times)
+    ]
+
+
+async def test_a_login_is_counted_for_its_email_in_any_spelling_over_all_networks() -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     spellings = ["nobody@example.com", " Nobody@EXAMPLE.com", "NOBODY@example.COM"]
     answers = []
-    for number in range(11):
+    for number in range(101):
         headers = {"X-Forwarded-For": f"198.51.100.{number}"}
         body = {**WRONG, "email": spellings[number % 3]}
         answers.append(await app.client.post("/api/auth/login", json=body, headers=headers))
+    assert {answer.status_code for answer in answers[:-1]} == {401}
+    refused = answers[-1]
+    assert (refused.status_code, refused.headers["X-RateLimit-Limit"]) == (429, "100")
+    assert int(refused.headers["Retry-After"]) >= 1
+
+
+async def test_strangers_do_not_keep_the_owner_from_a_login_where_they_logged_in_before() -> None:
+    app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
+    home = {"X-Forwarded-For": "203.0.113.9"}
+    good = {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False}
+
+    async def login_at(headers: dict[str, str]) -> httpx.Response:
+        return await app.client.post("/api/auth/login", json=good, headers=headers)
+
+    assert (await login_at(home)).status_code == 200
+    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    answers = await ask_from_everywhere(app, "/api/auth/login", 110, **{**WRONG, "email": ADMIN})
     assert answers[-1].status_code == 429
+    assert (await login_at({"X-Forwarded-For": "203.0.113.10"})).status_code == 429
+    answers = [await login_at(home) for _ in range(11)]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+
+
+@pytest.mark.parametrize("path", ["/api/auth/request-password-reset", "/api/auth/resend-confirmation"])
+async def test_a_mail_asked_for_too_often_is_answered_as_always_and_not_sent(path: str) -> None:
+    app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
+
+    async def waiting() -> int:
+        async with app.adapters.database.autocommit(EveryTenant()) as tx:
+            return len(await tx.outbox.take(1_000, app.adapters.clock.now(), timedelta()))
+
+    before = await waiting()
+    answers = await ask_from_everywhere(app, path, 35, email=ADMIN)
+    assert {(answer.status_code, answer.text) for answer in answers} == {(200, answers[0].text)}
+    assert {answer.headers["X-RateLimit-Remaining"] for answer in answers} == {"2"}
+    assert await waiting() - before == 30
+    # What an address asks for itself is refused as ever.
+    again = [await app.client.post(path, json={"email": ADMIN}) for _ in range(4)]
+    assert [answer.status_code for answer in again] == [200, 200, 200, 429]
 
 
 async def test_a_token_that_does_not_verify_counts_against_the_address() -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -64,7 +66,14 @@ async def test_a_body_earns_time_by_what_comes_of_it() -> None:
 
 async def ask(app: TestApp, path: str, pieces: list[Message], **headers: str) -> tuple[Message, list[Message]]:
     """The start of the answer, and the pieces that nobody has read."""
-    left, sent = list(pieces), list[Message]()
+    left = list(pieces)
+    sent = await answered(app, path, left, **headers)
+    return sent[0], left
+
+
+async def answered(app: TestApp, path: str, left: list[Message], **headers: str) -> list[Message]:
+    """The messages of the answer; pieces that are read leave ``left``."""
+    sent = list[Message]()
 
     async def receive() -> Message:
         return left.pop(0) if left else await asyncio.Future()
@@ -75,7 +84,7 @@ async def ask(app: TestApp, path: str, pieces: list[Message], **headers: str) ->
     given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope: Any = {**POST, "path": path, "raw_path": path.encode(), "headers": given}
     await build_app(app.services, HttpSettings())(scope, cast(Any, receive), cast(Any, send))
-    return sent[0], left
+    return sent
 
 
 SMALL: list[Message] = [{"type": "http.request", "body": b"x" * 600, "more_body": False}]
@@ -96,6 +105,34 @@ async def test_a_large_or_endless_body_ends_the_connection(
     start, left = await ask(app, path, SMALL, **told)
     assert (start["status"], left) == (status, SMALL)
     assert dict(start["headers"])[b"connection"] == b"close"
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("/api/auth/login", "VALIDATION_ERROR"),
+        ("/api/auth/refresh", "VALIDATION_ERROR"),
+        ("/api/products", "BAD_REQUEST"),
+    ],
+)
+async def test_a_body_that_breaks_off_is_answered_counted_and_logged(
+    app: TestApp, path: str, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    named = {"authorization": f"Bearer {app.tokens['acme']}"} if path == "/api/products" else {}
+    named |= {"content_type": "application/json", "transfer_encoding": "chunked"}
+    remaining = []
+    with caplog.at_level(logging.INFO):
+        for _ in range(2):
+            start, text = await answered(app, path, [{"type": "http.disconnect"}], **named)
+            headers = dict(start["headers"])
+            remaining.append(int(headers[b"x-ratelimit-remaining"]))
+            assert (start["status"], headers[b"connection"]) == (400, b"close")
+            assert code in text["body"].decode()
+    assert remaining[0] - remaining[1] == 1
+    lines = [record for record in caplog.records if record.name == "adapters.http.operations.access_log"]
+    assert len(lines) == 2
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 async def test_a_body_that_a_limit_by_email_looked_at_is_parsed_once(app: TestApp) -> None:

@@ -24,8 +24,14 @@ PLACES = 4
 ENOUGH = 128 * 1024
 """Bytes that are gathered before they are handed on."""
 
+CANCELLED_WITHIN = 5.0
+"""Seconds for the server to hear that a statement is not wanted any more."""
+
 LONGEST = 6 * 3600.0
 """Seconds for a whole file, however slowly the client reads: longer than a client is waited for."""
+
+FIRST_ROW = 30.0
+"""Seconds for the first row of a file, and for counting its rows: as many as any statement of a page has."""
 
 Put = Callable[[bytes], Awaitable[None]]
 
@@ -35,30 +41,37 @@ class PostgresTransfers:
     connection: ServiceConnection
     registry: Registry
     scope: Scope
+    patience: float = FIRST_ROW
 
     async def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(PLACES)
         copying = asyncio.create_task(self._copy(model, query, form, waiting))
         try:
-            while (piece := await waiting.get()) is not None:
+            # A statement that takes longer ends as a page's does; a client that is slow is not waited for here.
+            async with asyncio.timeout(self.patience):
+                piece = await waiting.get()
+            while piece is not None:
                 yield piece
+                piece = await waiting.get()
             await copying
         finally:
             if not copying.done():
                 await self._break_off(copying)
 
     async def _break_off(self, copying: "asyncio.Task[None]") -> None:
-        """Tells the server to stop, and throws the connection away."""
+        """Tells the server to stop, and closes the connection."""
         # in the middle of a copy a connection cannot be trusted with another statement
         copying.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await copying
-        self.connection.terminate()
+        # terminate() would take back the driver's own request to the server, whose statement would go on for hours.
+        with suppress(Exception):
+            await self.connection.close(timeout=CANCELLED_WITHIN)
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
         statement = counting_statement(self.registry, model, page_shape(self.scope, query))
         arguments = statement.arguments(values_of(self.scope, query) | {"size": most})
-        return int(await self.connection.fetchval(statement.text, *arguments, timeout=LONGEST))
+        return int(await self.connection.fetchval(statement.text, *arguments, timeout=self.patience))
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
         if model.tenant_owned and not isinstance(self.scope, OneTenant):

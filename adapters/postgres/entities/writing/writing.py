@@ -198,8 +198,11 @@ def _current(model: EntityModel, row: asyncpg.Record) -> Current:
 
 
 def as_declared(field: FieldModel, value: Any) -> Any:
-    """The value as the entity's own struct holds it: ``"draft"`` becomes ``Status.DRAFT``."""
-    return msgspec.convert(value, field.type) if field.kind is Kind.CHOICE else value
+    """The value as the entity's own struct holds it: ``"draft"`` becomes ``Status.DRAFT``.
+
+    A stored value that the enum does not know any more stays text, so that its row can be mended.
+    """
+    return msgspec.convert(value, field.type) if value in field.choices else value
 
 
 def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:

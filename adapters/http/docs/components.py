@@ -1,0 +1,103 @@
+"""Schemas that msgspec makes of structs, corrected to what requests and answers really carry."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import NODEFAULT, UNSET
+from msgspec.inspect import DictType, ListType, StructType, Type, UnionType, VarTupleType
+
+from adapters.http.request.errors import STATUS, code_in
+from adapters.http.request.rules import Area
+from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, InvalidCredentials
+
+Json = dict[str, Any]
+
+_OF_LOGIN = {kind.code for kind in (AccountDisabled, AccountLocked, EmailNotConfirmed, InvalidCredentials)}
+_ROW = {"type": "integer", "minimum": 1, "description": "The row of a file that was imported; its header is row 1."}
+
+
+def constant(value: bool) -> Json:
+    return {"type": "boolean", "const": value}
+
+
+def codes_of(area: Area) -> list[str]:
+    """Error codes of an area as its answers spell them, sorted."""
+    return sorted({code_in(area, code) for code in STATUS if area == "A" or code not in _OF_LOGIN})
+
+
+def correct(components: Json, answers: Iterable[Any], forms: Iterable[Any]) -> None:
+    """Bodies without ``default: null``, answers with all that is always in them, and errors with their codes."""
+    sent = _structs(forms)
+    for name in sent.keys() & components.keys():
+        for schema in components[name].get("properties", {}).values():
+            if schema.get("default", UNSET) is None:
+                del schema["default"]
+    for name, struct in _structs(answers).items():
+        if name in components and name not in sent:
+            _answer(components[name], struct)
+    _errors(components)
+
+
+def _answer(schema: Json, struct: StructType) -> None:
+    """A field with a default is sent all the same, unless its struct leaves defaults out."""
+    leaves_out = struct.cls.__struct_config__.omit_defaults
+    required = []
+    for field in struct.fields:
+        schema["properties"][field.encode_name].pop("default", None)
+        # msgspec tells a default of UNSET, which is never sent, as no default at all
+        is_unset = field.default is NODEFAULT and field.default_factory is NODEFAULT
+        if field.required or not (leaves_out or is_unset):
+            required.append(field.encode_name)
+    schema["required"] = required
+
+
+def _errors(components: Json) -> None:
+    """The envelopes of errors; an application that has no handler of an area has not its envelope either."""
+    if "ErrorA" in components:
+        components["ErrorA"]["properties"]["isSuccess"] = constant(False)
+        components["ErrorA"]["properties"]["errorCode"] = {"type": "string", "enum": codes_of("A")}
+    if "ErrorB" in components:
+        components["ErrorB"]["properties"]["success"] = constant(False)
+        components["ErrorDetail"]["properties"]["code"] = {"type": "string", "enum": codes_of("B")}
+        components["FieldError"]["properties"]["row"] = _ROW
+
+
+def without_fields(schema: Json, names: Iterable[str]) -> None:
+    """Takes fields out of a body's schema, which does not say then that there are no others."""
+    taken = [name for name in names if schema["properties"].pop(name, None) is not None]
+    if taken:
+        schema["required"] = [name for name in schema["required"] if name not in taken]
+        schema.pop("additionalProperties", None)
+
+
+def merged(schemas: Iterable[Json]) -> Json:
+    """One object for answers of several forms: it requires what all of them have."""
+    parts = list(schemas)
+    properties = {name: schema for part in parts for name, schema in part["properties"].items()}
+    required = [name for name in properties if all(name in part["required"] for part in parts)]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _structs(kinds: Iterable[Any]) -> Mapping[str, StructType]:
+    found: dict[str, StructType] = {}
+    for kind in msgspec.inspect.multi_type_info(list(kinds)):
+        for struct in _structs_in(kind, set()):
+            found[struct.cls.__name__] = struct
+    return found
+
+
+def _structs_in(kind: Type, seen: set[type]) -> Iterator[StructType]:
+    if isinstance(kind, StructType):
+        if kind.cls not in seen:
+            seen.add(kind.cls)
+            yield kind
+            for field in kind.fields:
+                yield from _structs_in(field.type, seen)
+    elif isinstance(kind, ListType | VarTupleType):
+        yield from _structs_in(kind.item_type, seen)
+    elif isinstance(kind, DictType):
+        yield from _structs_in(kind.value_type, seen)
+    elif isinstance(kind, UnionType):
+        for part in kind.types:
+            yield from _structs_in(part, seen)

@@ -1,0 +1,42 @@
+"""Check of a database's locale: comparisons without case go by its ``lower()``, see ``without_case``."""
+
+import asyncpg
+
+from adapters.postgres.connection.failures import translated
+
+LETTERS = {"I": "i", "É": "é", "Ω": "ω", "Ж": "ж"}
+"""Capital letters and what they are in lower case; in Turkish locales ``I`` becomes ``ı``."""
+
+_ASKED = """
+SELECT current_database() AS database, pg_encoding_to_char(encoding) AS encoding, datctype::text AS locale
+FROM pg_database WHERE datname = current_database()"""
+# only UTF8 has all of the letters: another encoding cannot even be asked for them
+_FOLDED = """SELECT array(SELECT lower(letter COLLATE "default") FROM unnest($1::text[]) letter)"""
+
+
+async def locale_mistake(url: str) -> str | None:
+    """What is wrong with the database's locale or encoding, and the remedy; None where nothing is."""
+    with translated():
+        connection = await asyncpg.connect(url, timeout=5)
+    try:
+        with translated(connection):
+            row = await connection.fetchrow(_ASKED)
+            assert row is not None
+            if row["encoding"] != "UTF8":
+                return _sentence(row["database"], f"has the encoding {row['encoding']}, which lacks most letters")
+            folded = await connection.fetchval(_FOLDED, list(LETTERS))
+    finally:
+        await connection.close()
+    wrong = [letter for letter, lower in zip(LETTERS, folded, strict=True) if lower != LETTERS[letter]]
+    if not wrong:
+        return None
+    pairs = ", ".join(f"{letter} and {LETTERS[letter]}" for letter in wrong)
+    return _sentence(row["database"], f"has the locale {row['locale']}, for which {pairs} are not one letter")
+
+
+def _sentence(database: str, what: str) -> str:
+    return (
+        f"The database {database} {what}: filters, searches and unique values that ignore case would be wrong. Make it "
+        f"anew with a UTF-8 locale, such as: CREATE DATABASE {database} TEMPLATE template0 ENCODING 'UTF8' "
+        "LOCALE 'C.UTF-8'; and move its rows with pg_dump and pg_restore."
+    )

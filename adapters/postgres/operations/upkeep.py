@@ -1,0 +1,79 @@
+"""VACUUM and ANALYZE where autovacuum does not come in time, as the tables' owner, which needs no superuser."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.statements.rows import tables_of
+from domain.entities.declaration import EntityModel, Registry
+
+if TYPE_CHECKING:
+    Connection = asyncpg.Connection[asyncpg.Record]
+else:  # generic in its stubs alone
+    Connection = asyncpg.Connection
+
+_CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
+
+# Later than autovacuum's own thresholds (50 rows and a tenth or a fifth of the table), so that it comes first wherever
+# it is on and keeps up. A table without statistics is planned as if it had ten pages.
+NEEDS = """
+SELECT s.relname AS name, s.n_dead_tup > 1000 + 0.3 * greatest(c.reltuples, 0) AS has_dead_rows
+FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
+WHERE s.relname = ANY ($1::text[]) AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
+AND (
+    s.n_dead_tup > 1000 + 0.3 * greatest(c.reltuples, 0)
+    OR s.n_mod_since_analyze > 500 + 0.2 * greatest(c.reltuples, 0)
+    OR (s.n_mod_since_analyze > 0 AND s.last_analyze IS NULL AND s.last_autoanalyze IS NULL)
+)
+ORDER BY s.relname"""
+
+# SKIP_LOCKED: what a migration or another upkeep holds waits for the next round
+_CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
+_ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
+
+PATIENCE = 3600.0
+"""Seconds for one table: nobody waits for it."""
+
+
+@dataclass(frozen=True)
+class PostgresUpkeep:
+    """Works on a connection of its own: pooled ones have the service's role, which owns no table."""
+
+    url: str
+    registry: Registry
+
+    async def tend(self) -> Sequence[str]:
+        tended: list[str] = []
+        async with self._connection() as connection:
+            if not await connection.fetchval(_CLAIM):
+                return tended
+            for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
+                await connection.execute(_on(row["name"], _CLEAR if row["has_dead_rows"] else _ANALYZE))
+                tended.append(row["name"])
+        return tended
+
+    async def analyze(self, model: EntityModel) -> None:
+        async with self._connection() as connection:
+            await connection.execute(_on(model.table, _ANALYZE))
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[Connection]:
+        with translated():
+            connection = await asyncpg.connect(self.url, timeout=5, command_timeout=PATIENCE)
+        try:
+            with translated(connection):
+                yield connection
+        finally:
+            await connection.close()  # which gives the claim back
+
+
+def _on(table: str, command: str) -> str:
+    statement = sa.DDL(command)  # type: ignore[no-untyped-call]
+    made = statement.against(sa.Table(table, sa.MetaData()))
+    return str(made.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]

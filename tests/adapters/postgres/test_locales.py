@@ -1,0 +1,61 @@
+"""Locales: case-blindness is the same on every server that the service starts on."""
+
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from adapters.memory.entities.matching import without_case
+from adapters.postgres.connection.locales import LETTERS, locale_mistake
+from domain.entities.catalogue import ENTITIES
+from domain.entities.registry import build_registry
+from entrypoints.cli.errors import CommandError
+from entrypoints.migrations import check_migrations, ensure_migrated
+from entrypoints.settings.settings import read_settings
+from tests.databases import create_database, drop_database
+
+Make = Callable[[str], Coroutine[Any, Any, str]]
+
+
+@pytest.fixture
+async def made(servers: tuple[str, str]) -> AsyncIterator[Make]:
+    urls: list[str] = []
+
+    async def make(options: str) -> str:
+        urls.append(await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}", options=options))
+        return urls[-1]
+
+    yield make
+    for url in urls:
+        await drop_database(url)
+
+
+async def test_the_locale_of_a_test_database_is_fine(database_url: str) -> None:
+    assert await locale_mistake(database_url) is None
+
+
+async def test_a_database_of_locale_c_is_told_with_the_remedy(made: Make) -> None:
+    mistake = await locale_mistake(await made("ENCODING 'UTF8' LOCALE 'C'"))
+    assert mistake is not None
+    assert "has the locale C, for which É and é, Ω and ω, Ж and ж are not one letter" in mistake
+    assert "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'" in mistake
+
+
+async def test_an_encoding_without_most_letters_is_told(made: Make) -> None:
+    mistake = await locale_mistake(await made("ENCODING 'SQL_ASCII' LOCALE 'C'"))
+    assert mistake is not None
+    assert "has the encoding SQL_ASCII" in mistake
+
+
+async def test_neither_start_nor_check_goes_on_with_it(made: Make) -> None:
+    url = await made("ENCODING 'UTF8' LOCALE 'C'")
+    settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
+    with pytest.raises(CommandError, match="has the locale C"):
+        await ensure_migrated(settings, build_registry(ENTITIES))
+    with pytest.raises(CommandError, match="has the locale C"):
+        await check_migrations(settings)
+
+
+def test_the_memory_adapter_folds_the_same_letters() -> None:
+    assert {letter: without_case(letter) for letter in LETTERS} == LETTERS

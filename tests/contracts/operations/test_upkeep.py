@@ -1,0 +1,138 @@
+"""Upkeep: dead rows and statistics of the tables, looked after where the database itself is late."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from adapters.memory.upkeep import MemoryUpkeep
+from adapters.postgres.operations.upkeep import PostgresUpkeep
+from application.ports.upkeep import Upkeep
+from domain.entities.declaration import Registry
+from domain.errors import ServiceUnavailable
+from tests.conftest import NewDatabase
+
+FILLED = """
+INSERT INTO currencies (id, code, name, created_at, updated_at, version)
+SELECT gen_random_uuid(), n::text, 'x', now(), now(), 1 FROM generate_series(1, $1::int) n"""
+STATISTICS = "SELECT attname::text FROM pg_stats WHERE tablename = $1"
+DEAD = "SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'currencies'"
+
+
+@pytest.fixture
+async def own_url(new_database: NewDatabase) -> str:
+    return await new_database()
+
+
+@pytest.fixture
+async def connection(own_url: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
+    made = await asyncpg.connect(own_url)
+    # else autovacuum might be the first to come
+    await made.execute("ALTER TABLE currencies SET (autovacuum_enabled = off)")
+    yield made
+    await made.close()
+
+
+async def told(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Sends what this connection has counted to the server's statistics, which it does now and then otherwise."""
+    await connection.fetchval("SELECT pg_stat_force_next_flush()")
+    await connection.fetchval("SELECT 1")
+
+
+@pytest.mark.parametrize("kind", ["memory", "postgres"])
+async def test_a_table_in_order_is_left_alone(kind: str, own_url: str, registry: Registry) -> None:
+    upkeep: Upkeep = MemoryUpkeep() if kind == "memory" else PostgresUpkeep(own_url, registry)
+    await upkeep.tend()
+    await upkeep.analyze(registry["currencies"])
+    assert list(await upkeep.tend()) == []
+
+
+async def test_a_table_that_was_never_analysed_is(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    upkeep = PostgresUpkeep(own_url, registry)
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    assert "currencies" in await upkeep.tend()
+    assert "code" in [name for (name,) in await connection.fetch(STATISTICS, "currencies")]
+    assert "currencies" not in await upkeep.tend()
+
+
+async def test_it_comes_again_after_many_changes_and_not_after_few(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    upkeep = PostgresUpkeep(own_url, registry)
+    await connection.execute(FILLED, 1_000)
+    await told(connection)
+    await upkeep.analyze(registry["currencies"])
+    await connection.execute("UPDATE currencies SET name = 'y' WHERE code::int <= 700")
+    await told(connection)
+    assert "currencies" not in await upkeep.tend()
+    await connection.execute("UPDATE currencies SET name = 'z' WHERE code::int <= 100")
+    await told(connection)
+    assert "currencies" in await upkeep.tend()
+
+
+async def test_dead_rows_are_cleared(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 3_000)
+    await connection.execute("DELETE FROM currencies WHERE code::int > 100")
+    await told(connection)
+    assert await connection.fetchval(DEAD) == 2_900
+    assert "currencies" in await PostgresUpkeep(own_url, registry).tend()
+    assert await connection.fetchval(DEAD) == 0
+
+
+async def test_an_import_renews_the_statistics_of_its_table(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 10)
+    await PostgresUpkeep(own_url, registry).analyze(registry["currencies"])
+    assert "code" in [name for (name,) in await connection.fetch(STATISTICS, "currencies")]
+
+
+async def test_tables_of_another_owner_are_not_touched_and_no_superuser_is_needed(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    owner = f"upkeep_{uuid4().hex[:12]}"
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    await connection.execute(f"CREATE ROLE \"{owner}\" LOGIN PASSWORD 'secret'")
+    url = re.sub(r"//[^@]*@", f"//{owner}:secret@", own_url)
+    try:
+        assert list(await PostgresUpkeep(url, registry).tend()) == []
+        await connection.execute(f'ALTER TABLE currencies OWNER TO "{owner}"')
+        assert list(await PostgresUpkeep(url, registry).tend()) == ["currencies"]
+    finally:
+        await connection.execute("ALTER TABLE currencies OWNER TO CURRENT_USER")
+        await connection.execute(f'DROP OWNED BY "{owner}"')
+        await connection.execute(f'DROP ROLE "{owner}"')
+
+
+async def test_a_table_that_is_locked_waits_for_the_next_round(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE currencies IN ACCESS EXCLUSIVE MODE")
+        await asyncio.wait_for(PostgresUpkeep(own_url, registry).analyze(registry["currencies"]), 20)
+    assert await connection.fetch(STATISTICS, "currencies") == []
+
+
+async def test_a_database_that_is_away_is_told(registry: Registry) -> None:
+    with pytest.raises(ServiceUnavailable):
+        await PostgresUpkeep("postgresql://nobody@127.0.0.1:1/none", registry).tend()
+
+
+async def test_two_processes_do_not_tend_at_once(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    await connection.fetchval("SELECT pg_advisory_lock(hashtextextended('tenantry.upkeep', 0))")
+    assert list(await PostgresUpkeep(own_url, registry).tend()) == []

@@ -1,0 +1,197 @@
+"""Every operation of the document, answered as it says; tests/http/app.py holds the answers of all tests against it."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NamedTuple, cast
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from adapters.http.app import HttpSettings, build_app
+from adapters.memory.mail import MemoryMailer
+from tests.http.app import ADMIN, PASSWORD, Json, TestApp
+from tests.http.described import Description
+from tests.mails import link_in, said_by
+
+ELSEWHERE = {"authSocialLogin"}
+"""Answered in tests/http/identity/test_sign_in.py, where there is a provider."""
+
+
+class Shelf(NamedTuple):
+    """An entity with bodies for its operations: ``{n}`` is another number each time."""
+
+    plural: str
+    body: Json
+    change: Json
+    csv: str
+    include: str = ""
+
+
+SHELVES = [
+    Shelf("categories", {"name": "C{n}"}, {"description": None}, "name\nC{n}\n", "products"),
+    Shelf(
+        "products", {"name": "P", "sku": "SKU-{n}", "price": 1.5}, {"stock": 2}, "name,sku\nP,SKU\n", "category,reviews"
+    ),
+    Shelf("reviews", {"productId": "{product}", "rating": 5, "author": "A"}, {"text": "T"}, "rating\n9\n", "product"),
+    Shelf("currencies", {"code": "A{letters}", "name": "N"}, {"name": "M"}, "code,name\nzz,Z\n"),
+    Shelf("applications", {"appId": "app-{n}", "name": "N"}, {"isActive": False}, "appId,name\n,\n"),
+]
+
+
+class Caller:
+    """Calls as a super-admin in ``acme``, with another number in each body."""
+
+    def __init__(self, app: TestApp) -> None:
+        self.app, self.numbers, self.product = app, iter(range(10, 1_000)), ""
+
+    def filled(self, value: Any) -> Any:
+        n = next(self.numbers)
+        texts = {"{n}": str(n), "{letters}": chr(65 + n // 26 % 26) + chr(65 + n % 26), "{product}": self.product}
+        if isinstance(value, dict):
+            return {name: self.filled(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [self.filled(part) for part in value]
+        for placeholder, text in texts.items():
+            value = value.replace(placeholder, text) if isinstance(value, str) else value
+        return value
+
+    async def __call__(self, method: str, path: str, body: object = None, **more: Any) -> httpx.Response:
+        return await self.app.call(method, path, as_whom="root in acme", json=self.filled(body), **more)
+
+    async def done(self, method: str, path: str, body: object = None, **more: Any) -> Any:
+        answer = await self(method, path, body, **more)
+        assert answer.is_success, f"{method} {path}: {answer.text}"
+        return answer.json().get("data") if answer.headers.get("content-type") == "application/json" else None
+
+
+@pytest_asyncio.fixture
+async def call(app: TestApp) -> AsyncIterator[Caller]:
+    caller = Caller(app)
+    caller.product = (await caller.done("POST", "/api/products", {"name": "P", "sku": "FIRST", "price": 1}))["id"]
+    yield caller
+
+
+def description_of(app: TestApp) -> Description:
+    (hook,) = app.client.event_hooks["response"]
+    return cast(Description, cast(Any, hook).__self__)
+
+
+async def test_every_operation_is_answered_as_the_document_says(call: Caller) -> None:
+    for shelf in SHELVES:
+        await use_entity(call, shelf)
+    await read_audit_trail(call)
+    await administer(call)
+    await use_account(call)
+    for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
+        assert (await call.app.call("GET", path)).status_code == 200
+    description = description_of(call.app)
+    operations = [operation for path in description.document["paths"].values() for operation in path.values()]
+    answered = {name for name, status in description.seen if status < 300}
+    assert {operation["operationId"] for operation in operations} - ELSEWHERE == answered - ELSEWHERE
+
+
+async def use_entity(call: Caller, shelf: Shelf) -> None:
+    root = f"/api/{shelf.plural}"
+    made = [await call.done("POST", root, shelf.body) for _ in range(3)]
+    row = f"{root}/{made[0]['id']}"
+    include = f"&include={shelf.include}" if shelf.include else ""
+    for query in (f"?pageSize=2{include}", "?fields=id&count=none", "?count=estimated"):
+        assert (await call.done("GET", root + query))["items"]
+    for query in ("", "?fields=version", include.replace("&", "?")):
+        assert (await call.done("GET", row + query))["id"] == made[0]["id"]
+    await call.done("PUT", row, shelf.change)
+    await call.done("PATCH", row, shelf.change)
+    unchanged = {"If-None-Match": (await call("GET", row)).headers["ETag"]}
+    assert (await call("GET", row, headers=unchanged)).status_code == 304
+    batch = await call.done("POST", f"{root}/batch", {"items": [shelf.body, shelf.body]})
+    ids = [item["id"] for item in batch["items"]]
+    await call.done("PUT", f"{root}/batch", {"items": [{"id": ids[0], **shelf.change}]})
+    await call.done("DELETE", f"{root}/batch", {"ids": ids})
+    await call.done("POST", f"{root}/batch/delete", {"ids": [made[1]["id"]]})
+    if shelf.plural == "categories":
+        await call.done("GET", f"{row}/history")
+    assert (await call("DELETE", row)).status_code == 204
+    if shelf.plural != "currencies":
+        await call.done("POST", f"{row}/restore")
+    for form in ("csv", "json", "xlsx", "parquet"):
+        assert (await call("GET", f"{root}/export?format={form}")).status_code == 200
+    await call.done("POST", f"{root}/import", files={"file": ("rows.csv", call.filled(shelf.csv))})
+    await call("POST", f"{root}/import", files={"file": ("rows.csv", "x\n1\n")}, data={"options": '{"atomic": true}'})
+
+
+async def read_audit_trail(call: Caller) -> None:
+    page = await call.done("GET", "/api/audit-events?pageSize=1")
+    await call.done("GET", f"/api/audit-events/{page['items'][0]['id']}")
+    assert page["nextCursor"]
+    assert (await call("GET", "/api/audit-events/export?format=json")).status_code == 200
+
+
+async def administer(call: Caller) -> None:
+    role = await call.done("POST", "/api/roles", {"name": "Packer", "permissions": ["read:products"]})
+    await call.done("PUT", f"/api/roles/{role['id']}", {"description": "Packs"})
+    new = {"email": "p@acme.example", "password": PASSWORD, "fullName": "P", "roles": ["Packer"]}
+    user = (await call.done("POST", "/api/users", new))["id"]
+    for path in ("/api/users", f"/api/users/{user}", "/api/roles", "/api/permissions", "/api/tenants/current"):
+        assert (await call("GET", path)).status_code == 200
+    await call.done("PUT", f"/api/users/{user}", {"phoneNumber": "+49 1"})
+    await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
+    await call.done("POST", f"/api/users/{user}/unlock")
+    await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
+    tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
+    await call.done("GET", "/api/tenants")
+    await call.done("GET", f"/api/tenants/{tenant}")
+    await call.done("PUT", f"/api/tenants/{tenant}", {"settings": {"timezone": "Europe/Berlin"}})
+    for _ in range(2):
+        await call.done("POST", f"/api/tenants/{tenant}/users", {"userId": user, "roles": []})
+    await call.done("GET", f"/api/tenants/{tenant}/users")
+    await call.done("DELETE", f"/api/tenants/{tenant}/users/{user}")
+    await call.done("DELETE", f"/api/users/{user}")
+    await call.done("DELETE", f"/api/roles/{role['id']}")
+    await call.done("DELETE", f"/api/tenants/{tenant}")
+
+
+async def use_account(call: Caller) -> None:
+    app, email, mailer = call.app, "ada@example.com", call.app.adapters.mailer
+    assert isinstance(mailer, MemoryMailer)
+    post: Callable[..., Any] = app.call
+
+    async def mailed(path: str, **more: object) -> None:
+        await app.services.relay.deliver()
+        body = said_by(link_in(mailer.sent[-1])) | more
+        assert (await post("POST", f"/api/auth/{path}", json=body)).status_code == 200
+
+    await post("POST", "/api/auth/register", json={"email": email, "password": PASSWORD, "fullName": "Ada"})
+    await post("POST", "/api/auth/resend-confirmation", json={"email": email})
+    await mailed("confirm-email")
+    await post("POST", "/api/auth/request-password-reset", json={"email": email})
+    await mailed("reset-password", newPassword=PASSWORD)
+    await app.login("ada", email)
+    # with a Tenant Token, which somebody of no tenant has not
+    change = {"currentPassword": PASSWORD, "newPassword": "another fine password"}
+    assert (await post("POST", "/api/auth/change-password", as_whom="reader", json=change)).status_code == 200
+    data = await app.login("root", ADMIN)
+    for path in ("me", "me?include=profile", "me/complete"):
+        assert (await post("GET", f"/api/auth/{path}", as_whom="root")).status_code == 200
+    refreshed = await post("POST", "/api/auth/refresh", json={"refreshToken": data["refreshToken"]})
+    app.tokens["root"] = refreshed.json()["data"]["token"]
+    current = (await post("GET", "/api/tenants/current", as_whom="root")).json()["data"]["id"]
+    await post("POST", "/api/auth/switch-tenant", as_whom="root", json={"tenantId": current})
+    await app.login("root", ADMIN)
+    sessions = (await post("GET", "/api/auth/sessions", as_whom="root")).json()["data"]["items"]
+    assert (await post("DELETE", f"/api/auth/sessions/{sessions[-1]['id']}", as_whom="root")).status_code == 200
+    await app.login("root", ADMIN)
+    assert (await post("POST", "/api/auth/logout", as_whom="root")).status_code == 200
+
+
+async def test_an_answer_that_the_document_does_not_tell_is_found(app: TestApp) -> None:
+    """The check of all other tests can fail: a field of another type, a code of no enum, a status of none."""
+    description = Description(build_app(app.services, HttpSettings()))
+    good = {"isSuccess": False, "errorCode": "FORBIDDEN", "errorMessage": "No.", "errors": []}
+    await description.hold(answer(403, good))
+    for status, body in ((403, good | {"errorCode": "NO"}), (403, good | {"errors": None}), (418, good)):
+        with pytest.raises(AssertionError):
+            await description.hold(answer(status, body))
+
+
+def answer(status: int, body: Json) -> httpx.Response:
+    return httpx.Response(status, json=body, request=httpx.Request("GET", "http://localhost/api/users"))
