@@ -6,19 +6,20 @@ from uuid import UUID
 import msgspec
 from litestar import Response, delete, post, put
 from litestar.handlers import HTTPRouteHandler
-from msgspec import Meta, Struct, defstruct, structs
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
-from adapters.http.entities.shapes import entity_operation, enveloped, may_write, rule_errors, typed
+from adapters.http.entities.shapes import entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
-from adapters.http.request.responses import EntityData, entity_data
+from adapters.http.request.responses import EntityData, entity_data, enveloped
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from application.entities.batches import Batches
+from application.entities.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
-from application.ports.entities.records import Change
 from domain.entities.declaration import EntityModel
 
+Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
 
 
@@ -64,16 +65,23 @@ def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
         description="Every item that fails is named, such as `items[3].price`; the answer keeps the order.",
         response_headers=[REPLAYED],
         request_max_body_size=BATCH_BODY,
-    )(typed(create_batch, enveloped(f"{model.name}BatchCreated"), _created_form(model)))
+    )(typed(create_batch, enveloped(shape(f"{model.name}BatchCreated")), _created_form(model)))
+
+
+UPDATED_TEXT = (
+    "Each item carries its `id` and the fields that change; one that is missing is `items[2].id`. An item with a"
+    " `version` changes that version only: 412 names `items[2].version`. Items may swap unique values."
+)
 
 
 def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     model, bodies = fields.model, EntityBodies(fields)
-    policy, errors = may_write(model, "update"), ("NOT_FOUND", "CONFLICT", *rule_errors(model))
+    policy = may_write(model, "update")
+    errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.changed_items(request, data)
-        changes = [Change(item.id, item.values) for item in items]
+        changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
             stored = await batches.update(write_of(request), model, changes)
         rows = fields.shown_all(caller, [row.body for row in stored])
@@ -82,9 +90,9 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     return put(
         "/batch",
         **entity_operation(model, "update-batch", "Change many {}, or none", policy, *errors),
-        description="Each item carries its `id` and the fields that change; one that is missing is `items[2].id`.",
+        description=UPDATED_TEXT,
         request_max_body_size=BATCH_BODY,
-    )(typed(update_batch, enveloped(f"{model.name}BatchUpdated"), _updated_form(model)))
+    )(typed(update_batch, enveloped(shape(f"{model.name}BatchUpdated")), _updated_form(model)))
 
 
 DELETE = "Delete many {}, or none"
@@ -142,7 +150,7 @@ def _updated_form(model: EntityModel) -> Any:
     declared: list[Any] = [(field.name, field.type, field.default) for field in structs.fields(model.update_form)]
     item = defstruct(
         f"{model.name}BatchItem",
-        [("id", UUID), *declared],
+        [("id", UUID), ("version", Version, UNSET), *declared],
         rename={field.name: field.wire for field in model.declared},
         kw_only=True,
     )

@@ -9,6 +9,7 @@ from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import (
     Body,
     Item,
+    SentChanges,
     Values,
     read_changed_items,
     read_changes_from,
@@ -28,11 +29,11 @@ class EntityBodies:
         ensure_no_parameters(request)
         return read_new_from(self.fields.model, body, self.fields.access(request.caller))
 
-    def changes(self, request: StrictRequest, body: Body, row_id: str) -> Values:
+    def changes(self, request: StrictRequest, body: Body, row_id: str) -> SentChanges:
         ensure_no_parameters(request)
-        values = read_changes_from(self.fields.model, body, self.fields.access(request.caller))
+        sent = read_changes_from(self.fields.model, body, self.fields.access(request.caller))
         _ensure_same_id(row_id, body)
-        return values
+        return sent
 
     def new_items(self, request: StrictRequest, body: Body) -> list[Values]:
         ensure_no_parameters(request)

@@ -26,7 +26,7 @@ from application.entities.guarded_fields import GuardedFields
 from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRow
 from application.entities.writing import IdempotencyKey, Write
 from application.ports.database import Database
-from application.ports.entities.records import RecordTransaction
+from application.ports.entities.records import RecordTransaction, Versions
 from domain.errors import BadRequest, ServiceUnavailable
 from domain.scope import Caller, OneTenant, Scope
 
@@ -130,9 +130,9 @@ class OwnRequest:
     def tenant_scope(self) -> Scope:
         return self.request.tenant_scope
 
-    def wanted_version(self) -> int | None:
-        """Version that the header ``If-Match`` names."""
-        return self.request.wanted_version()
+    def wanted_versions(self) -> Versions:
+        """Versions that the header ``If-Match`` names."""
+        return self.request.wanted_versions()
 
     async def next_write(self) -> Write:
         write, state = write_of(self.request, await _sent_body(self.request)), self.request.scope["state"]

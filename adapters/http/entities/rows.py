@@ -12,16 +12,16 @@ from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, re
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.entities.served_entity import ServedEntity
-from adapters.http.entities.shapes import entity_operation, enveloped, may_read, may_write, rule_errors, typed
+from adapters.http.entities.shapes import entity_operation, may_read, may_write, rule_errors, shape, typed
 from adapters.http.request.body import ENTITY_BODY
-from adapters.http.request.responses import LOCATION, NoBody, entity_data, etag
+from adapters.http.request.responses import LOCATION, NoBody, entity_data, enveloped, etag
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
+from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
-from application.ports.entities.records import Change
 
-IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if this is still its version.", "header")
-IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if this is still its version.", "header")
+IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
+IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )
@@ -55,7 +55,7 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     return get(
         "/",
         **entity_operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=entity.parameters.page),
-    )(typed(page, enveloped(f"{model.name}Page")))
+    )(typed(page, enveloped(shape(f"{model.name}Page"))))
 
 
 def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
@@ -82,7 +82,7 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         ),
         response_headers=[ETAG],
         responses=NOT_MODIFIED,
-    )(typed(read, enveloped(model.name)))
+    )(typed(read, enveloped(shape(model.name))))
 
 
 def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
@@ -105,7 +105,7 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         ),
         response_headers=[LOCATION, ETAG, REPLAYED],
         request_max_body_size=ENTITY_BODY,
-    )(typed(create, enveloped(model.name), raw_body(model.create_form)))
+    )(typed(create, enveloped(shape(model.name)), raw_body(model.create_form)))
 
 
 def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
@@ -114,8 +114,8 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
-        caller, values = request.caller, bodies.changes(request, data, id)
-        change = Change(read_id(id), values, request.wanted_version())
+        caller, sent = request.caller, bodies.changes(request, data, id)
+        change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with entity.fields.concealing(caller):
             stored = await crud.update(write_of(request), model, change)
         return entity_data(request, entity.fields.shown(caller, stored.body), headers={"etag": etag(stored.version)})
@@ -134,7 +134,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
         description="Fields sent change, fields left out stay; null clears one that may be null.",
         response_headers=[ETAG],
         request_max_body_size=ENTITY_BODY,
-    )(typed(update, enveloped(model.name), raw_body(model.update_form)))
+    )(typed(update, enveloped(shape(model.name)), raw_body(model.update_form)))
 
 
 def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
@@ -152,7 +152,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         is_permanent = bool(read_flags(request, flags))
         request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
         delete_row = crud.purge if is_permanent else crud.delete
-        await delete_row(write_of(request), model, read_id(id), request.wanted_version())
+        await delete_row(write_of(request), model, read_id(id), request.wanted_versions())
         return NoBody()
 
     return delete(
@@ -181,4 +181,4 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         status_code=200,
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],
-    )(typed(restore, enveloped(model.name)))
+    )(typed(restore, enveloped(shape(model.name))))

@@ -7,7 +7,6 @@ from typing import Any, TypeVar, cast
 from litestar import Response
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import EntityData
 from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
 from domain.entities.declaration import EntityModel
 from domain.limits import entity_limit
@@ -23,11 +22,6 @@ class NamedSchema:
 def shape(name: str) -> type[NamedSchema]:
     """``shape("ProductPage")``: the type for annotations of a response that holds a page of products."""
     return type(name, (NamedSchema,), {"__module__": "entities"})
-
-
-def enveloped(name: str) -> Any:
-    """Envelope of area B around a named schema: ``EntityData`` of ``shape(name)``."""
-    return EntityData[shape(name)]  # type: ignore[misc]
 
 
 def typed(function: F, answer: Any, body: Any = None) -> F:

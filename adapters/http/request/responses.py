@@ -39,6 +39,11 @@ class EntityData(Generic[T]):
     """Envelope of area B: ``{"success": true, "data": T, "meta": {…}}``."""
 
 
+def enveloped(kind: Any) -> Any:
+    """``EntityData[kind]`` for a type that is made while the application starts."""
+    return EntityData[kind]
+
+
 class Bytes(Response[Any]):
     """A body that is encoded already, sent as two messages.
 
