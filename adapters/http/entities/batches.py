@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 from litestar import Response, delete, post, put
 from litestar.handlers import HTTPRouteHandler
-from msgspec import Meta, Struct, defstruct
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from msgspec.structs import fields
 
 from adapters.http.entities.bodies import EntityBodies
@@ -17,9 +17,10 @@ from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from application.entities.batches import Batches
-from application.ports.entities.records import Change
+from application.entities.conditional_changes import change_of
 from domain.entities.declaration import EntityModel
 
+Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
 
 
@@ -72,13 +73,20 @@ def _create(entity: EntityBatches) -> HTTPRouteHandler:
     )(typed(create_batch, EntityData[shape(f"{model.name}BatchCreated")], _created_form(model)))  # type: ignore[misc]
 
 
+UPDATED_TEXT = (
+    "Each item carries its `id` and the fields that change; one that is missing is `items[2].id`. An item with a"
+    " `version` changes that version only: 412 names `items[2].version`. Items may swap unique values."
+)
+
+
 def _update(entity: EntityBatches) -> HTTPRouteHandler:
     model, bodies = entity.model, entity.bodies
-    policy, errors = may_write(model, "update"), ("NOT_FOUND", "CONFLICT", *rule_errors(model))
+    policy = may_write(model, "update")
+    errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.changed_items(request, data)
-        changes = [Change(item.id, item.values) for item in items]
+        changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with bodies.concealing(caller):
             stored = await entity.batches.update(write_of(request), model, changes)
         rows = bodies.shown_all(caller, [row.body for row in stored])
@@ -87,7 +95,7 @@ def _update(entity: EntityBatches) -> HTTPRouteHandler:
     return put(
         "/batch",
         **operation(model, "update-batch", "Change many {}, or none", policy, *errors),
-        description="Each item carries its `id` and the fields that change; one that is missing is `items[2].id`.",
+        description=UPDATED_TEXT,
         request_max_body_size=BATCH_BODY,
     )(typed(update_batch, EntityData[shape(f"{model.name}BatchUpdated")], _updated_form(model)))  # type: ignore[misc]
 
@@ -145,7 +153,7 @@ def _updated_form(model: EntityModel) -> Any:
     declared: list[Any] = [(field.name, field.type, field.default) for field in fields(model.update_form)]
     item = defstruct(
         f"{model.name}BatchItem",
-        [("id", UUID), *declared],
+        [("id", UUID), ("version", Version, UNSET), *declared],
         rename={field.name: field.wire for field in model.declared},
         kw_only=True,
     )

@@ -15,6 +15,7 @@ from domain.entities.bodies import (
     Body,
     FieldAccess,
     Item,
+    SentChanges,
     Values,
     field_access,
     read_changed_items,
@@ -41,11 +42,11 @@ class EntityBodies:
         ensure_no_parameters(request)
         return read_new_from(self.model, body, self.access(request.caller))
 
-    def changes(self, request: StrictRequest, body: Body, row_id: str) -> Values:
+    def changes(self, request: StrictRequest, body: Body, row_id: str) -> SentChanges:
         ensure_no_parameters(request)
-        values = read_changes_from(self.model, body, self.access(request.caller))
+        sent = read_changes_from(self.model, body, self.access(request.caller))
         _ensure_same_id(row_id, body)
-        return values
+        return sent
 
     def new_items(self, request: StrictRequest, body: Body) -> list[Values]:
         ensure_no_parameters(request)

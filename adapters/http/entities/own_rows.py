@@ -18,12 +18,14 @@ from adapters.http.entities.rows import page_body
 from adapters.http.request.responses import Headers, Json, entity_data, etag
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.batches import Batches
+from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
 from application.entities.writing import IdempotencyKey, Write
-from application.ports.entities.records import Change, RowPage, Stored
+from application.ports.entities.records import Change, RowPage, Stored, Versions
 from domain.entities.bodies import (
     EVERYTHING,
     Body,
+    SentChanges,
     Values,
     read_changed_items,
     read_changes_from,
@@ -99,9 +101,12 @@ class Rows(Generic[E]):
         return self.access.model
 
     @property
-    def if_match(self) -> int | None:
-        """Version that the header ``If-Match`` names, for ``update`` and ``delete``; None where any will do."""
-        return self.request.wanted_version()
+    def if_match(self) -> Versions:
+        """Version that the header ``If-Match`` names, for ``update`` and ``delete``; None where any will do.
+
+        A frozenset where it names several.
+        """
+        return self.request.wanted_versions()
 
     async def get(self, row_id: UUID) -> StoredRow[E]:
         """Raises NotFound for ids of nothing, of deleted rows and of other tenants' rows."""
@@ -124,17 +129,17 @@ class Rows(Generic[E]):
             written = await self.access.crud.create(write, self.access.model, new)
         return self._row(written.answer, is_replayed=written.is_replayed)
 
-    async def update(self, row_id: UUID, values: Mapping[str, object], *, version: int | None = None) -> StoredRow[E]:
+    async def update(self, row_id: UUID, values: Mapping[str, object], *, version: Versions = None) -> StoredRow[E]:
         """Values left out stay. Raises PreconditionFailed where ``version`` is given and another is stored.
 
         A repeated request under one ``Idempotency-Key`` is not recognised here, as with PUT: it updates once more.
         """
         write = await self._write()
         with self.access.bodies.concealing(write.caller):
-            change = Change(row_id, self._read_changes(self._wire(values)), version)
+            change = change_of(row_id, self._read_changes(self._wire(values)).values, version, {})
             return self._row(await self.access.crud.update(write, self.access.model, change))
 
-    async def delete(self, row_id: UUID, *, version: int | None = None) -> None:
+    async def delete(self, row_id: UUID, *, version: Versions = None) -> None:
         await self.access.crud.delete(await self._write(), self.access.model, row_id, version)
 
     async def restore(self, row_id: UUID) -> StoredRow[E]:
@@ -157,7 +162,7 @@ class Rows(Generic[E]):
         with self.access.bodies.concealing(write.caller):
             items = [{"id": str(row_id), **self._wire(row)} for row_id, row in values.items()]
             read = read_changed_items({"items": items}, self._read_changes)
-            changes = [Change(item.id, item.values) for item in read]
+            changes = [Change(item.id, item.sent.values) for item in read]
             written = await self.access.batches.update(write, self.access.model, changes)
         return [self._row(stored) for stored in written]
 
@@ -173,7 +178,7 @@ class Rows(Generic[E]):
     def _read_new(self, body: Body) -> Values:
         return read_new_from(self.access.model, body, EVERYTHING)
 
-    def _read_changes(self, body: Body) -> Values:
+    def _read_changes(self, body: Body) -> SentChanges:
         return read_changes_from(self.access.model, body, EVERYTHING)
 
     def _given(self, values: E | Mapping[str, object]) -> Body:

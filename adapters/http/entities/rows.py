@@ -17,13 +17,14 @@ from adapters.http.request.body import ENTITY_BODY
 from adapters.http.request.responses import LOCATION, EntityData, NoBody, entity_data, etag
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
+from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
-from application.ports.entities.records import Change, RowPage
+from application.ports.entities.records import RowPage
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
 
-IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if this is still its version.", "header")
-IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if this is still its version.", "header")
+IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
+IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )
@@ -119,8 +120,8 @@ def _update(rows: EntityRows, name: str) -> HTTPRouteHandler:
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
-        caller, values = request.caller, rows.bodies.changes(request, data, id)
-        change = Change(read_id(id), values, request.wanted_version())
+        caller, sent = request.caller, rows.bodies.changes(request, data, id)
+        change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with rows.bodies.concealing(caller):
             stored = await rows.crud.update(write_of(request), model, change)
         return entity_data(request, rows.bodies.shown(caller, stored.body), headers={"etag": etag(stored.version)})
@@ -157,7 +158,7 @@ def _delete(rows: EntityRows) -> HTTPRouteHandler:
         is_permanent = bool(read_flags(request, flags))
         request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
         delete_row = rows.crud.purge if is_permanent else rows.crud.delete
-        await delete_row(write_of(request), model, read_id(id), request.wanted_version())
+        await delete_row(write_of(request), model, read_id(id), request.wanted_versions())
         return NoBody()
 
     return delete(

@@ -73,7 +73,9 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
         # `check` reads the script, and fails with an IndexError where there is none
         script.upgrade_ops.ops, script.downgrade_ops = proposed, ops.DowngradeOps([])
         return
-    guarded = Guards(context, notes).guarded(_ordered([*proposed, *attributes.get("last", [])]))
+    guarded = Guards(context, notes, attributes.get("choices", {})).guarded(
+        _ordered([*proposed, *attributes.get("last", [])])
+    )
     script.upgrade_ops.ops = [*attributes.get("first", []), *guarded]
     script.downgrade_ops = ops.DowngradeOps(_reversed(script.upgrade_ops.ops))
     if not script.upgrade_ops.ops:

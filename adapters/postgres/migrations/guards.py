@@ -1,6 +1,6 @@
 """Guards of a migration that is being written: what would lose values or fail waits for a decision."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ class Guards:
 
     context: MigrationContext
     notes: list[str]
+    choices: Mapping[tuple[str, str], Sequence[str]]
 
     def guarded(self, operations: Iterable[Any]) -> list[Any]:
         found: list[Any] = []
@@ -78,14 +79,19 @@ class Guards:
             # PostgreSQL converts no default along with the values; the service gives each new row its value
             yield _without_default(operation)
             operation.existing_server_default = None
-        if keeps_every_value(before, after):
+        column = (operation.table_name, operation.column_name)
+        if keeps_every_value(before, after) and (isinstance(before, sa.String) or column not in self.choices):
             using = conversion(before, after, operation.column_name)
             yield _converted(operation, using=using) if using else operation
             return
         yield _converted(operation, why=self._narrowed(operation.table_name, operation.column_name, before, after))
 
     def _narrowed(self, table: str, name: str, before: Any, after: Any) -> str:
-        hurt = row_count(self._connection, table, suffering(sa.column(name, before), before, after))
+        stored = sa.column(name, before)
+        choices = self.choices.get((table, name))
+        # what becomes an enum is text that has to be one of its members
+        hurting = sa.cast(stored, sa.Text()).not_in(choices) if choices else suffering(stored, before, after)
+        hurt = row_count(self._connection, table, hurting)
         rows = row_count(self._connection, table)
         why = (
             f"{table}.{name} becomes {after} from {before}: {hurt} of {_rows(rows)} would change or fail. Write the "

@@ -87,6 +87,9 @@ async def write_migration(
         ensure_possible(connection, registry)
         # in front of everything else, and behind the renames: the columns have their new names and their old values
         attributes["first"] = [*attributes["first"], *mappings(connection, registry)]
+        attributes["choices"] = {
+            (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
+        }
         attributes["last"] = replaced_indexes(connection, registry, metadata)
         attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry)]
         return _revision(commands, message, folders)

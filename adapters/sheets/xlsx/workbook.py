@@ -158,6 +158,7 @@ class SharedTexts:
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._ends = array("I", [0])
+        self._size = 0
         self._remembered = lru_cache(maxsize=10_000)(self._read)
 
     def __len__(self) -> int:
@@ -165,8 +166,9 @@ class SharedTexts:
 
     def add(self, text: str) -> None:
         written = text.encode("utf-8", "surrogatepass")
+        self._size += len(written)
         self._file.write(written)
-        self._ends.append(self._ends[-1] + len(written))
+        self._ends.append(self._size)
 
     def get(self, number: int) -> str | None:
         """The text of this number, from 0; None if there is none."""

@@ -237,7 +237,7 @@ class Expected:
 
 
 def is_narrower(before: Shape, after: Shape) -> bool:
-    if before.sql == after.sql or (after.is_text and not before.is_list):
+    if before.sql == after.sql or (after.is_text and not after.is_enum and not before.is_list):
         return False
     return after.name not in WIDER.get(before.name, ())
 

@@ -89,6 +89,18 @@ async def test_values_that_the_declaration_does_not_know_are_counted(books: Book
     assert set(found) <= set(written.notes)
 
 
+async def test_a_number_that_becomes_an_enum_waits_for_its_members(books: Books) -> None:
+    await books.migrate(declared([("state", int)]))
+    await books.add({"state": 1}, {"state": 2})
+    narrow = declared([("state", Narrow)])
+    written = await books.write(narrow)
+    assert "2 of 2 rows would change or fail" in written.notes[0]
+    fill_in(written.path, repr("'new'"))
+    await books.apply(narrow)
+    assert await books.ask("SELECT DISTINCT state FROM books") == [("new",)]
+    assert await write_migration(books.url, narrow, "again", books.folders) is None
+
+
 async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: Books) -> None:
     await books.migrate(declared([("state", Wide)]))
     await books.add({"state": "old"}, {"state": "new"})

@@ -19,7 +19,7 @@ from domain.entities.declaration import Registry
 from domain.errors import Error
 from tests.adapters.sheets.test_hostile_files import PLAIN, seen, watched
 
-COUNT = int(os.environ.get("TENANTRY_TEST_WORKBOOKS", "60"))
+COUNT = int(os.environ.get("TENANTRY_TEST_WORKBOOKS", "30"))
 MOST_CPU, MOST_MEMORY = 10.0, 200 * 1024 * 1024
 SHEET, TEXTS, BOOK, STYLES = (
     "xl/worksheets/sheet1.xml",

@@ -37,6 +37,9 @@ from domain.entities.query.query import (
 MANY = 100
 """Most rows of a to-many relation in an answer."""
 
+MOST_COLUMNS = 1_600
+"""Most columns of an answer: PostgreSQL takes 1,664, and some are the statement's own."""
+
 SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
 
 # a name with a blank in it is never that of a field
@@ -211,13 +214,25 @@ class SelectRows:
         parts: list[Part] = [*self._own(model, rows, steps)]
         for relation in self._included(model, steps):
             way = (*steps, relation.name)
-            if relation.is_many:
+            if relation.is_many or self._is_wide:
                 parts += self._written(relation, rows, way)
             else:
                 join = self.related(relation, rows)
                 joins.append(join)
                 parts.append(Included(relation.name, tuple(self._parts(join.model, join.rows, way, joins))))
         return parts
+
+    @cached_property
+    def _is_wide(self) -> bool:
+        """Whether included single rows have too many columns: the server then writes each as one, in JSON."""
+        return self._width(self.model, ()) > MOST_COLUMNS
+
+    def _width(self, model: EntityModel, steps: tuple[str, ...]) -> int:
+        width = len(shown(model, self.shape.view, steps)) + 1
+        for relation in self._included(model, steps):
+            target = self.registry.target(relation)
+            width += 2 if relation.is_many else self._width(target, (*steps, relation.name))
+        return width
 
     def members(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
         """The members of an object that the server writes: a row's own fields, then what is included in it."""
