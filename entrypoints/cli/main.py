@@ -56,6 +56,15 @@ def serve_command() -> None:
     serve(_settings())
 
 
+@tenantry.command("init")
+@click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+def init_command(folder: Path) -> None:
+    """Make a project in FOLDER, the current one unless it is named: an entity, a route, a test, settings, images."""
+    from entrypoints.cli.new_project import make_project  # noqa: PLC0415
+
+    click.echo(make_project(folder))
+
+
 @tenantry.command("create-admin")
 @click.argument("email")
 @click.option("--generate", is_flag=True, help="Make a password and print it.")
