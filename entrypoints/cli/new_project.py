@@ -24,11 +24,13 @@ MIGRATIONS = "migrations"
 def make_project(folder: Path) -> str:
     """Writes the files and says what comes next. Raises CommandError where a file is there already, and writes none."""
     there = [name for name in (*FILES, MIGRATIONS) if (folder / name).exists()]
+    # half a project among somebody's files would be harder to take away than to write
     if there:
         raise CommandError(
             f"{folder} has {', '.join(there)} already, and nothing was written: name a new folder.", SETTINGS
         )
     (folder / MIGRATIONS).mkdir(parents=True)
+    # Git keeps no empty folder
     (folder / MIGRATIONS / ".gitkeep").touch()
     for name, text in FILES.items():
         (folder / name).write_text((TEXTS / text).read_text("utf-8"), "utf-8")

@@ -28,6 +28,7 @@ def read_files(folder: Path, prefix: str, known: Collection[str]) -> FileSetting
     found = FileSettings()
     if (path := folder / TOML).is_file():
         found.add(TOML, _toml(path, prefix, known, found.mistakes))
+    # read second: it belongs to this machine, and overrules what belongs to the project
     if (path := folder / ENV).is_file():
         found.add(ENV, _dotenv(path, prefix, found.mistakes))
     return found
@@ -55,6 +56,7 @@ def _toml(path: Path, prefix: str, known: Collection[str], mistakes: list[str]) 
 
 def _text(given: object) -> str | None:
     """A value as a variable of the environment says it; a list is separated by commas."""
+    # before numbers, for True is one to Python
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, int):
@@ -65,7 +67,7 @@ def _text(given: object) -> str | None:
 
 
 def _dotenv(path: Path, prefix: str, mistakes: list[str]) -> dict[str, str]:
-    """``NAME=value`` on each line. Names without the prefix belong to others, such as Docker Compose."""
+    """``NAME=value`` on each line, for names with the prefix."""
     try:
         lines = path.read_text("utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -73,6 +75,7 @@ def _dotenv(path: Path, prefix: str, mistakes: list[str]) -> dict[str, str]:
         return {}
     values: dict[str, str] = {}
     for number, name, text in _assignments(lines):
+        # other names belong to other programs, such as Docker Compose
         if not name.startswith(prefix):
             continue
         if text is None:
