@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]  # its stubs are a package of their own
 
 from entrypoints.cli.new_project import FILES
 from tests.entrypoints.processes import PASSWORD, ROOT, Served, Tenantry, free_port
