@@ -16,8 +16,7 @@ from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.queries import EntityQueries
 from adapters.http.entities.shapes import may_read, may_write, operation, shape, typed
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
-from adapters.http.request.export import Export
-from adapters.http.request.pace import while_connected
+from adapters.http.request.export import Export, while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
