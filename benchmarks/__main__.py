@@ -28,7 +28,8 @@ def read_plan() -> Plan:
     )
     parser.add_argument("--quick", action="store_true", help="one short round of the main operations, no report")
     parser.add_argument("--rounds", type=int, help="how often each operation is measured (5, quick 1)")
-    parser.add_argument("--seconds", type=float, help="of each measured run (8, quick 4)")
+    parser.add_argument("--seconds", type=float, help="of each measured run (2, quick 4)")
+    parser.add_argument("--growth", action="store_true", help="more connections, rows, tenants and entities as well")
     parser.add_argument("--rows", type=int, default=100_000, help="products; 2000000 is the large variant")
     parser.add_argument("--tenants", type=int, default=10)
     parser.add_argument("--only", help="names of operations, separated by commas; no report")
@@ -36,10 +37,11 @@ def read_plan() -> Plan:
     is_whole = not asked.quick and asked.only is None
     return Plan(
         size=Size(rows=asked.rows, tenants=asked.tenants),
-        timing=Timing(seconds=asked.seconds or (4 if asked.quick else 8), warm_up=1 if asked.quick else 2),
+        timing=Timing(seconds=asked.seconds or (4 if asked.quick else 2), warm_up=1),
         rounds=asked.rounds or (1 if asked.quick else 5),
         operations=_named(asked.only.split(",")) if asked.only else OPERATIONS if is_whole else MAIN,
-        grows=is_whole,
+        grows=asked.growth,
+        reports=is_whole,
     )
 
 
@@ -60,7 +62,7 @@ async def main(plan: Plan) -> None:
     _show(plan, results)
     if results.failures:
         raise BenchmarkFailed("\n\n".join(results.failures.values()))
-    if plan.grows:
+    if plan.reports:
         print(f"\nWritten to {report.write(plan, results, described, DOCS)}")
 
 

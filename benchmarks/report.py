@@ -1,4 +1,4 @@
-"""Writes ``docs/performance.md`` and its plots."""
+"""Writes ``docs/performance.md``, ``docs/performance-growth.md`` and their plots."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,14 @@ service has everything on; limits are counted and shown, but refuse nothing (`TE
 READING = """The ratio is the service's rate by the baseline's, the median over the rounds of each round's own ratio.
 Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth
 of requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that the server's
-process had until then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the baseline's."""
+process had until then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the baseline's.
+[Decision 0115](decisions/0115-where-a-request-spends-its-time.md) tells, with flame graphs, where the time of each
+operation goes; [performance-growth.md](performance-growth.md) has the figures for more connections, rows, tenants and
+entities."""
+
+GROWTH = """# Performance as the service grows
+
+Written by `make bench ARGS=--growth`; [performance.md](performance.md) says what is measured, and how."""
 
 
 def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> Path:
@@ -29,6 +36,8 @@ def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> P
         (plots / f"{name}.svg").write_text(text)
     report = docs / "performance.md"
     report.write_text("\n".join(_lines(plan, results, machine)) + "\n")
+    if results.steps:
+        (docs / "performance-growth.md").write_text("\n".join(_growth(plan, results, machine)) + "\n")
     return report
 
 
@@ -55,8 +64,7 @@ def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str
     yield INTRODUCTION
     yield f"\n{size.rows:,} products over {size.tenants:,} tenants, each with {size.categories_each:,} categories;"
     yield f"medians of {plan.rounds} rounds of {plan.timing.seconds:g} seconds.\n"
-    yield "Measured on:\n"
-    yield from (f"- {line}" for line in machine)
+    yield from _machine(machine)
     yield f"\n## Against the baseline\n\n{table.ratios(main)}\n"
     yield f"![Ratios](performance/ratios.svg)\n\n{READING}"
     yield from _missed(main)
@@ -67,8 +75,18 @@ def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str
         f"- {footprint.name}: ready in {footprint.ready_in:.2f} s, {footprint.idle:.0f} MiB"
         for footprint in results.footprints
     )
+
+
+def _growth(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str]:
+    yield f"{GROWTH}\n\nOne run of {plan.timing.seconds:g} seconds each.\n"
+    yield from _machine(machine)
     for what, steps in results.steps.items():
         yield f"\n## More {what}\n\n{_steps(what, steps)}\n\n![Cost by {what}](performance/{what}.svg)"
+
+
+def _machine(machine: Sequence[str]) -> Iterator[str]:
+    yield "Measured on:\n"
+    yield from (f"- {line}" for line in machine)
 
 
 def _further(plan: Plan) -> list[Operation]:

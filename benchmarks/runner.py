@@ -22,6 +22,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     rounds: int
     operations: Sequence[Operation]
     grows: bool
+    reports: bool
 
 
 class Footprint(Struct, frozen=True):

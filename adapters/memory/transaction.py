@@ -25,7 +25,7 @@ from adapters.memory.identity.users import MemoryUsers
 from adapters.memory.mail import MemoryOutbox
 from adapters.memory.retention import MemoryRetention
 from adapters.memory.store import Access, Store
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
@@ -152,7 +152,7 @@ class AccessedRecords:
         async with self.access.write() as store:
             return await self._in(store).change(model, changes, act)
 
-    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         async with self.access.write() as store:
             return await self._in(store).remove(model, ids, act, version)
 
@@ -160,7 +160,7 @@ class AccessedRecords:
         async with self.access.write() as store:
             return await self._in(store).restore(model, row_id, act)
 
-    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         async with self.access.write() as store:
             return await self._in(store).purge(model, ids, act, version)
 

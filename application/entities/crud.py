@@ -6,7 +6,7 @@ from uuid import UUID
 
 from application.entities.writing import RowWriter, Write, WriteOutcome
 from application.ports.database import Database
-from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored
+from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored, Versions
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
@@ -38,11 +38,11 @@ class Crud:
             return await read.records.page(model, query)
 
     async def update(self, write: Write, model: EntityModel, change: Change) -> Stored:
-        """Changes the given values only; ``change.version`` is the version in ``If-Match``, or None."""
+        """Changes the given values only; the versions of ``If-Match`` stand in the change."""
         (stored,) = await self.writing.change(write, model, [change])
         return stored
 
-    async def delete(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+    async def delete(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         try:
             await self.writing.remove(write, model, [row_id], version)
         except NotFound:
@@ -52,6 +52,6 @@ class Crud:
     async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         return await self.writing.restore(write, model, row_id)
 
-    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         """Deletes the row for good; a row that is marked deleted is found too."""
         await self.writing.purge(write, model, row_id, version)

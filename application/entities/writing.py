@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from application.entities.cleared_references import ClearedReferences, ClearedRows
+from application.entities.conditional_changes import is_conditional, settled
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
-from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values
+from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values, Versions
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
@@ -85,7 +86,7 @@ class RowWriter:
         return await ensure_stored(lambda: self._change(write, model, changes))
 
     async def remove(
-        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
+        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
         """Deletes all of the rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
         ensure_may_write(write.caller, model)
@@ -95,7 +96,7 @@ class RowWriter:
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._restore(write, model, row_id))
 
-    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         ensure_may_write(write.caller, model)
         await ensure_stored(lambda: self._purge(write, model, row_id, version))
 
@@ -113,7 +114,8 @@ class RowWriter:
 
     async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
         has_rule = model.rules_look_at(name for change in changes for name in change.values)
-        if _is_one_statement(write, model):
+        has_conditions = is_conditional(changes)
+        if _is_one_statement(write, model) and not has_conditions:
             if len(changes) == 1 and (changed := await self._change_in_one_statement(write, model, changes[0])):
                 return [changed]
             if not has_rule:
@@ -121,9 +123,10 @@ class RowWriter:
                     return await tx.records.change(model, changes, self._act(write))
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
-            if has_rule:
-                # Rows are locked before the rule sees them, so that it judges what is stored.
+            if has_rule or has_conditions:
+                # Rows are locked before rule and conditions see them: both judge what is stored.
                 before = await tx.records.current(model, [change.id for change in changes])
+                changes = settled(model, changes, before)
             stored = await tx.records.change(model, changes, self._act(write))
             if has_rule:
                 await self._ensure_rules(
@@ -149,7 +152,7 @@ class RowWriter:
         return stored
 
     async def _remove(
-        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: int | None
+        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await self._replayed_response(tx, write, list[UUID])) is not None:
@@ -170,7 +173,7 @@ class RowWriter:
                 return replayed
             return await self._store_response(tx, write, await tx.records.restore(model, row_id, self._act(write)))
 
-    async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: int | None) -> None:
+    async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         async with self.database.transaction(write.scope) as tx:
             cleared = await self._cleared_by(tx, model, [row_id])
             if not await tx.records.purge(model, [row_id], self._act(write), version):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from typing import TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -13,6 +14,10 @@ from domain.scope import allows
 
 MOST_ITEMS = 1_000
 NOT_WRITABLE = "must not be sent: you lack the permission to write this field"
+
+_VERSIONS_END = 2**31
+
+R = TypeVar("R")
 
 Body = Mapping[str, object]
 Values = dict[str, object]
@@ -34,11 +39,22 @@ class FieldAccess(Struct, frozen=True):
 EVERYTHING = FieldAccess()
 
 
+class SentChanges(Struct, frozen=True):
+    """Changes of a row as they were sent, by Python name.
+
+    ``kept`` are values of closed fields, which are no write where they are equal to what is stored.
+    """
+
+    values: Values
+    kept: Values = {}
+
+
 class Item(Struct, frozen=True):
-    """A change of one of several rows."""
+    """A change of one of several rows; ``version`` is the version that the caller saw, None for any."""
 
     id: UUID
-    values: Values
+    sent: SentChanges
+    version: int | None = None
 
 
 def field_access(model: EntityModel, permissions: Iterable[str]) -> FieldAccess:
@@ -73,9 +89,19 @@ def read_new_from(model: EntityModel, body: Body, may: FieldAccess) -> Values:
     return _read(model, body, may, read_new)
 
 
-def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> Values:
-    """Changed values of a row from a body. Raises Forbidden for closed fields, ValidationError otherwise."""
-    return _read(model, body, may, read_changes)
+def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> SentChanges:
+    """Changed values of a row from a body.
+
+    Raises Forbidden for a closed field with a value that can be no stored one, and ValidationError otherwise.
+    """
+    if not (closed := may.closed & body.keys()):
+        return SentChanges(_read(model, body, may, read_changes))
+    rest = {name: value for name, value in body.items() if name not in closed}
+    try:
+        kept = read_changes(model, {name: body[name] for name in closed})
+    except ValidationError:
+        raise Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in sorted(closed)]) from None
+    return SentChanges(_read(model, rest, may, read_changes), kept)
 
 
 def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[EntityModel, Body], Values]) -> Values:
@@ -104,8 +130,11 @@ def read_items(body: Body, read: Callable[[Body], Values]) -> list[Values]:
     return _each(_objects(body), read)
 
 
-def read_changed_items(body: Body, read: Callable[[Body], Values]) -> list[Item]:
-    """Changes of each item of ``{"items": [{"id": …, …}]}``. Raises ValidationError, also for a repeated id."""
+def read_changed_items(body: Body, read: Callable[[Body], SentChanges]) -> list[Item]:
+    """Changes of each item of ``{"items": [{"id": …, "version": …, …}]}``.
+
+    Raises ValidationError, also for a repeated id.
+    """
     items = _objects(body)
     errors = [FieldError(f"items[{n}].id", "is required") for n, item in enumerate(items) if "id" not in item]
     errors += [
@@ -118,8 +147,18 @@ def read_changed_items(body: Body, read: Callable[[Body], Values]) -> list[Item]
     for n, row_id in enumerate(ids):
         if seen.setdefault(row_id, n) != n:
             errors.append(FieldError(f"items[{n}].id", f"is the id of items[{seen[row_id]}] too"))
-    values = _each(items, read, errors)
-    return [Item(*pair) for pair in zip(ids, values, strict=True)]
+    errors += [
+        FieldError(f"items[{n}].version", "must be the version that was read: a whole number from 1, or null")
+        for n, item in enumerate(items)
+        if not _may_be_version(item.get("version"))
+    ]
+    sent = _each(items, read, errors)
+    versions = [version if isinstance(version := item.get("version"), int) else None for item in items]
+    return [Item(*parts) for parts in zip(ids, sent, versions, strict=True)]
+
+
+def _may_be_version(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _VERSIONS_END)
 
 
 def read_ids(body: Body) -> list[UUID]:
@@ -133,8 +172,8 @@ def read_ids(body: Body) -> list[UUID]:
     return [_id(row_id, n) for n, row_id in enumerate(given)]
 
 
-def _each(items: list[Body], read: Callable[[Body], Values], errors: Iterable[FieldError] = ()) -> list[Values]:
-    values: list[Values] = []
+def _each(items: list[Body], read: Callable[[Body], R], errors: Iterable[FieldError] = ()) -> list[R]:
+    values: list[R] = []
     wrong, forbidden = list(errors), list[FieldError]()
     for n, item in enumerate(items):
         try:

@@ -1,7 +1,6 @@
 """/api/auth/me: the caller's own name, roles and profile."""
 
-from litestar import Controller, Response, get
-from litestar.di import NamedDependency
+from litestar import Response, Router, get
 
 from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, Parameter, rules
@@ -12,10 +11,8 @@ from domain.errors import FieldError, ValidationError, unknown_name
 INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profile` answers the profile form.")
 
 
-class MeController(Controller):
-    path = "/api/auth/me"
-    tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
+def me_router(profiles: Profiles) -> Router:
+    """Handlers that close over their use case: as a dependency it would be a tenth of the cost of ``me``."""
 
     @get(
         "/",
@@ -23,9 +20,7 @@ class MeController(Controller):
         summary="Who one is, as the token says",
         opt=rules(policy=ANY_TOKEN, parameters=(INCLUDE,), errors=("VALIDATION_ERROR",)),
     )
-    async def me(
-        self, request: StrictRequest, profiles: NamedDependency[Profiles]
-    ) -> Response[Data[BasicProfile | Profile]]:
+    async def me(request: StrictRequest) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):
             return identity_data(await profiles.complete(request.caller))
         # from the claims alone: this answer needs no database
@@ -37,12 +32,17 @@ class MeController(Controller):
         summary="Who one is, as the database says",
         opt=rules(policy=ANY_TOKEN),
     )
-    async def complete(self, request: StrictRequest, profiles: NamedDependency[Profiles]) -> Response[Data[Profile]]:
+    async def complete(request: StrictRequest) -> Response[Data[Profile]]:
         return identity_data(await profiles.complete(request.caller))
+
+    opt = rules(area="A", limit=ORDINARY)
+    return Router("/api/auth/me", route_handlers=[me, complete], tags=["auth"], opt=opt)
 
 
 def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:
     """True for ``include=profile``; raises ValidationError naming every other parameter and value."""
+    if not parameters:
+        return False
     errors = [FieldError(name, unknown_name(name, ["include"])) for name, _ in parameters if name != "include"]
     values = {value for name, value in parameters if name == "include" and value}
     if values - {"profile"}:

@@ -4,11 +4,12 @@ from typing import Any
 
 from litestar import Router
 from litestar.di import Provide
+from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
 from adapters.http.identity.keys import KeysController
-from adapters.http.identity.me import MeController
+from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import PermissionsController, RolesController
@@ -25,7 +26,6 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
-    MeController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -43,7 +43,6 @@ def identity_router(services: UseCases) -> Router:
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,
-        "profiles": services.profiles,
         "registration": services.registration,
         "roles": services.roles,
         "sign_in": services.sign_in,
@@ -52,7 +51,8 @@ def identity_router(services: UseCases) -> Router:
         "users": services.users,
     }
     dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
-    return Router("/", route_handlers=CONTROLLERS, dependencies=dependencies, opt=rules(any_query=False))
+    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
 def _always(use_case: Any) -> Provide:

@@ -10,18 +10,23 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, read_object, read_parameters
-from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from domain.errors import Forbidden, NotFound, Unauthorized
 from domain.forms import read_form
 from domain.scope import Caller, Client, OneTenant, Scope
 
 NO_VERSION = 0
 PARSED = "parsed_json"
 
+# a tag may hold commas
+_TAG = re.compile(rb'(?:^|(?<=[\s,]))(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[\s,]|$)')
 _CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 PathId: TypeAlias = Annotated[str, PathParameter(format="uuid")]
-"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404."""
+"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404.
+
+Paths say ``:str`` and not ``:uuid``, so that a malformed id passes token, limit and permission before it is a 404.
+"""
 
 
 class RawBody(dict[str, object]):
@@ -114,23 +119,30 @@ class StrictRequest(Request[Any, Any, Any]):
     def _raw_header(self, name: bytes) -> bytes | None:
         return cast(dict[bytes, bytes], self.scope["state"]["headers"]).get(name)
 
-    def wanted_version(self) -> int | None:
-        """Version in ``If-Match``, None when any will do; a tag of something else is the version of nothing."""
-        given = (self._raw_header(b"if-match") or b"").strip()
-        if given in (b"", b"*"):
+    def wanted_versions(self) -> int | frozenset[int] | None:
+        """Version in ``If-Match``, several where it is a list, None when any will do.
+
+        RFC 9110, 13.1.1: tags are compared strongly, so that a weak one is the version of nothing, as are tags of
+        something else.
+        """
+        given = self._list_header(b"if-match")
+        if given.strip() in (b"", b"*"):
             return None
-        if b"," in given:
-            raise BadRequest("If-Match takes one entity tag here.")
-        version = _version(given)
-        return NO_VERSION if version is None else version
+        versions = frozenset(_strong_version(tag) for tag in _tags(given)) or frozenset({NO_VERSION})
+        return next(iter(versions)) if len(versions) == 1 else versions
 
     def has_version(self, version: int) -> bool:
-        """True where ``If-None-Match`` says that the caller has this version already."""
-        given = self._raw_header(b"if-none-match")
-        if given is None:
-            return False
-        tags = [tag.strip() for tag in given.split(b",")]
-        return any(tag == b"*" or _version(tag.removeprefix(b"W/")) == version for tag in tags)
+        """True where ``If-None-Match`` says that the caller has this version already; tags are compared weakly."""
+        given = self._list_header(b"if-none-match")
+        if given.strip() == b"*":
+            return True
+        return any(_strong_version(tag.removeprefix(b"W/")) == version for tag in _tags(given))
+
+    def _list_header(self, name: bytes) -> bytes:
+        """The lines of a header that is a list, joined as RFC 9110, 5.3 says."""
+        if self._raw_header(name) is None:
+            return b""
+        return b", ".join(value for key, value in self.scope["headers"] if key == name)
 
 
 def read_id(text: str) -> UUID:
@@ -140,7 +152,11 @@ def read_id(text: str) -> UUID:
     return UUID(text)
 
 
-def _version(tag: bytes) -> int | None:
+def _tags(given: bytes) -> list[bytes]:
+    """The entity tags of a list; none of what is no list of them."""
+    return [] if _TAG.sub(b"", given).strip(b" \t,") else _TAG.findall(given)
+
+
+def _strong_version(tag: bytes) -> int:
     digits = tag[1:-1]
-    is_tag = len(tag) > 2 and tag[:1] == b'"' == tag[-1:]
-    return int(digits) if is_tag and digits.isdigit() and len(digits) < 10 else None
+    return int(digits) if tag[:1] == b'"' and digits.isdigit() and len(digits) < 10 else NO_VERSION

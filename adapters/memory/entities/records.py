@@ -11,7 +11,7 @@ from adapters.memory.entities.restoring import MemoryRestoring
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.uniques import TAKEN, taken_rows
 from adapters.memory.store import Row, Tables
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import WHOLE, Query, View
 from domain.errors import BadRequest, Conflict, FieldError, NotFound, PreconditionFailed, ValidationError
@@ -61,26 +61,25 @@ class MemoryRecords:
         # PostgreSQL's order of checks: references first, then missing rows, versions, unique values.
         _ensure_found(found)
         before = [row for row in found if row is not None]
-        if any(change.version not in (None, row["version"]) for change, row in zip(changes, before, strict=True)):
-            raise PreconditionFailed
+        _ensure_versions(changes, before)
         changed = [_changed(row, values, act) if values else row for row, values in zip(before, sent, strict=True)]
         self._ensure_unique(model, changed)
         return self._put(model, changed, before, act)
 
-    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         self._ensure_one_tenant(model)
         living = [row_id for row_id in dict.fromkeys(ids) if self._rows.get(model, row_id) is not None]
         found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
-        if version is not None and any(row["version"] != version for row in found):
+        if not all(is_wanted(version, row_version(row)) for row in found):
             raise PreconditionFailed
         MemoryRemoval(self.tables, self.registry, act).remove(model, found, is_final=False)
         return living
 
-    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id, include_deleted=True) for row_id in dict.fromkeys(ids)}
         found = {row_id: row for row_id, row in rows.items() if row is not None}
-        if version is not None and any(row["version"] != version for row in found.values()):
+        if not all(is_wanted(version, row_version(row)) for row in found.values()):
             raise PreconditionFailed
         MemoryRemoval(self.tables, self.registry, act).remove(model, list(found.values()), is_final=True)
         return list(found)
@@ -155,16 +154,26 @@ def named(wire: str, number: int, count: int) -> str:
     return wire if count == 1 else f"items[{number}].{wire}"
 
 
-def _current(model: EntityModel, row: Row) -> Current:
+def row_version(row: Row) -> int:
     version = row["version"]
     assert isinstance(version, int)
-    return Current(version, {field.name: row[field.name] for field in model.declared})
+    return version
+
+
+def _current(model: EntityModel, row: Row) -> Current:
+    return Current(row_version(row), {field.name: row[field.name] for field in model.declared})
 
 
 def _changed(row: Row, values: Row, act: Act) -> Row:
-    version = row["version"]
-    assert isinstance(version, int)
-    return {**row, **values, "updated_at": act.at, "updated_by": act.by, "version": version + 1}
+    return {**row, **values, "updated_at": act.at, "updated_by": act.by, "version": row_version(row) + 1}
+
+
+def _ensure_versions(changes: Sequence[Change], rows: Sequence[Row]) -> None:
+    pairs = enumerate(zip(changes, rows, strict=True))
+    stale = [number for number, (change, row) in pairs if not is_wanted(change.version, row_version(row))]
+    if stale:
+        fields = [FieldError(named("version", number, len(rows)), PreconditionFailed.sentence) for number in stale]
+        raise PreconditionFailed(fields=fields if len(rows) > 1 else ())
 
 
 def _ensure_found(found: Sequence[Row | None]) -> None:

@@ -9,7 +9,7 @@ from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
 from adapters.postgres.entities.writing.writing import PostgresWriting
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored
+from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
 from domain.errors import BadRequest
@@ -41,10 +41,10 @@ class PostgresRecords:
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         return await self._writing(model).change(changes, act)
 
-    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         return await self._remove(self._rows(model, ids), act, version, is_final=False)
 
-    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         return await self._remove(self._rows(model, ids), act, version, is_final=True)
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
@@ -54,7 +54,7 @@ class PostgresRecords:
     def _writing(self, model: EntityModel) -> PostgresWriting:
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model))
 
-    async def _remove(self, rows: RowsByModel, act: Act, version: int | None, *, is_final: bool) -> list[UUID]:
+    async def _remove(self, rows: RowsByModel, act: Act, version: Versions, *, is_final: bool) -> list[UUID]:
         removal = PostgresRemoval(self.connection, self.scope, self.registry, act)
         removed = set(await removal.remove(rows, version, is_final=is_final))
         return [row_id for row_id in rows.roots if row_id in removed]

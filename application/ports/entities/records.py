@@ -44,6 +44,14 @@ class Change(Struct, frozen=True):
     version: int | None = None
 
 
+Versions = int | frozenset[int] | None
+"""Version that the caller saw, versions of which any will do, None for any at all."""
+
+
+def is_wanted(wanted: Versions, stored: int) -> bool:
+    return wanted is None or (stored in wanted if isinstance(wanted, frozenset) else stored == wanted)
+
+
 class RowPage(Struct, frozen=True):
     """A page of rows.
 
@@ -92,12 +100,13 @@ class Records(Protocol):
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         """Changes all rows or none, only the given values; each version rises by one.
 
-        Raises NotFound (naming ``items[2].id`` of several), PreconditionFailed for another version, and what ``add``
-        raises.
+        Raises NotFound (of several naming ``items[2].id``), PreconditionFailed for another version (of several naming
+        ``items[2].version``), and what ``add`` raises. Rows may pass unique values on to each other: they are compared
+        as they will be.
         """
         ...
 
-    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         """Marks rows deleted, or deletes them where the entity has no soft delete; returns the ids that were found.
 
         References to them follow ``on_delete``: restrict raises Conflict, cascade deletes the referring row, clear sets
@@ -113,7 +122,7 @@ class Records(Protocol):
         """
         ...
 
-    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: int | None) -> list[UUID]:
+    async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         """Deletes rows for good with the rows that refer to them; rows marked deleted are found too."""
         ...
 

@@ -75,8 +75,11 @@ async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestA
 
 async def test_what_one_may_read_and_not_write_is_refused(volumes: TestApp) -> None:
     path = await made(volumes)
-    status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": ""})
+    status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": "U"})
     assert (status, body["error"]["code"], details(body)) == (403, "FORBIDDEN", ["cost"])
+    # whether the cost differs is known when the row is read, and a body that is wrong by itself is told before
+    status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": ""})
+    assert (status, details(body)) == (400, ["title"])
     status, body = await call(volumes, "POST", "", "clerk", {"cost": 1, "title": "T"})
     assert (status, details(body)) == (403, ["cost"])
     items = {"items": [{"title": "T"}, {"title": "T", "cost": 1}]}

@@ -1,6 +1,11 @@
-"""A row that was read can be sent back by PUT as it is, whatever was included."""
+"""A row that was read can be sent back as it is: included lists, closed fields, versions."""
 
-from tests.http.app import TestApp
+import pytest
+
+from tests.http.app import Json, TestApp
+from tests.http.entities.test_guarded_fields import call, details, made, volumes
+
+__all__ = ["volumes"]
 
 
 async def test_a_row_read_with_a_list_is_taken_by_put(app: TestApp) -> None:
@@ -15,3 +20,113 @@ async def test_a_row_read_with_a_list_is_taken_by_put(app: TestApp) -> None:
 async def test_a_name_that_only_looks_like_such_a_list_is_refused(app: TestApp) -> None:
     answer = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Kitchen", "partsHasMore": True})
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (400, "partsHasMore")
+
+
+async def read(app: TestApp, path: str, whom: str = "clerk") -> Json:
+    data: Json = (await call(app, "GET", path, whom))[1]["data"]
+    return data
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_a_field_that_may_be_read_and_not_written_is_no_write_while_it_is_equal(
+    volumes: TestApp, method: str
+) -> None:
+    path = await made(volumes)
+    row = await read(volumes, path)
+    assert row["cost"] == 5
+    equal: tuple[object, ...] = (5, 5.0, "5.00")
+    for cost in equal:
+        status, body = await call(volumes, method, path, "clerk", {**row, "title": f"at {cost}", "cost": cost})
+        assert (status, body["data"]["title"]) == (200, f"at {cost}")
+    different: tuple[object, ...] = (5.01, None, "much")
+    for cost in different:
+        status, body = await call(volumes, method, path, "clerk", {**row, "cost": cost})
+        assert (status, body["error"]["code"], details(body)) == (403, "FORBIDDEN", ["cost"])
+    assert (await read(volumes, path))["version"] == 4
+
+
+async def test_a_page_that_was_read_is_taken_by_a_batch(volumes: TestApp) -> None:
+    for title in ("a", "b", "c"):
+        await made(volumes, title=title, code=title)
+    rows = (await call(volumes, "GET", "?sort=title", "clerk"))[1]["data"]["items"]
+    sent = [{**row, "title": row["title"] * 2} for row in rows]
+    status, body = await call(volumes, "PUT", "/batch", "clerk", {"items": sent})
+    assert (status, [row["title"] for row in body["data"]["items"]]) == (200, ["aa", "bb", "cc"])
+    status, body = await call(volumes, "PUT", "/batch", "clerk", {"items": sent})
+    assert (status, body["error"]["code"]) == (412, "PRECONDITION_FAILED")
+    assert details(body) == ["items[0].version", "items[1].version", "items[2].version"]
+    again = [{**row, "version": None} for row in sent]
+    again[1]["cost"] = 7
+    status, body = await call(volumes, "PUT", "/batch", "clerk", {"items": again})
+    assert (status, details(body)) == (403, ["items[1].cost"])
+    del again[1]["cost"]
+    status, body = await call(volumes, "PUT", "/batch", "clerk", {"items": again})
+    assert (status, [row["version"] for row in body["data"]["items"]]) == (200, [3, 3, 3])
+
+
+@pytest.mark.parametrize("version", ["1", 0, -1, 1.5, True, 2**31, 10**30, []])
+async def test_a_version_is_a_whole_number(volumes: TestApp, version: object) -> None:
+    path = await made(volumes)
+    item = {"id": path[1:], "title": "b", "version": version}
+    status, body = await call(volumes, "PUT", "/batch", "clerk", {"items": [item]})
+    assert (status, details(body)) == (400, ["items[0].version"])
+
+
+async def test_two_rows_of_a_batch_swap_a_unique_value(app: TestApp) -> None:
+    rows = [
+        (await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": sku, "price": 1})).json()
+        for sku in ("LAMP-1", "LAMP-2")
+    ]
+    first, second = (row["data"] for row in rows)
+    items = [{**first, "sku": "LAMP-2"}, {**second, "sku": "LAMP-1"}]
+    answer = await app.call("PUT", "/api/products/batch", as_whom="acme", json={"items": items})
+    assert (answer.status_code, [row["sku"] for row in answer.json()["data"]["items"]]) == (200, ["LAMP-2", "LAMP-1"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (['"1", "2"'], 200),
+        (['"7" ,\t"2"'], 200),
+        ([',, "2",'], 200),
+        (['"1"', '"2"'], 200),
+        (['"a,b", "2"'], 200),
+        (["*"], 200),
+        (['"1", "3"'], 412),
+        (['W/"2"'], 412),
+        (['W/"2", "1"'], 412),
+        (['"1", *'], 412),
+        (["2"], 412),
+        (['"1 "2"'], 412),
+    ],
+)
+async def test_if_match_takes_lists_and_compares_strongly(app: TestApp, lines: list[str], status: int) -> None:
+    made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": "LAMP-1", "price": 1})
+    path, token = made.headers["Location"], f"Bearer {app.tokens['acme']}"
+    await app.call("PUT", path, as_whom="acme", json={"price": 2})
+    headers = [("Authorization", token), *(("If-Match", line) for line in lines)]
+    changed = await app.client.request("PUT", path, headers=headers, json={"price": 3})
+    assert changed.status_code == status
+    headers = [("Authorization", token), *(("If-Match", line.replace("2", "3")) for line in lines if line != "*")]
+    if status == 200:
+        assert (await app.client.request("DELETE", path, headers=headers)).status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        (['"7", "1"'], 304),
+        (['W/"7", W/"1"'], 304),
+        (['"7"', '"1"'], 304),
+        (['"a,b","1"'], 304),
+        (["*"], 304),
+        (['"7", "8"'], 200),
+        (["1"], 200),
+        (['"1 "1"'], 200),
+        (['"7,1"'], 200),
+    ],
+)
+async def test_if_none_match_takes_lists_and_compares_weakly(app: TestApp, lines: list[str], status: int) -> None:
+    made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": "LAMP-1", "price": 1})
+    headers = [("Authorization", f"Bearer {app.tokens['acme']}"), *(("If-None-Match", line) for line in lines)]
+    assert (await app.client.request("GET", made.headers["Location"], headers=headers)).status_code == status

@@ -17,7 +17,7 @@ from adapters.postgres.entities.writing.removal_statements import (
 )
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.running import fetch
-from application.ports.entities.records import Act
+from application.ports.entities.records import Act, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
 from domain.errors import Conflict, PreconditionFailed
 from domain.scope import EveryTenant, Scope
@@ -86,7 +86,7 @@ class PostgresRemoval:
     registry: Registry
     act: Act
 
-    async def remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
+    async def remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
         # what is shared can be referred to by every tenant
@@ -95,12 +95,12 @@ class PostgresRemoval:
         await self.connection.narrow(self.scope)
         return removed
 
-    async def _remove(self, rows: RowsByModel, version: int | None, *, is_final: bool) -> list[UUID]:
+    async def _remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
         # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
         # on it, and is waited for; a later one finds the row gone.
         found = await fetch(self.connection, lock_rows(self.registry, rows.model, is_final=is_final), rows.values)
-        if version is not None and any(row["version"] != version for row in found):
+        if not all(is_wanted(version, row["version"]) for row in found):
             raise PreconditionFailed
         ids, plan = [row["id"] for row in found], RemovalPlan()
         roots = {row_id: row_id for row_id in ids}

@@ -222,8 +222,8 @@ def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -
             fields=[FieldError(unique_violations.named(wire, n, count), NO_SUCH_ROW) for wire, n in values]
         )
     absent = [n for name, n in wrong if name == "id"]
-    if not absent:
-        return PreconditionFailed()
+    kind, name = (NotFound, "id") if absent else (PreconditionFailed, "version")
     if count == 1:
-        return NotFound()
-    return NotFound(fields=[FieldError(unique_violations.named("id", n, count), NotFound.sentence) for n in absent])
+        return kind()
+    places = absent or [n for _, n in wrong]
+    return kind(fields=[FieldError(unique_violations.named(name, n, count), kind.sentence) for n in places])

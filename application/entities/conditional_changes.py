@@ -1,0 +1,62 @@
+"""Changes of rows that depend on what is stored: on one of several versions, or on values that must be equal."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from application.ports.entities.records import Change, Current, Values, Versions, is_wanted
+from domain.entities.bodies import NOT_WRITABLE
+from domain.entities.declaration import EntityModel
+from domain.errors import FieldError, Forbidden, PreconditionFailed
+
+
+class ConditionalChange(Change, frozen=True, kw_only=True):
+    """Change whose conditions are judged on the locked row.
+
+    ``kept`` are values of fields that the caller may read and not write: sent back as they were read, they are no
+    write. ``versions`` are the versions of which one must be stored, None for any.
+    """
+
+    kept: Values
+    versions: frozenset[int] | None = None
+
+
+def change_of(row_id: UUID, values: Values, versions: Versions, kept: Values) -> Change:
+    """The plainest change that says this: a single version is compared by the statement that writes."""
+    if not kept and not isinstance(versions, frozenset):
+        return Change(row_id, values, versions)
+    several = frozenset({versions}) if isinstance(versions, int) else versions
+    return ConditionalChange(row_id, values, kept=kept, versions=several)
+
+
+def is_conditional(changes: Sequence[Change]) -> bool:
+    return any(isinstance(change, ConditionalChange) for change in changes)
+
+
+def settled(model: EntityModel, changes: Sequence[Change], stored: Mapping[UUID, Current]) -> list[Change]:
+    """The changes without their conditions, which hold for the rows that are ``stored`` and locked.
+
+    Raises PreconditionFailed for another version, before Forbidden for a value that differs: it was right for the
+    version that the caller has read. A row that is absent is left to the write, which says so.
+    """
+    stale: list[FieldError] = []
+    refused: list[FieldError] = []
+    for n, change in enumerate(changes):
+        row = stored.get(change.id)
+        if not isinstance(change, ConditionalChange) or row is None:
+            continue
+        place = f"items[{n}]." if len(changes) > 1 else ""
+        if not is_wanted(change.versions, row.version):
+            stale.append(FieldError(f"{place}version", PreconditionFailed.sentence))
+        different = [name for name, value in change.kept.items() if row.values[name] != value]
+        refused += [FieldError(f"{place}{model.by_name[name].wire}", NOT_WRITABLE) for name in different]
+    if stale:
+        raise PreconditionFailed(fields=stale if len(changes) > 1 else ())
+    if refused:
+        raise Forbidden(fields=refused)
+    return [_settled(change, stored.get(change.id)) for change in changes]
+
+
+def _settled(change: Change, row: Current | None) -> Change:
+    if not isinstance(change, ConditionalChange):
+        return change
+    return Change(change.id, change.values, None if row is None else row.version)
