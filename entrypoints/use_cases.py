@@ -11,7 +11,7 @@ from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
 from adapters.http.app import HttpSettings, build_app
-from adapters.http.docs.page import About
+from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases

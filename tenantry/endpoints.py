@@ -1,7 +1,6 @@
 """Names for routes of a project, which ``tenantry`` hands on when they are asked for: import them from there."""
 
-from adapters.http.entities.own_routes import TenantDatabase
-from adapters.http.entities.own_rows import DataResponse, Rows, RowsPage, StoredRow
+from adapters.http.entities.own_routes import DataResponse, TenantDatabase
 from adapters.http.request.responses import EntityData
 from adapters.http.request.rules import (
     ANY_TOKEN,
@@ -15,6 +14,7 @@ from adapters.http.request.rules import (
     rules,
     super_admin,
 )
+from application.entities.own_rows import Rows, RowsPage, StoredRow
 from domain.limits import Limit
 from domain.scope import Client
 

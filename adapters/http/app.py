@@ -10,9 +10,7 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
-from adapters.http.docs.account_pages import account_handlers
-from adapters.http.docs.encrypted_passwords import encrypted_passwords_handler
-from adapters.http.docs.page import About, docs_handlers
+from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_router
@@ -116,6 +114,5 @@ def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metri
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
         *account_handlers(settings.about.title),
-        encrypted_passwords_handler(settings.about),
         *docs_handlers(settings.about),
     ]

@@ -102,9 +102,6 @@ class Accounts:
                 await tx.attempts.unlock(user.email_key)
                 # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, now)
-                if not user.email_proved:
-                    # Security: whoever linked the identities before never proved that the address is theirs.
-                    await tx.social.unlink_all(user.id)
                 versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))

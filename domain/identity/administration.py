@@ -1,13 +1,14 @@
 """Limits of what administrators may do: grant only permissions they hold, and change only users of their own tenant."""
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 import msgspec
 
-from domain.errors import Conflict, Forbidden, ValidationError
+from domain.errors import Conflict, FieldError, Forbidden, ValidationError
 from domain.identity.tokens import role_subject
-from domain.identity.users import SUPER_ADMIN, AccountState, Role
+from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller, may_grant, smallest
 
 
@@ -101,3 +102,39 @@ def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> Non
     """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
     if list(super_admins) == [user_id]:
         raise Conflict("The last active super-admin cannot be removed or disabled.")
+
+
+# Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system
+# roles, with which they are compared: Unicode's own list has thousands.
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u04cf\u051b\u051d\u043c\u0438"
+    "\u043f\u0442\u043a\u0432\u043d\u044c\u0433\u03b1\u03b5\u03bf\u03c1\u03c4\u03c5\u03b9\u03bd\u03ba\u03c7"
+    "\u03b7\u0131\u0261\u0269\u0251\u0578\u057d\u0585\u0570\u05610135|$@!",
+    "aeopcyxijshdlqwmnntkbhbraeoptuivkxnigianuohwoleslsai",
+)
+_TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
+"""Scripts that one Japanese word mixes."""
+
+
+def role_name_errors(field: str, name: str) -> list[FieldError]:
+    """Errors of a name that shows as another one's: by invisible or full-width characters, or by similar letters."""
+    if unicodedata.normalize("NFKC", name) != name or any(unicodedata.category(char)[0] == "C" for char in name):
+        return [FieldError(field, "takes no invisible characters and no full-width or other forms of letters")]
+    if any(len(_scripts(word)) > 1 for word in name.split()):
+        return [FieldError(field, "takes letters of one script in each word")]
+    looks = _skeleton(name)
+    alike = [role for role in SHIPPED_ROLES if looks == _skeleton(role) and name.casefold() != role.casefold()]
+    return [FieldError(field, f"can be mistaken for the system role {alike[0]}")] if alike else []
+
+
+def _scripts(word: str) -> set[str]:
+    """Scripts of the letters, as their names say them: ``{"LATIN"}``, ``{"CYRILLIC"}``."""
+    names = {unicodedata.name(char, "?").split()[0] for char in word if unicodedata.category(char)[0] == "L"}
+    return names - _TOGETHER | ({"CJK"} if names & _TOGETHER else set())
+
+
+def _skeleton(name: str) -> str:
+    """The name as a glance takes it: without accents, spaces and case, each letter as the Latin one it resembles."""
+    letters = (char for char in unicodedata.normalize("NFKD", name) if unicodedata.category(char)[0] != "M")
+    folded = "".join(letters).casefold().translate(_LOOKALIKES)
+    return "".join(folded.split()).replace("rn", "m").replace("l", "i").replace("-", "").replace("_", "")

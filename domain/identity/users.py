@@ -16,8 +16,34 @@ SYSTEM_IDENTIFIER = "system"
 _IDENTIFIER = re.compile(r"[a-z0-9-]{2,63}")
 
 
+RESERVED_IDENTIFIERS = frozenset(
+    """
+    account accounts admin administrator api app apps assets auth billing blog cdn console dashboard docs files health
+    help login logout mail metrics oauth openid register root saml sso static status support system well-known www
+    """.split()
+)
+"""Identifiers that no new tenant gets: in the place of a host name or a path they would speak for the service."""
+
+
 def is_identifier(text: str) -> bool:
     return _IDENTIFIER.fullmatch(text) is not None
+
+
+def is_free_identifier(text: str) -> bool:
+    """Whether a tenant may be given the identifier; older tenants keep what they have."""
+    return is_identifier(text) and text.strip("-") == text and text not in RESERVED_IDENTIFIERS
+
+
+_BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def plain(text: str) -> str:
+    """The text without control characters and marks of writing direction, which show names as what they are not."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char for char in text if char not in _BIDIRECTIONAL and unicodedata.category(char) not in ("Cc", "Zl", "Zp")
+    )
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -221,9 +247,23 @@ def password_errors(password: str, *, email: str, full_name: str, field: str) ->
 
 
 def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
-    if text is None or shortest <= len(text) <= longest:
-        return []
-    return [FieldError(field, f"takes {shortest} to {longest} characters")]
+    if text is not None and not shortest <= len(text) <= longest:
+        return [FieldError(field, f"takes {shortest} to {longest} characters")]
+    if text is not None and plain(text) != text:
+        return [FieldError(field, "takes no control characters and no marks of writing direction")]
+    return []
+
+
+def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
+    """Errors of an address of the web; empty text is none."""
+    errors = text_errors(field, text, 0, longest)
+    # Security: pages show it as a picture or a link, where `javascript:` and `data:` would be run.
+    if not errors and text and not _WEB_ADDRESS.fullmatch(text):
+        errors = [FieldError(field, "takes an address that begins with https:// or http://")]
+    return errors
+
+
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
 def new_account_errors(email: str, password: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:

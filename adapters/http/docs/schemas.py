@@ -22,10 +22,10 @@ from msgspec import Meta, Struct
 
 from adapters.http.docs.components import constant, correct, merged, without_fields
 from adapters.http.docs.files import IMPORT_FORM
-from adapters.http.entities.own_rows import RowsPage
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
+from application.entities.own_rows import RowsPage
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
 from domain.entities.query.parameters import filter_schemas
 from domain.entities.query.vocabulary import Vocabulary

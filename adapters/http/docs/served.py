@@ -15,7 +15,7 @@ from litestar.openapi.spec import Contact, License
 from litestar.response.base import ASGIResponse
 
 from adapters.http.docs.operations import camel, without_flags
-from adapters.http.docs.page import About, file_of
+from adapters.http.docs.pages import About, file_of
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 
 Json = dict[str, Any]

@@ -1,23 +1,22 @@
 """Handlers of many rows at once, all or none."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from litestar import Response, delete, post, put
 from litestar.handlers import HTTPRouteHandler
-from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
-from msgspec.structs import fields
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
-from adapters.http.entities.shapes import may_write, operation, rule_errors, shape, typed
+from adapters.http.entities.shapes import entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
-from adapters.http.request.responses import EntityData, entity_data
+from adapters.http.request.responses import EntityData, entity_data, enveloped
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from application.entities.batches import Batches
 from application.entities.conditional_changes import change_of
+from application.entities.guarded_fields import GuardedFields
 from domain.entities.declaration import EntityModel
 
 Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
@@ -36,41 +35,37 @@ class BatchDeleted(Struct):
 IDS = raw_body(BatchDelete, decimals=False)
 
 
-@dataclass(frozen=True)
-class EntityBatches:
-    """One entity with all that its batch handlers need; the factories below close over it."""
-
-    model: EntityModel
-    batches: Batches
-    bodies: EntityBodies
-
-
-def batch_handlers(entity: EntityBatches) -> list[HTTPRouteHandler]:
-    if not entity.model.declaration.writable:
+def batch_handlers(fields: GuardedFields, batches: Batches) -> list[HTTPRouteHandler]:
+    if not fields.model.declaration.writable:
         return []
-    return [_create(entity), _update(entity), _delete(entity), _delete_by_post(entity)]
+    return [
+        _create(fields, batches),
+        _update(fields, batches),
+        _delete(fields, batches),
+        _delete_by_post(fields, batches),
+    ]
 
 
-def _create(entity: EntityBatches) -> HTTPRouteHandler:
-    model, bodies = entity.model, entity.bodies
+def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
+    model, bodies = fields.model, EntityBodies(fields)
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.new_items(request, data)
-        with bodies.concealing(caller):
-            written = await entity.batches.create(write_of(request, await request.body()), model, items)
-        rows = bodies.shown_all(caller, [stored.body for stored in written.answer])
+        with fields.concealing(caller):
+            written = await batches.create(write_of(request, await request.body()), model, items)
+        rows = fields.shown_all(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
         return entity_data(request, body, headers=replayed(written.is_replayed))
 
     return post(
         "/batch",
-        **operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
+        **entity_operation(model, "create-batch", "Create many {}, or none", policy, *errors, parameters=(KEY,)),
         status_code=200,
         description="Every item that fails is named, such as `items[3].price`; the answer keeps the order.",
         response_headers=[REPLAYED],
         request_max_body_size=BATCH_BODY,
-    )(typed(create_batch, EntityData[shape(f"{model.name}BatchCreated")], _created_form(model)))  # type: ignore[misc]
+    )(typed(create_batch, enveloped(shape(f"{model.name}BatchCreated")), _created_form(model)))
 
 
 UPDATED_TEXT = (
@@ -79,25 +74,25 @@ UPDATED_TEXT = (
 )
 
 
-def _update(entity: EntityBatches) -> HTTPRouteHandler:
-    model, bodies = entity.model, entity.bodies
+def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
+    model, bodies = fields.model, EntityBodies(fields)
     policy = may_write(model, "update")
     errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, bodies.changed_items(request, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
-        with bodies.concealing(caller):
-            stored = await entity.batches.update(write_of(request), model, changes)
-        rows = bodies.shown_all(caller, [row.body for row in stored])
+        with fields.concealing(caller):
+            stored = await batches.update(write_of(request), model, changes)
+        rows = fields.shown_all(caller, [row.body for row in stored])
         return entity_data(request, b'{"updated":%d,"items":%b}' % (len(stored), rows))
 
     return put(
         "/batch",
-        **operation(model, "update-batch", "Change many {}, or none", policy, *errors),
+        **entity_operation(model, "update-batch", "Change many {}, or none", policy, *errors),
         description=UPDATED_TEXT,
         request_max_body_size=BATCH_BODY,
-    )(typed(update_batch, EntityData[shape(f"{model.name}BatchUpdated")], _updated_form(model)))  # type: ignore[misc]
+    )(typed(update_batch, enveloped(shape(f"{model.name}BatchUpdated")), _updated_form(model)))
 
 
 DELETE = "Delete many {}, or none"
@@ -107,32 +102,34 @@ DELETED_TEXT = (
 )
 
 
-def _delete(entity: EntityBatches) -> HTTPRouteHandler:
-    model = entity.model
+def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
+    model = fields.model
 
     async def delete_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        return await _deleted(entity, request, data)
+        return await _deleted(fields, batches, request, data)
 
     return delete(
         "/batch",
-        **operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
+        **entity_operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
         status_code=200,
         description=DELETED_TEXT,
         request_max_body_size=BATCH_BODY,
     )(typed(delete_batch, EntityData[BatchDeleted], IDS))
 
 
-def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
+def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     """The same as ``_delete`` and under its limit, for clients that cannot send a body with DELETE."""
-    model = entity.model
+    model = fields.model
     policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def delete_batch_by_post(request: StrictRequest, data: Any) -> Response[Any]:
-        return await _deleted(entity, request, data)
+        return await _deleted(fields, batches, request, data)
 
     return post(
         "/batch/delete",
-        **operation(model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)),
+        **entity_operation(
+            model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)
+        ),
         status_code=200,
         description=DELETED_TEXT,
         response_headers=[REPLAYED],
@@ -140,9 +137,9 @@ def _delete_by_post(entity: EntityBatches) -> HTTPRouteHandler:
     )(typed(delete_batch_by_post, EntityData[BatchDeleted], IDS))
 
 
-async def _deleted(entity: EntityBatches, request: StrictRequest, data: RawBody) -> Response[Any]:
-    write, ids = write_of(request, await request.body()), entity.bodies.ids(request, data)
-    written = await entity.batches.delete(write, entity.model, ids)
+async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
+    write, ids = write_of(request, await request.body()), EntityBodies(fields).ids(request, data)
+    written = await batches.delete(write, fields.model, ids)
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
     return entity_data(request, body, headers=replayed(written.is_replayed))
 
@@ -153,7 +150,7 @@ def _created_form(model: EntityModel) -> Any:
 
 def _updated_form(model: EntityModel) -> Any:
     """Items of the update form with an ``id`` each."""
-    declared: list[Any] = [(field.name, field.type, field.default) for field in fields(model.update_form)]
+    declared: list[Any] = [(field.name, field.type, field.default) for field in structs.fields(model.update_form)]
     item = defstruct(
         f"{model.name}BatchItem",
         [("id", UUID), ("version", Version, UNSET), *declared],

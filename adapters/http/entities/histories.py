@@ -1,6 +1,5 @@
 """Handler of the changes that a row has seen."""
 
-from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
@@ -9,13 +8,12 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from msgspec import Meta, Struct
 
-from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.shapes import may_read, operation
+from adapters.http.entities.served_entity import ServedEntity
+from adapters.http.entities.shapes import entity_operation, may_read
 from adapters.http.request.responses import EntityData, entity_data, wire_time
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.histories import Histories
 from application.ports.entities.history import Action, FieldChange
-from domain.entities.declaration import EntityModel
 
 
 class HistoryEntry(Struct, frozen=True):
@@ -36,26 +34,17 @@ class HistoryPage(Struct, frozen=True, rename="camel"):
     has_previous_page: bool
 
 
-@dataclass(frozen=True)
-class EntityHistories:
-    """One entity with all that its history needs; the factory below closes over it."""
-
-    model: EntityModel
-    histories: Histories
-    queries: EntityQueries
+def history_handlers(entity: ServedEntity, histories: Histories) -> list[HTTPRouteHandler]:
+    return [_page(entity, histories)] if entity.model.declaration.history else []
 
 
-def history_handlers(entity: EntityHistories) -> list[HTTPRouteHandler]:
-    return [_page(entity)] if entity.model.declaration.history else []
-
-
-def _page(entity: EntityHistories) -> HTTPRouteHandler:
-    model, parameters = entity.model, entity.queries.history_parameters
+def _page(entity: ServedEntity, histories: Histories) -> HTTPRouteHandler:
+    model = entity.model
     summary = "What happened to one of the {}"
 
     async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
         query = entity.queries.history(request.caller, request.parameters())
-        entries, total = await entity.histories.page(request.tenant_scope, model, read_id(id), query)
+        entries, total = await histories.page(request.tenant_scope, model, read_id(id), query)
         page = HistoryPage(
             items=[HistoryEntry(row.version, row.action, wire_time(row.at), row.by, row.changes) for row in entries],
             page=query.page,
@@ -69,6 +58,13 @@ def _page(entity: EntityHistories) -> HTTPRouteHandler:
 
     return get(
         "/{id:str}/history",
-        **operation(model, "history", summary, may_read(model), "VALIDATION_ERROR", parameters=lambda: parameters()),  # noqa: PLW0108  # see rules()
+        **entity_operation(
+            model,
+            "history",
+            summary,
+            may_read(model),
+            "VALIDATION_ERROR",
+            parameters=entity.parameters.history,
+        ),
         description="Who changed which fields from what to what, and when; the newest first.",
     )(history)

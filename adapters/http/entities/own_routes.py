@@ -1,28 +1,38 @@
-"""Handlers of a user's own: one router with dependencies for the database and the rows of each entity."""
+"""Handlers of a user's own: their router, and what they get and answer with."""
 
+import hashlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, cast
 
+import msgspec
 from litestar import Request, Router
 from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
 from litestar.response import Response
+from litestar.response.base import ASGIResponse
 from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
+from msgspec.structs import replace
 
-from adapters.http.entities.bodies import EntityBodies
-from adapters.http.entities.own_rows import EntityAccess, Rows
+from adapters.http.entities.idempotency import replayed, write_of
+from adapters.http.entities.page_json import page_body
 from adapters.http.request.errors import answer_error
+from adapters.http.request.responses import Headers, Json, entity_data, etag
 from adapters.http.request.rules import rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import TenantSessions, UseCases
+from application.entities.guarded_fields import GuardedFields
+from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRow
+from application.entities.writing import IdempotencyKey, Write
 from application.ports.database import Database
-from application.ports.entities.records import RecordTransaction
+from application.ports.entities.records import RecordTransaction, Versions
 from domain.errors import BadRequest, ServiceUnavailable
-from domain.scope import OneTenant
+from domain.scope import Caller, OneTenant, Scope
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
+WRITES = "own_writes"
+"""Key of the request's state that counts the writes of a handler."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,7 @@ class TenantDatabase:
 def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:
     """``order-lines`` is the argument ``order_lines: NamedDependency[Rows[OrderLine]]`` of a handler."""
     rows = [
-        EntityAccess(model, services.crud, services.batches, EntityBodies(model, services.registry))
+        EntityAccess(model, services.crud, services.batches, GuardedFields(model, services.registry))
         for model in services.registry
     ]
     provided = {argument_name(entity.model.plural): _rows(entity) for entity in rows}
@@ -68,7 +78,7 @@ def _rows(entity: EntityAccess) -> Provide:
     """A closure: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide(request: Request[Any, Any, Any]) -> Rows[Any]:
-        return Rows(entity, cast(StrictRequest, request))
+        return Rows(entity, OwnRequest(cast(StrictRequest, request)))
 
     return Provide(provide)
 
@@ -104,3 +114,69 @@ def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
         return answer_error(request, own_queries.domain_error(error) or error)
 
     return dict.fromkeys(own_queries.errors, answer)
+
+
+@dataclass(frozen=True)
+class OwnRequest:
+    """A request as Rows see it."""
+
+    request: StrictRequest
+
+    @property
+    def caller(self) -> Caller:
+        return self.request.caller
+
+    @property
+    def tenant_scope(self) -> Scope:
+        return self.request.tenant_scope
+
+    def wanted_versions(self) -> Versions:
+        """Versions that the header ``If-Match`` names."""
+        return self.request.wanted_versions()
+
+    async def next_write(self) -> Write:
+        write, state = write_of(self.request, await _sent_body(self.request)), self.request.scope["state"]
+        number = state[WRITES] = state.get(WRITES, 0) + 1
+        if write.idempotency_key is None or number == 1:
+            return write
+        return replace(write, idempotency_key=_numbered(write.idempotency_key, number))
+
+
+def _numbered(given: IdempotencyKey, number: int) -> IdempotencyKey:
+    """Key of a handler's second and later writes: under the request's own they would get the first one's answer."""
+    return replace(given, key=hashlib.sha256(f"{number}\n{given.key}".encode()).hexdigest())
+
+
+async def _sent_body(request: StrictRequest) -> bytes:
+    if request.header(b"idempotency-key") is None:
+        return b""
+    kind = request.header(b"content-type") or ""
+    if kind.startswith("multipart/"):
+        # a form may have been read to its end already: its length stands for it
+        return (request.header(b"content-length") or "").encode()
+    return await request.body()
+
+
+class DataResponse(Json):
+    """Envelope of entities around a row, a page of rows or any other value: ``return DataResponse(row)``.
+
+    A row brings its ``ETag``. In annotations the envelope is ``Response[EntityData[Product]]``.
+    """
+
+    def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:
+        shown = {"etag": etag(value.version), **replayed(value.is_replayed)} if isinstance(value, StoredRow) else {}
+        super().__init__(_encoded(value), status, {**shown, **(headers or {})})
+
+    def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
+        enveloped = entity_data(cast(StrictRequest, request), self.content, self.status_code, self.headers)
+        enveloped.background, enveloped.cookies = self.background, self.cookies
+        return enveloped.to_asgi_response(app, request, **options)
+
+
+def _encoded(value: object) -> bytes:
+    match value:
+        case StoredRow():
+            return value.body
+        case RowsPage():
+            return page_body(value.query, value.shown)
+    return msgspec.json.encode(value)

@@ -2,14 +2,17 @@
 
 from litestar import Router
 
-from adapters.http.entities.batches import EntityBatches, batch_handlers
-from adapters.http.entities.bodies import EntityBodies
-from adapters.http.entities.histories import EntityHistories, history_handlers
-from adapters.http.entities.queries import EntityQueries
-from adapters.http.entities.rows import EntityRows, row_handlers
-from adapters.http.entities.transfers import EntityTransfers, transfer_handlers
+from adapters.http.entities.batches import batch_handlers
+from adapters.http.entities.exports import export_handler
+from adapters.http.entities.histories import history_handlers
+from adapters.http.entities.imports import import_handler
+from adapters.http.entities.parameters import described_parameters
+from adapters.http.entities.rows import row_handlers
+from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.request.rules import rules
 from adapters.http.use_cases import UseCases
+from application.entities.guarded_fields import GuardedFields
+from application.entities.queries import EntityQueries
 from domain.entities.declaration import EntityModel
 
 
@@ -18,14 +21,20 @@ def entity_routers(services: UseCases) -> list[Router]:
 
 
 def _router(services: UseCases, model: EntityModel) -> Router:
-    queries, bodies = EntityQueries(model, services.registry), EntityBodies(model, services.registry)
+    entity = ServedEntity(
+        model=model,
+        queries=EntityQueries(model, services.registry),
+        fields=GuardedFields(model, services.registry),
+        parameters=described_parameters(model, services.registry),
+    )
     return Router(
         f"/api/{model.plural}",
         route_handlers=[
-            *row_handlers(EntityRows(model, services.crud, queries, bodies)),
-            *batch_handlers(EntityBatches(model, services.batches, bodies)),
-            *history_handlers(EntityHistories(model, services.histories, queries)),
-            *transfer_handlers(EntityTransfers(model, services.transfer, queries, bodies)),
+            *row_handlers(entity, services.crud),
+            *batch_handlers(entity.fields, services.batches),
+            *history_handlers(entity, services.histories),
+            export_handler(entity, services.transfer),
+            *([import_handler(entity.fields, services.transfer)] if model.declaration.writable else []),
         ],
         tags=[model.plural],
         opt=rules(area="B", takes_scope=True),

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from litestar import Response
 from litestar.params import JSONBody
 
-from adapters.http.request.rules import Parameters, Policy, needs, rules, super_admin
+from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
 from domain.entities.declaration import EntityModel
 from domain.limits import entity_limit
 
@@ -32,7 +32,7 @@ def typed(function: F, answer: Any, body: Any = None) -> F:
     return function
 
 
-def operation(
+def entity_operation(
     model: EntityModel,
     name: str,
     summary: str,
@@ -45,9 +45,9 @@ def operation(
 
     Operations count their limit under their own name, or share the one of ``limit``.
     """
+    title = summary.format(model.plural.replace("-", " "))
     counted = entity_limit(model.plural, limit or name)
-    opt = rules(policy=policy, limit=counted, parameters=parameters, errors=errors)
-    return {"name": f"{model.plural}.{name}", "summary": summary.format(model.plural.replace("-", " ")), "opt": opt}
+    return operation(f"{model.plural}.{name}", title, policy, *errors, limit=counted, parameters=parameters)
 
 
 def may_read(model: EntityModel) -> Policy:

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, rules
+from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
 from domain.limits import RESEND, RESET
@@ -18,13 +18,7 @@ class AccountsController(Controller):
     tags = ("auth",)
     opt = rules(area="A", limit=ORDINARY)
 
-    @post(
-        "/confirm-email",
-        name="auth.confirm-email",
-        status_code=200,
-        summary="Confirm an e-mail address",
-        opt=rules(policy=PUBLIC),
-    )
+    @post("/confirm-email", **operation("auth.confirm-email", "Confirm an e-mail address", PUBLIC), status_code=200)
     async def confirm(
         self, request: StrictRequest, data: JSONBody[ConfirmForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
@@ -33,11 +27,11 @@ class AccountsController(Controller):
 
     @post(
         "/resend-confirmation",
-        name="auth.resend-confirmation",
+        **operation(
+            "auth.resend-confirmation", "Send the confirmation mail again", PUBLIC, limit=RESEND, by_email="silent"
+        ),
         status_code=200,
-        summary="Send the confirmation mail again",
         description=SAME_TEXT,
-        opt=rules(policy=PUBLIC, limit=RESEND, by_email="silent"),
     )
     async def resend(
         self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
@@ -48,11 +42,15 @@ class AccountsController(Controller):
 
     @post(
         "/request-password-reset",
-        name="auth.request-password-reset",
+        **operation(
+            "auth.request-password-reset",
+            "Ask for a mail that lets set a new password",
+            PUBLIC,
+            limit=RESET,
+            by_email="silent",
+        ),
         status_code=200,
-        summary="Ask for a mail that lets set a new password",
         description=SAME_TEXT,
-        opt=rules(policy=PUBLIC, limit=RESET, by_email="silent"),
     )
     async def request_reset(
         self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
@@ -62,11 +60,9 @@ class AccountsController(Controller):
 
     @post(
         "/reset-password",
-        name="auth.reset-password",
+        **operation("auth.reset-password", "Set a new password with the token of a mail", PUBLIC),
         status_code=200,
-        summary="Set a new password with the token of a mail",
         description="Ends every session, lifts a lock and confirms the address. The token works once, for an hour.",
-        opt=rules(policy=PUBLIC),
     )
     async def reset(
         self, request: StrictRequest, data: JSONBody[ResetForm], accounts: NamedDependency[Accounts]
@@ -76,11 +72,9 @@ class AccountsController(Controller):
 
     @post(
         "/change-password",
-        name="auth.change-password",
+        **operation("auth.change-password", "Change one's own password", TENANT_TOKEN, "ACCOUNT_LOCKED"),
         status_code=200,
-        summary="Change one's own password",
         description="Ends every session, the caller's own included. Wrong guesses count towards the lock.",
-        opt=rules(policy=TENANT_TOKEN, errors=("ACCOUNT_LOCKED",)),
     )
     async def change(
         self, request: StrictRequest, data: JSONBody[ChangeForm], accounts: NamedDependency[Accounts]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, MessageOnly, identity_message, tokens
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -31,18 +31,22 @@ class AuthController(Controller):
 
     @post(
         "/login",
-        name="auth.login",
-        status_code=200,
-        summary="Log in with e-mail and password",
-        description=LOGIN_TEXT,
-        opt=rules(
-            policy=PUBLIC,
+        **operation(
+            "auth.login",
+            "Log in with e-mail and password",
+            PUBLIC,
+            "INVALID_CREDENTIALS",
+            "ACCOUNT_LOCKED",
+            "ACCOUNT_DISABLED",
+            "EMAIL_NOT_CONFIRMED",
+            "FORBIDDEN",
             limit=LOGIN,
             by_email=True,
             parameters=(APP_ID,),
-            errors=("INVALID_CREDENTIALS", "ACCOUNT_LOCKED", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
             example={"email": "admin@example.com", "password": "your password", "isPasswordEncrypted": False},
         ),
+        status_code=200,
+        description=LOGIN_TEXT,
     )
     async def login(
         self, request: StrictRequest, data: JSONBody[LoginForm], sign_in: NamedDependency[SignIn]
@@ -52,15 +56,19 @@ class AuthController(Controller):
 
     @post(
         "/refresh",
-        name="auth.refresh",
-        status_code=200,
-        summary="Exchange a refresh token for a new pair",
-        description="A refresh token is used once; with `tenantId` the new pair is for that tenant.",
-        opt=rules(
-            policy=PUBLIC,
-            errors=("TOKEN_INVALID", "TOKEN_EXPIRED", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
+        **operation(
+            "auth.refresh",
+            "Exchange a refresh token for a new pair",
+            PUBLIC,
+            "TOKEN_INVALID",
+            "TOKEN_EXPIRED",
+            "ACCOUNT_DISABLED",
+            "EMAIL_NOT_CONFIRMED",
+            "FORBIDDEN",
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
+        status_code=200,
+        description="A refresh token is used once; with `tenantId` the new pair is for that tenant.",
     )
     async def refresh(
         self, request: StrictRequest, data: JSONBody[RefreshForm], sign_in: NamedDependency[SignIn]
@@ -69,11 +77,9 @@ class AuthController(Controller):
 
     @post(
         "/logout",
-        name="auth.logout",
+        **operation("auth.logout", "Log out everywhere", ANY_TOKEN),
         status_code=200,
-        summary="Log out everywhere",
         description="Ends every session of the user at once. Takes no body.",
-        opt=rules(policy=ANY_TOKEN),
     )
     async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[MessageOnly]:
         await sign_in.logout(request.caller, request.from_client)
@@ -81,13 +87,15 @@ class AuthController(Controller):
 
     @post(
         "/switch-tenant",
-        name="auth.switch-tenant",
-        status_code=200,
-        summary="Go to a tenant, with a Global or a Tenant Token",
-        opt=rules(
-            policy=ANY_TOKEN,
-            errors=("ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN"),
+        **operation(
+            "auth.switch-tenant",
+            "Go to a tenant, with a Global or a Tenant Token",
+            ANY_TOKEN,
+            "ACCOUNT_DISABLED",
+            "EMAIL_NOT_CONFIRMED",
+            "FORBIDDEN",
         ),
+        status_code=200,
     )
     async def switch_tenant(
         self, request: StrictRequest, data: JSONBody[SwitchForm], sign_in: NamedDependency[SignIn]

@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import SkipValidation
 
 from adapters.http.request.responses import Bytes
-from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.rules import PUBLIC, UNLIMITED, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.ports.identity.signing_keys import Keyring
 
@@ -24,10 +24,8 @@ class KeysController(Controller):
 
     @get(
         "/jwks.json",
-        name="keys.published",
-        summary="The public keys that verify access tokens",
+        **operation("keys.published", "The public keys that verify access tokens", PUBLIC, limit=UNLIMITED),
         media_type=KEY_SET,
-        opt=rules(policy=PUBLIC, limit=UNLIMITED),
     )
     # a port is a Protocol, which Litestar cannot check an instance against
     async def published(

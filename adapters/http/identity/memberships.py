@@ -7,7 +7,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, rules
+from adapters.http.request.rules import ORDINARY, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
 from application.identity.administration.user_forms import UserPage
@@ -23,9 +23,13 @@ class MembershipsController(Controller):
 
     @get(
         "/",
-        name="tenants.members",
-        summary="List who belongs to a tenant",
-        opt=rules(policy=needs("read:users"), parameters=USER_PARAMETERS, errors=("VALIDATION_ERROR",)),
+        **operation(
+            "tenants.members",
+            "List who belongs to a tenant",
+            needs("read:users"),
+            "VALIDATION_ERROR",
+            parameters=USER_PARAMETERS,
+        ),
     )
     async def page(
         self, request: StrictRequest, tenant_id: PathId, memberships: NamedDependency[MembershipAdministration]
@@ -34,12 +38,10 @@ class MembershipsController(Controller):
 
     @post(
         "/",
-        name="tenants.add-member",
-        summary="Assign a user to a tenant with roles",
+        **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
         description="200 when the user was in it already: then the roles are replaced.",
         response_headers=[LOCATION],
         responses=REPLACED,
-        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
     )
     async def save(
         self,
@@ -57,11 +59,8 @@ class MembershipsController(Controller):
 
     @delete(
         "/{user_id:str}",
-        name="tenants.remove-member",
-        # and not 204, which has no body: a message is answered
+        **operation("tenants.remove-member", "End a membership", needs("update:users"), "CONFLICT"),
         status_code=200,
-        summary="End a membership",
-        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
     )
     async def remove(
         self,

@@ -6,7 +6,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import LOCATION, Json, Success
-from adapters.http.request.rules import PUBLIC, rules
+from adapters.http.request.rules import PUBLIC, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.registration import Registered, RegisterForm, Registration
 from domain.limits import REGISTER
@@ -19,17 +19,17 @@ class RegistrationController(Controller):
 
     @post(
         "/register",
-        name="auth.register",
-        summary="Make an account",
-        description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
-        response_headers=[LOCATION],
-        opt=rules(
-            policy=PUBLIC,
+        **operation(
+            "auth.register",
+            "Make an account",
+            PUBLIC,
+            "CONFLICT",
             limit=REGISTER,
             by_email=True,
-            errors=("CONFLICT",),
             example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
         ),
+        description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
+        response_headers=[LOCATION],
     )
     async def register(
         self, request: StrictRequest, data: JSONBody[RegisterForm], registration: NamedDependency[Registration]

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, rules, super_admin
+from adapters.http.request.rules import ORDINARY, needs, operation, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.roles import (
     PermissionForm,
@@ -24,22 +24,15 @@ class RolesController(Controller):
     tags = ("roles",)
     opt = rules(area="A", limit=ORDINARY)
 
-    @get(
-        "/",
-        name="roles.all",
-        summary="List the roles of the tenant and the system's",
-        opt=rules(policy=needs("read:roles")),
-    )
+    @get("/", **operation("roles.all", "List the roles of the tenant and the system's", needs("read:roles")))
     async def all(self, request: StrictRequest, roles: NamedDependency[RoleAdministration]) -> Response[RoleList]:
         return bare(await roles.all(request.caller))
 
     @post(
         "/",
-        name="roles.create",
-        summary="Create a role",
+        **operation("roles.create", "Create a role", needs("create:roles"), "CONFLICT"),
         description="It belongs to the caller's tenant; nobody gives away a permission they do not hold.",
         response_headers=[LOCATION],
-        opt=rules(policy=needs("create:roles"), errors=("CONFLICT",)),
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[RoleForm], roles: NamedDependency[RoleAdministration]
@@ -48,11 +41,9 @@ class RolesController(Controller):
         return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
 
     @put(
-        "/{role_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        name="roles.update",
-        summary="Change a role",
+        "/{role_id:str}",
+        **operation("roles.update", "Change a role", needs("update:roles"), "CONFLICT"),
         description="Tokens of its holders must be refreshed afterwards.",
-        opt=rules(policy=needs("update:roles"), errors=("CONFLICT",)),
     )
     async def update(
         self,
@@ -65,11 +56,8 @@ class RolesController(Controller):
 
     @delete(
         "/{role_id:str}",
-        name="roles.delete",
-        # and not 204, which has no body: a message is answered
+        **operation("roles.delete", "Delete a role that nobody holds", needs("delete:roles"), "CONFLICT"),
         status_code=200,
-        summary="Delete a role that nobody holds",
-        opt=rules(policy=needs("delete:roles"), errors=("CONFLICT",)),
     )
     async def remove(
         self, request: StrictRequest, role_id: PathId, roles: NamedDependency[RoleAdministration]
@@ -83,21 +71,14 @@ class PermissionsController(Controller):
     tags = ("permissions",)
     opt = rules(area="A", limit=ORDINARY)
 
-    @get(
-        "/",
-        name="permissions.all",
-        summary="List the permissions that roles may hold",
-        opt=rules(policy=needs("read:permissions")),
-    )
+    @get("/", **operation("permissions.all", "List the permissions that roles may hold", needs("read:permissions")))
     async def all(self, roles: NamedDependency[RoleAdministration]) -> Response[PermissionList]:
         return bare(await roles.permissions())
 
     @post(
         "/",
-        name="permissions.create",
-        summary="Create a permission",
+        **operation("permissions.create", "Create a permission", super_admin("create:permissions"), "CONFLICT"),
         response_headers=[LOCATION],
-        opt=rules(policy=super_admin("create:permissions"), errors=("CONFLICT",)),
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[PermissionForm], roles: NamedDependency[RoleAdministration]

@@ -4,7 +4,7 @@ from litestar import Controller, Response, delete, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.my_sessions import MySessions, SessionList
 
@@ -16,10 +16,8 @@ class SessionsController(Controller):
 
     @get(
         "/",
-        name="auth.sessions",
-        summary="List one's own sessions",
+        **operation("auth.sessions", "List one's own sessions", ANY_TOKEN),
         description="The last used first; a session's id is the claim `sid` of its tokens.",
-        opt=rules(policy=ANY_TOKEN),
     )
     async def all(
         self, request: StrictRequest, my_sessions: NamedDependency[MySessions]
@@ -27,13 +25,10 @@ class SessionsController(Controller):
         return identity_data(await my_sessions.all(request.caller))
 
     @delete(
-        "/{session_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        name="auth.end-session",
-        # and not 204, which has no body: a message is answered
+        "/{session_id:str}",
+        **operation("auth.end-session", "End one of one's own sessions", ANY_TOKEN),
         status_code=200,
-        summary="End one of one's own sessions",
         description="Its access token is dead at once.",
-        opt=rules(policy=ANY_TOKEN),
     )
     async def end(
         self, request: StrictRequest, session_id: PathId, my_sessions: NamedDependency[MySessions]

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, tokens
-from adapters.http.request.rules import ORDINARY, PUBLIC, rules
+from adapters.http.request.rules import ORDINARY, PUBLIC, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
@@ -28,17 +28,16 @@ class SocialController(Controller):
 
     @post(
         "/social-login",
-        name="auth.social-login",
-        status_code=200,
-        summary="Log in with an account at a social provider",
-        description=TEXT,
-        opt=rules(
-            # counted for the address alone: the provider knows the e-mail, the body does not
-            policy=PUBLIC,
+        **operation(
+            "auth.social-login",
+            "Log in with an account at a social provider",
+            PUBLIC,  # counted for the address alone: the provider knows the e-mail, the body does not
+            *ERRORS,
             parameters=(APP_ID,),
-            errors=ERRORS,
             example={"provider": "google", "accessToken": "the token that the provider gave"},
         ),
+        status_code=200,
+        description=TEXT,
     )
     async def login(
         self, request: StrictRequest, data: JSONBody[SocialForm], social_sign_in: NamedDependency[SocialSignIn]

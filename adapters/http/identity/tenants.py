@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, rules, super_admin
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, operation, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
 from application.identity.administration.tenants import TenantAdministration
@@ -20,12 +20,12 @@ class TenantsController(Controller):
 
     @get(
         "/",
-        name="tenants.page",
-        summary="List tenants",
-        opt=rules(
-            policy=super_admin("read:tenants"),
+        **operation(
+            "tenants.page",
+            "List tenants",
+            super_admin("read:tenants"),
+            "VALIDATION_ERROR",
             parameters=(*LIST_PARAMETERS, IS_ACTIVE),
-            errors=("VALIDATION_ERROR",),
         ),
     )
     async def page(
@@ -34,32 +34,20 @@ class TenantsController(Controller):
         return identity_data(await tenants.page(request.parameters()))
 
     # Litestar prefers this path to /{tenant_id}, wherever it stands in the class
-    @get(
-        "/current",
-        name="tenants.current",
-        summary="Read the tenant of the token",
-        opt=rules(policy=ANY_TOKEN, errors=("NOT_FOUND",)),
-    )
+    @get("/current", **operation("tenants.current", "Read the tenant of the token", ANY_TOKEN, "NOT_FOUND"))
     async def current(
         self, request: StrictRequest, tenants: NamedDependency[TenantAdministration]
     ) -> Response[Data[Tenant]]:
         return identity_data(await tenants.current(request.caller))
 
-    @get(
-        "/{tenant_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        name="tenants.get",
-        summary="Read a tenant",
-        opt=rules(policy=super_admin("read:tenants")),
-    )
+    @get("/{tenant_id:str}", **operation("tenants.get", "Read a tenant", super_admin("read:tenants")))
     async def read(self, tenant_id: PathId, tenants: NamedDependency[TenantAdministration]) -> Response[Data[Tenant]]:
         return identity_data(await tenants.get(read_id(tenant_id)))
 
     @post(
         "/",
-        name="tenants.create",
-        summary="Create a tenant",
+        **operation("tenants.create", "Create a tenant", super_admin("create:tenants"), "CONFLICT"),
         response_headers=[LOCATION],
-        opt=rules(policy=super_admin("create:tenants"), errors=("CONFLICT",)),
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[NewTenantForm], tenants: NamedDependency[TenantAdministration]
@@ -69,10 +57,8 @@ class TenantsController(Controller):
 
     @put(
         "/{tenant_id:str}",
-        name="tenants.update",
-        summary="Change a tenant",
+        **operation("tenants.update", "Change a tenant", super_admin("update:tenants"), "CONFLICT"),
         description="Fields sent change, fields left out stay. With `isActive: false` its tokens die at once.",
-        opt=rules(policy=super_admin("update:tenants"), errors=("CONFLICT",)),
     )
     async def update(
         self,
@@ -85,11 +71,8 @@ class TenantsController(Controller):
 
     @delete(
         "/{tenant_id:str}",
-        name="tenants.delete",
-        # and not 204, which has no body: a message is answered
+        **operation("tenants.delete", "Delete a tenant", super_admin("delete:tenants"), "CONFLICT"),
         status_code=200,
-        summary="Delete a tenant",
-        opt=rules(policy=super_admin("delete:tenants"), errors=("CONFLICT",)),
     )
     async def remove(
         self, request: StrictRequest, tenant_id: PathId, tenants: NamedDependency[TenantAdministration]

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, rules
+from adapters.http.request.rules import ORDINARY, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserDetail, UserForm, UserPage
 from application.identity.administration.users import UserAdministration
@@ -19,9 +19,7 @@ class UsersController(Controller):
 
     @get(
         "/",
-        name="users.page",
-        summary="List users",
-        opt=rules(policy=needs("read:users"), parameters=USER_PARAMETERS, errors=("VALIDATION_ERROR",)),
+        **operation("users.page", "List users", needs("read:users"), "VALIDATION_ERROR", parameters=USER_PARAMETERS),
     )
     async def page(self, request: StrictRequest, users: NamedDependency[UserAdministration]) -> Response[UserPage]:
         # users, roles and permissions are listed without an envelope, tenants and members within one
@@ -29,11 +27,9 @@ class UsersController(Controller):
 
     @post(
         "/",
-        name="users.create",
-        summary="Create a user",
+        **operation("users.create", "Create a user", needs("create:users"), "CONFLICT"),
         description="The user becomes a member of the caller's tenant, with the roles named.",
         response_headers=[LOCATION],
-        opt=rules(policy=needs("create:users"), errors=("CONFLICT",)),
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[NewUserForm], users: NamedDependency[UserAdministration]
@@ -41,12 +37,7 @@ class UsersController(Controller):
         user = await users.create(request.caller, data, request.from_client)
         return identity_data(user, headers={"location": f"/api/users/{user.id}"})
 
-    @get(
-        "/{user_id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
-        name="users.get",
-        summary="Read a user",
-        opt=rules(policy=needs("read:users")),
-    )
+    @get("/{user_id:str}", **operation("users.get", "Read a user", needs("read:users")))
     async def read(
         self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
     ) -> Response[Data[UserDetail]]:
@@ -54,10 +45,8 @@ class UsersController(Controller):
 
     @put(
         "/{user_id:str}",
-        name="users.update",
-        summary="Change a user",
+        **operation("users.update", "Change a user", needs("update:users"), "CONFLICT"),
         description="Fields sent change, fields left out stay.",
-        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
     )
     async def update(
         self,
@@ -70,12 +59,9 @@ class UsersController(Controller):
 
     @delete(
         "/{user_id:str}",
-        name="users.delete",
-        # and not 204, which has no body: a message is answered
+        **operation("users.delete", "Delete a user", needs("delete:users"), "CONFLICT"),
         status_code=200,
-        summary="Delete a user",
         description="Ends the membership in the caller's tenant, and the account when it was the last.",
-        opt=rules(policy=needs("delete:users"), errors=("CONFLICT",)),
     )
     async def remove(
         self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]
@@ -85,10 +71,8 @@ class UsersController(Controller):
 
     @post(
         "/{user_id:str}/roles",
-        name="users.assign-roles",
+        **operation("users.assign-roles", "Replace a user's roles", needs("update:users"), "CONFLICT"),
         status_code=200,
-        summary="Replace a user's roles",
-        opt=rules(policy=needs("update:users"), errors=("CONFLICT",)),
     )
     async def assign_roles(
         self,
@@ -101,10 +85,8 @@ class UsersController(Controller):
 
     @post(
         "/{user_id:str}/unlock",
-        name="users.unlock",
+        **operation("users.unlock", "End the lock of a user's address", needs("update:users")),
         status_code=200,
-        summary="End the lock of a user's address",
-        opt=rules(policy=needs("update:users")),
     )
     async def unlock(
         self, request: StrictRequest, user_id: PathId, users: NamedDependency[UserAdministration]

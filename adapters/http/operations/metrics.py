@@ -100,7 +100,17 @@ class Scraping:
 
 
 # through a proxy anybody seems to be this machine
-FORWARDED = frozenset({b"x-forwarded-for", b"forwarded"})
+FORWARDED = (
+    b"forwarded",
+    b"via",
+    b"x-forwarded-for",
+    b"x-forwarded-host",
+    b"x-forwarded-proto",
+    b"x-real-ip",
+    b"x-client-ip",
+    b"true-client-ip",
+    b"cf-connecting-ip",
+)
 
 
 def _is_this_machine(address: str) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn, cast
 from urllib.parse import parse_qsl
@@ -167,19 +167,20 @@ class TooSlow(ClientGone):
 class BodyReader:
     """``receive`` for everything behind it: paced while the body comes, and plain once it has come.
 
-    ``left`` counts the bytes that were announced and not read.
+    ``left`` counts the bytes that were announced and not read; ``arrived`` is called once the last of them has come.
     """
 
-    __slots__ = ("_is_shared", "_late_at", "_receive", "left")
+    __slots__ = ("_is_shared", "_late_at", "_receive", "arrived", "left")
 
     def __init__(self, scope: HTTPScope, receive: Any, headers: Mapping[bytes, bytes]) -> None:
         self._receive = receive
         self._late_at = 0.0
         self._is_shared = not scope["http_version"].startswith("1")
+        self.arrived: Callable[[], Awaitable[None]] | None = None
         self.left = self._announced(scope, headers)
 
     async def __call__(self) -> HTTPReceiveMessage:
-        """Raises ClientGone while a body is awaited, and TooSlow when it does not come."""
+        """Raises ClientGone while a body is awaited, TooSlow when it does not come, and what ``arrived`` raises."""
         if self.left == 0:
             return cast(HTTPReceiveMessage, await self._receive())
         now = asyncio.get_running_loop().time()
@@ -197,6 +198,8 @@ class BodyReader:
         self._late_at += size / SLOWEST
         # what was announced may be wrong: as long as more is said to come, something is left
         self.left = max(self.left - size, 1) if message.get("more_body") else 0
+        if self.left == 0 and self.arrived is not None:
+            await self.arrived()
         return message
 
     async def drain(self) -> bool:
@@ -207,6 +210,7 @@ class BodyReader:
         """
         if self.left > DRAINED or self._is_shared:
             return self._is_shared
+        self.arrived = None  # nobody uses what is only read out of the way
         try:
             async with asyncio.timeout(DRAIN_PATIENCE):
                 while self.left:

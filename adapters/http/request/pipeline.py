@@ -1,6 +1,8 @@
 """The one middleware, behind the router: token, limits, permission and headers, judged from the handler's rules."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
@@ -25,13 +27,16 @@ from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.ports.runtime import Clock
 from application.throttle import Throttle
-from domain.errors import BadRequest, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
+from domain.errors import BadRequest, Error, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
 from domain.identity.users import email_key
 from domain.limits import Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant
 from domain.scope import Scope as TenantScope
 
 TENANT_SCOPE = b"x-tenant-scope"
+LONG_BODY = timedelta(seconds=1)
+"""Time after which a body has taken so long that the rights of its sender are judged again."""
+SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 
 
 class Outgoing:
@@ -143,7 +148,7 @@ class Pipeline(ASGIMiddleware):
         headers = scope["state"]["headers"]
         if wrong_host := self._wrong_host(headers):
             raise wrong_host
-        refusal = self._identify(scope, headers) if rules.policy.asks is not None else None
+        refusal = self._identify(rules, scope, headers)
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, body, outgoing)
         if refusal is not None:
@@ -153,12 +158,30 @@ class Pipeline(ASGIMiddleware):
             await self._open_scope(rules, scope, headers[TENANT_SCOPE])
         if rules.query is not None and scope["query_string"]:
             _ensure_known(rules.query, scope["query_string"])
+        if body.left and scope["auth"] is not None:
+            body.arrived = partial(self._judge_again, scope)
+
+    async def _judge_again(self, scope: HTTPScope) -> None:
+        """The token once more, when a body took its time: whoever sends it may have been disabled meanwhile."""
+        state, now = scope["state"], self.clock.now()
+        if now - state["at"] <= LONG_BODY:
+            return
+        caller = self.security.caller(state["headers"].get(b"authorization"), now)
+        # Changed rights make the token stale, so its versions say all; the request was counted when it came.
+        if (refusal := (await self.throttle.admit([], caller, [])).refusal) is not None:
+            raise refusal
 
     def _wrong_host(self, headers: dict[bytes, bytes]) -> BadRequest | None:
         return None if self.hosts is None else self.hosts.refusal(headers.get(b"host"))
 
-    def _identify(self, scope: HTTPScope, headers: dict[bytes, bytes]) -> Unauthorized | None:
+    def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
         """A token that does not verify is refused only once it was counted, against the address."""
+        # Security: of a header that stands twice, a proxy may have judged the other one.
+        given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
+        if len(headers) != len(given) and (name := _repeated(given)):
+            return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
+        if rules.policy.asks is None:
+            return None
         try:
             scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
         except Unauthorized as refusal:
@@ -217,6 +240,17 @@ class Refusal(Response[None]):
 
     def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
         return cast(ASGIResponse, self._send)
+
+
+def _repeated(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The first of the headers in SINGLE that stands there more than once."""
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in seen:
+            return name
+        if name in SINGLE:
+            seen.add(name)
+    return None
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:

@@ -19,6 +19,7 @@ Headers = Mapping[str, str]
 
 JSON = "application/json"
 NO_STORE = {"cache-control": "no-store"}
+"""What is said of persons and their rights, in all of area A, is for no cache on the way or in a shared browser."""
 BODILESS = (204, 304)
 LOCATION = ResponseHeader(name="Location", description="The path of what was made.", documentation_only=True)
 
@@ -37,6 +38,11 @@ class Success(Generic[T]):
 
 class EntityData(Generic[T]):
     """Envelope of area B: ``{"success": true, "data": T, "meta": {…}}``."""
+
+
+def enveloped(kind: Any) -> Any:
+    """``EntityData[kind]`` for a type that is made while the application starts."""
+    return EntityData[kind]
 
 
 class Bytes(Response[Any]):
@@ -83,20 +89,22 @@ class NoBody(Bytes):
 
 def bare(value: object, status: int | None = None, headers: Headers | None = None) -> Json:
     """A value without an envelope, as lists of users, roles and permissions are."""
-    return Json(msgspec.json.encode(value), status, headers)
+    return Json(msgspec.json.encode(value), status, {**NO_STORE, **(headers or {})})
 
 
 def identity_data(value: object, status: int | None = None, headers: Headers | None = None) -> Json:
-    return Json(b'{"isSuccess":true,"data":' + msgspec.json.encode(value) + b"}", status, headers)
+    body = b'{"isSuccess":true,"data":' + msgspec.json.encode(value) + b"}"
+    return Json(body, status, {**NO_STORE, **(headers or {})})
 
 
 def identity_message(text: str) -> Json:
+    """Area A's envelope without data; DELETE answers 200 with it, and not 204, which has no body."""
     return Json(msgspec.json.encode({"isSuccess": True, "message": text}))
 
 
 def tokens(result: Struct) -> Json:
-    """Area A's envelope around tokens, which no cache on the way may keep."""
-    return identity_data(result, headers=NO_STORE)
+    """Area A's envelope around tokens."""
+    return identity_data(result)
 
 
 def entity_data(request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None) -> Json:

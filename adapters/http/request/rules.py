@@ -109,7 +109,19 @@ Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
 """A function is called when the document is asked for: an entity's list takes many."""
 
 
-class RuleOptions(TypedDict, total=False):
+class FurtherOptions(TypedDict, total=False):
+    """Keys of ``opt`` that few handlers state; RuleOptions explains them."""
+
+    limit: Limit | Ordinary | Unlimited
+    area: Area
+    by_email: Literal[True, "silent"]
+    takes_scope: bool
+    any_query: bool
+    parameters: Parameters
+    example: Mapping[str, object]
+
+
+class RuleOptions(FurtherOptions, total=False):
     """Keys of ``opt`` that this service reads.
 
     ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
@@ -121,14 +133,7 @@ class RuleOptions(TypedDict, total=False):
     """
 
     policy: Policy
-    limit: Limit | Ordinary | Unlimited
-    area: Area
-    by_email: Literal[True, "silent"]
-    takes_scope: bool
-    any_query: bool
-    parameters: Parameters
     errors: tuple[str, ...]
-    example: Mapping[str, object]
 
 
 def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
@@ -138,6 +143,13 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
     # registering a router copies opt deeply, and a bound method with the object it is bound to
     assert not hasattr(options.get("parameters"), "__self__"), "parameters are a tuple or a plain function"
     return dict(options)
+
+
+def operation(
+    name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]
+) -> dict[str, Any]:
+    """Arguments of a handler's decorator: ``@get("/", **operation("users.get", "Read a user", ANY_TOKEN))``."""
+    return {"name": name, "summary": summary, "opt": rules(policy=policy, errors=errors, **options)}
 
 
 @dataclass(frozen=True, kw_only=True)

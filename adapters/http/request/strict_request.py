@@ -23,7 +23,10 @@ _CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 PathId: TypeAlias = Annotated[str, PathParameter(format="uuid")]
-"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404."""
+"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404.
+
+Paths say ``:str`` and not ``:uuid``, so that a malformed id passes token, limit and permission before it is a 404.
+"""
 
 
 class RawBody(dict[str, object]):

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from adapters.memory.identity.users import unlink_all
 from adapters.memory.store import Access, IssuedToken, Store
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from domain.limits import LINKS_APART
@@ -84,5 +85,7 @@ class MemoryCredentials:
             user = store.users.get(user_id)
             if user is None or user.email_key != email_key:
                 return False
+            if not user.email_proved:
+                unlink_all(store, user_id)
             store.users[user_id] = replace(user, email_confirmed=True, email_proved=True, updated_at=at)
             return True

@@ -40,6 +40,8 @@ class MemoryUsers:
                 # Only what the caller changed: other columns keep what was stored meanwhile.
                 store.users[user.id] = replace(stored, **_changes(before, user))
                 _end_tokens(store, user)
+                if user.email_key != before.email_key:
+                    unlink_all(store, user.id)
 
     async def remove(self, user_id: UUID) -> None:
         async with self.access.write() as store:
@@ -116,6 +118,11 @@ def _membership(store: Store, stored: StoredMembership) -> Membership:
 def _roles(store: Store, role_ids: tuple[UUID, ...]) -> tuple[Role, ...]:
     roles = [store.roles[role_id] for role_id in role_ids]
     return tuple(sorted(roles, key=lambda role: (role.name, role.id)))
+
+
+def unlink_all(store: Store, user_id: UUID) -> None:
+    """Removes the user's links to social identities, within a statement of another adapter."""
+    store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
 
 
 def _by_email(store: Store, email_key: str) -> User | None:

@@ -34,9 +34,15 @@ UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = ANY ($2
 _SET_HASH = """
 UPDATE users SET password_hash = $2, password_set_at = $3, must_change_password = false, updated_at = $3
 WHERE id = $1"""
+# Every part of the statement sees the account as it was before: unproved, where this is the proof.
 _CONFIRM_EMAIL = """
-UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3
-WHERE id = $1 AND email_key = $2 RETURNING true"""
+WITH proved AS (
+    UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3
+    WHERE id = $1 AND email_key = $2 RETURNING id),
+unlinked AS (
+    DELETE FROM social_identities
+    WHERE user_id IN (SELECT id FROM proved) AND EXISTS (SELECT FROM users WHERE id = $1 AND NOT email_proved))
+SELECT true FROM proved"""
 # The condition is word for word that of the partial index ix_users_imported; the prefix is FOREIGN.
 _ANY_IMPORTED = "SELECT EXISTS (SELECT FROM users WHERE password_hash LIKE 'foreign:%')"
 

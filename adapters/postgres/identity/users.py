@@ -27,6 +27,7 @@ INSERT INTO users (
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"""
 _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
+_UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
 # Foreign keys delete the user's memberships, roles, sessions and links.
 _REMOVE = "DELETE FROM users WHERE id = $1"
@@ -54,8 +55,10 @@ class PostgresUsers:
         values = {"user": user.id, **{f"new_{name}": getattr(user, name) for name in changed}}
         with taken(TAKEN):
             await self.connection.execute(statement.text, *statement.arguments(values))
-        # A link that was mailed to the former address must not open the account any more.
+        # What was mailed or linked to the former address must not open the account any more.
         await self.connection.execute(_END_TOKENS, user.id, user.email_key, user.updated_at)
+        if user.email_key != before.email_key:
+            await self.connection.execute(_UNLINK_ALL, user.id)
 
     async def remove(self, user_id: UUID) -> None:
         await self.connection.execute(_REMOVE, user_id)

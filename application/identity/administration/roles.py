@@ -19,6 +19,7 @@ from domain.identity.administration import (
     ensure_may_change_role,
     ensure_may_grant,
     ensure_super_admin,
+    role_name_errors,
 )
 from domain.identity.tokens import role_subject
 from domain.identity.users import SHIPPED_ROLES, Role
@@ -122,6 +123,9 @@ class RoleAdministration:
                 role = _changed(before, form)
                 wanted = before.permissions if form.permissions is UNSET else form.permissions
                 ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
+                if role.name != before.name:
+                    # Whoever gives roles by their name would give what stands behind it.
+                    ensure_may_grant(caller, before.permissions)
                 # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
                 for others in await tx.roles.held_beside(role_id):
                     ensure_fits_token((role, *others), "permissions")
@@ -205,7 +209,7 @@ def _name_errors(name: str) -> list[FieldError]:
     errors = [*_length_errors("name", name, 1, NAME_LENGTH)]
     if name != name.strip():
         errors.append(FieldError("name", "takes no white space at its ends"))
-    return errors
+    return errors or role_name_errors("name", name)
 
 
 def _ensure(errors: Sequence[FieldError]) -> None:

@@ -7,12 +7,12 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.identity.users import Tenant, TenantSettings, is_identifier
+from domain.identity.users import Tenant, TenantSettings, is_free_identifier, text_errors
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253
 SETTING_LENGTH = 100
-IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -"
+IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -, no - at its ends, and no name of the service such as api or admin"
 
 
 class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -64,7 +64,9 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
     settings = SettingsForm() if form.settings is UNSET else form.settings
     names = ("name", "identifier", "domain", "is_active")
     changed = replace(tenant, **{name: getattr(form, name) for name in names if getattr(form, name) is not UNSET})
-    _ensure(_errors(changed.name, changed.identifier, changed.domain) + _settings_errors(settings))
+    # An identifier from before the rules for new ones is kept until somebody changes it.
+    given = None if changed.identifier == tenant.identifier else changed.identifier
+    _ensure(_errors(changed.name, given, changed.domain) + _settings_errors(settings))
     return replace(changed, settings=settings_of(settings, tenant.settings))
 
 
@@ -79,11 +81,9 @@ def settings_of(form: SettingsForm | None, before: TenantSettings | None = None)
     return replace(settings, **changes)
 
 
-def _errors(name: str, identifier: str, domain: str | None) -> list[FieldError]:
-    errors = []
-    if not 1 <= len(name) <= NAME_LENGTH:
-        errors.append(FieldError("name", f"takes 1 to {NAME_LENGTH} characters"))
-    if not is_identifier(identifier):
+def _errors(name: str, identifier: str | None, domain: str | None) -> list[FieldError]:
+    errors = text_errors("name", name, 1, NAME_LENGTH)
+    if identifier is not None and not is_free_identifier(identifier):
         errors.append(FieldError("identifier", IDENTIFIER_HINT))
     if domain is not None and not 1 <= len(domain) <= DOMAIN_LENGTH:
         errors.append(FieldError("domain", f"takes 1 to {DOMAIN_LENGTH} characters"))

@@ -17,6 +17,7 @@ from domain.identity.users import (
     email_key,
     new_account_errors,
     text_errors,
+    url_errors,
 )
 
 URL_LENGTH = 2_000
@@ -133,12 +134,12 @@ def _ensure_texts(given: dict[str, str | None]) -> None:
     lengths = {
         "full_name": ("fullName", 1, NAME_LENGTH),
         "phone_number": ("phoneNumber", 0, PHONE_LENGTH),
-        "profile_picture_url": ("profilePictureUrl", 0, URL_LENGTH),
     }
     errors = [
         error
         for name, (wire, shortest, longest) in lengths.items()
         for error in text_errors(wire, given.get(name), shortest, longest)
     ]
+    errors += url_errors("profilePictureUrl", given.get("profile_picture_url"), URL_LENGTH)
     if errors:
         raise ValidationError(fields=errors)

@@ -29,6 +29,7 @@ from domain.identity.users import (
     email_key,
     profile_key,
     text_errors,
+    url_errors,
 )
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -163,7 +164,7 @@ class UserImport:
         errors = [] if key else [FieldError("email", "is not an e-mail address")]
         errors += text_errors("fullName", imported.full_name, 1, NAME_LENGTH)
         errors += text_errors("phoneNumber", imported.phone_number, 0, PHONE_LENGTH)
-        errors += text_errors("profilePictureUrl", imported.profile_picture_url, 0, URL_LENGTH)
+        errors += url_errors("profilePictureUrl", imported.profile_picture_url, URL_LENGTH)
         if imported.roles and not imported.tenant:
             errors.append(FieldError("roles", "are held in a tenant: name it"))
         stored = None

@@ -17,7 +17,7 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict
 from domain.identity.tokens import user_subject
-from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, profile_key
+from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, plain, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
@@ -82,7 +82,7 @@ class SocialAccounts:
             id=self.ids.new(),
             email=identity.email.strip(),
             email_key=key,
-            full_name=identity.name.strip()[:NAME_LENGTH] or key.partition("@")[0],
+            full_name=plain(identity.name).strip()[:NAME_LENGTH] or key.partition("@")[0],
             email_confirmed=identity.email_verified,
             email_proved=identity.email_verified,
             created_at=now,

@@ -103,7 +103,10 @@ class Credentials(Protocol):
         ...
 
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
-        """Marks the address confirmed and proved; False when the account has another address by now."""
+        """Marks the address confirmed and proved; False when the account has another address by now.
+
+        Social identities that were linked before the proof are unlinked: they may be somebody else's.
+        """
         ...
 
 

@@ -69,7 +69,8 @@ class Users(Protocol):
     async def save(self, user: User, before: User) -> None:
         """Stores what differs from ``before``. Raises Conflict on ``email`` when the address has another account.
 
-        Other columns keep what was stored meanwhile, such as a reset password. A new address ends one-time tokens.
+        Other columns keep what was stored meanwhile, such as a reset password. A new address ends one-time tokens, and
+        the links to social identities.
         """
         ...
 

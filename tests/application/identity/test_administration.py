@@ -4,14 +4,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.roles import PermissionForm, RoleChange, RoleForm
-from application.identity.administration.tenant_forms import NewTenantForm
+from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
 from application.retry import retry_on_conflict
 from domain.entities.declaration import Registry
-from domain.errors import Error, SerializationConflict, ValidationError
+from domain.errors import Error, Forbidden, SerializationConflict, ValidationError
+from domain.scope import EveryTenant
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 
 
@@ -43,6 +45,43 @@ async def test_a_role_has_a_name_that_can_be_seen(service: InMemoryService, name
     made = await roles.create(root, RoleForm(name="Clerk"), HERE)
     with pytest.raises(ValidationError):
         await roles.update(root, made.id, RoleChange(name=name), HERE)
+
+
+@pytest.mark.parametrize("name", ["Adm1n", "Clerk\u200b", "Ｃlerk"])
+async def test_a_role_has_a_name_that_shows_as_what_it_is(service: InMemoryService, name: str) -> None:
+    root, roles = await service.admin(), service.services.roles
+    with pytest.raises(ValidationError) as error:
+        await roles.create(root, RoleForm(name=name), HERE)
+    assert set(fields(error)) == {"name"}
+    made = await roles.create(root, RoleForm(name="Clerk"), HERE)
+    with pytest.raises(ValidationError):
+        await roles.update(root, made.id, RoleChange(name=name), HERE)
+
+
+async def test_renaming_a_role_needs_what_giving_it_needs(service: InMemoryService) -> None:
+    root, roles = await service.admin(), service.services.roles
+    made = await roles.create(root, RoleForm(name="Clerk", permissions=["delete:users"]), HERE)
+    clerk = replace(root, permissions=("update:roles",))
+    with pytest.raises(Forbidden):
+        await roles.update(clerk, made.id, RoleChange(name="Reader"), HERE)
+    assert (await roles.update(clerk, made.id, RoleChange(name="Clerk", description="x"), HERE)).description == "x"
+    may = replace(root, permissions=("update:roles", "delete:users"))
+    assert (await roles.update(may, made.id, RoleChange(name="Reader"), HERE)).name == "Reader"
+
+
+@pytest.mark.parametrize("identifier", ["api", "-acme", "acme-"])
+async def test_a_tenant_gets_no_identifier_of_the_service(service: InMemoryService, identifier: str) -> None:
+    root, tenants = await service.admin(), service.services.tenants
+    with pytest.raises(ValidationError) as error:
+        await tenants.create(root, NewTenantForm(name="A", identifier=identifier), HERE)
+    assert set(fields(error)) == {"identifier"}
+    made = await tenants.create(root, NewTenantForm(name="A", identifier="acme"), HERE)
+    with pytest.raises(ValidationError):
+        await tenants.update(root, made.id, TenantForm(identifier=identifier), HERE)
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.tenants.save(replace(made, identifier=identifier))
+    kept = await tenants.update(root, made.id, TenantForm(name="B"), HERE)
+    assert (kept.name, kept.identifier) == ("B", identifier)
 
 
 async def test_a_permission_is_described_in_short(service: InMemoryService) -> None:

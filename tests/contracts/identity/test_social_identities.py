@@ -2,6 +2,8 @@
 
 import asyncio
 
+from msgspec.structs import replace
+
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import NOW, user
@@ -32,6 +34,33 @@ async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: Who
         assert await tx.social.user_of("google", "1") is None
         assert await tx.social.user_of("github", "2") is None
         assert await tx.social.user_of("google", "3") == bob.id
+
+
+async def test_the_proof_of_an_address_unlinks_what_was_linked_before_it(database: WholeDatabase) -> None:
+    ada = user(email="ada@example.com")
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.social.link("google", "1", ada.id, NOW)
+        assert not await tx.credentials.confirm_email(ada.id, "former@example.com", NOW)
+        assert await tx.social.user_of("google", "1") == ada.id
+        assert await tx.credentials.confirm_email(ada.id, ada.email_key, NOW)
+        assert await tx.social.user_of("google", "1") is None
+        await tx.social.link("google", "1", ada.id, NOW)
+        assert await tx.credentials.confirm_email(ada.id, ada.email_key, NOW)
+        assert await tx.social.user_of("google", "1") == ada.id
+
+
+async def test_a_changed_address_unlinks_all(database: WholeDatabase) -> None:
+    ada, bob = user(email="ada@example.com"), user(email="bob@example.com")
+    async with database.transaction(EveryTenant()) as tx:
+        for number, person in enumerate((ada, bob)):
+            await tx.users.add(person)
+            await tx.social.link("google", str(number), person.id, NOW)
+        await tx.users.save(replace(ada, full_name="Ada"), ada)
+        assert await tx.social.user_of("google", "0") == ada.id
+        await tx.users.save(replace(ada, email="new@example.com", email_key="new@example.com"), ada)
+        assert await tx.social.user_of("google", "0") is None
+        assert await tx.social.user_of("google", "1") == bob.id
 
 
 async def test_they_go_with_the_account(database: WholeDatabase) -> None:

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
-from adapters.http.docs.page import About
+from adapters.http.docs.pages import About
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import Json, TestApp, open_test_app
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit

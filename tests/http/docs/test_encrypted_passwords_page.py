@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
-from adapters.http.docs.page import ASSETS
+from adapters.http.docs.pages import ASSETS
 from tests.http.app import PASSWORD, TestApp
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 

@@ -17,7 +17,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.operations import camel
-from adapters.http.docs.page import ASSETS, About
+from adapters.http.docs.pages import ASSETS, About
 from adapters.http.docs.served import finished
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import entity, guarded

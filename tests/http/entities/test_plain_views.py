@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from adapters.http.entities.queries import EntityQueries
+from application.entities.queries import EntityQueries
 from domain.entities.query.read_query import read_view
 from domain.entities.visibility import hidden_from
 from entrypoints.entities import load_registry

@@ -108,6 +108,84 @@ async def test_a_large_or_endless_body_ends_the_connection(
 
 
 @pytest.mark.parametrize(
+    ("path", "name", "value"),
+    [
+        ("/api/users", b"authorization", "same"),
+        ("/api/products", b"authorization", "Bearer another"),
+        ("/api/auth/login", b"content-type", "application/json"),
+        ("/api/auth/refresh", b"content-length", "2"),
+        ("/api/auth/refresh", b"host", "localhost"),
+    ],
+)
+async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: bytes, value: str) -> None:
+    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    token = f"Bearer {app.tokens['acme']}"
+    given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
+    given += [(b"authorization", token.encode()), (name, value.replace("same", token).encode())]
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    plain: Any = {**POST, "path": path, "raw_path": path.encode()}
+    scope: Any = {**plain, "headers": given}
+    await build_app(app.services, HttpSettings())(scope, cast(Any, receive), cast(Any, send))
+    assert sent[0]["status"] == 400
+    assert f"{name.decode()} stands twice".encode() in sent[1]["body"]
+    assert int(dict(sent[0]["headers"])[b"x-ratelimit-remaining"]) >= 0
+    # Other headers may stand twice, as RFC 9110 allows for lists.
+    other: Any = {**plain, "headers": [*given[:-1], (b"accept", b"a"), (b"accept", b"b")]}
+    await build_app(app.services, HttpSettings())(other, cast(Any, receive), cast(Any, send))
+    assert b"stands twice" not in sent[3]["body"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "meanwhile", "status"),
+    [(2, "nothing", 201), (2, "disabled", 401), (1, "disabled", 201), (3_700, "nothing", 401)],
+)
+async def test_rights_are_judged_again_after_a_body_that_took_its_time(
+    app: TestApp, seconds: int, meanwhile: str, status: int
+) -> None:
+    users = (await app.call("GET", "/api/users?search=admin@acme", as_whom="acme")).json()["items"]
+    body = b'{"name": "a category of the disabled"}'
+    sent: list[Message] = []
+    pieces = [body[:9], body[9:]]
+
+    async def receive() -> Message:
+        if len(pieces) == 1:
+            app.adapters.clock.move(timedelta(seconds=seconds))  # type: ignore[attr-defined]
+            if meanwhile == "disabled":
+                path = f"/api/users/{users[0]['id']}"
+                await app.login("root", ADMIN)
+                assert (await app.call("PUT", path, as_whom="root", json={"isActive": False})).status_code == 200
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    given = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    given.append((b"authorization", f"Bearer {app.tokens['acme']}".encode()))
+    scope: Any = {**POST, "path": "/api/categories", "raw_path": b"/api/categories", "headers": given}
+    await build_app(app.services, HttpSettings())(scope, cast(Any, receive), cast(Any, send))
+    assert sent[0]["status"] == status, sent[1]["body"]
+
+
+@pytest.mark.parametrize("path", ["/api/users", "/api/auth/me", "/api/auth/me/complete", "/api/roles", "/api/tenants"])
+async def test_what_is_said_of_persons_is_for_no_cache(app: TestApp, path: str) -> None:
+    answer = await app.call("GET", path, as_whom="root")
+    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
+
+
+@pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Forwarded-Proto", "X-Real-IP", "CF-Connecting-IP"])
+async def test_metrics_without_a_token_are_not_for_a_proxy(app: TestApp, name: str) -> None:
+    assert (await app.client.get("/metrics")).status_code == 200
+    assert (await app.client.get("/metrics", headers={name: "x"})).status_code == 404
+
+
+@pytest.mark.parametrize(
     ("path", "code"),
     [
         ("/api/auth/login", "VALIDATION_ERROR"),

@@ -1,34 +1,16 @@
-"""Queries of one entity: parsed for their caller, and described as parameters of the document."""
+"""Queries of an entity: parsed for their caller, who must be allowed to read all that they reach."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.cursors import write_cursor
-from domain.entities.query.parameters import QueryParameter as Taken
-from domain.entities.query.parameters import (
-    export_parameters_of,
-    history_parameters_of,
-    parameters_of,
-    view_parameters_of,
-)
 from domain.entities.query.query import Hidden, Parameters, Query, View, entities_read
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
 from domain.entities.visibility import hidden_from
 from domain.scope import Caller
 
 NOTHING: Hidden = frozenset()
-FILTERS = Parameter(
-    "filters",
-    # exploded, as forms are: each member is a parameter of its own
-    {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
-    "Filters with operators, bounds, and properties of related rows up to three relations deep, each a parameter of "
-    "its own: `price.gte=10`, `minPrice=10`, `category.name.contains=lamp`. The schemas of the properties' own "
-    "parameters tell the operators.",
-    style="form",
-)
 # the same few queries are asked for all day
 QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
@@ -75,33 +57,6 @@ class EntityQueries:
         if view.include_deleted:
             caller.ensure_may(self.model.permission("delete"))
 
-    def view_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(view_parameters_of)
-
-    def page_parameters(self) -> tuple[Parameter, ...]:
-        return (*self._described(parameters_of), *self._filters())
-
-    def export_parameters(self) -> tuple[Parameter, ...]:
-        return (*self._described(export_parameters_of), *self._filters())
-
-    def history_parameters(self) -> tuple[Parameter, ...]:
-        return self._described(history_parameters_of)
-
-    def _described(self, taken: Callable[[EntityModel, Registry, Hidden], Iterable[Taken]]) -> tuple[Parameter, ...]:
-        """Parameters for everybody's eyes: fields that need a permission are not in the document."""
-        return tuple(
-            Parameter(parameter.name, parameter.schema, self._with_permission(parameter))
-            for parameter in taken(self.model, self.registry, hidden_from(self.registry, ()))
-        )
-
-    def _filters(self) -> tuple[Parameter, ...]:
-        # a property of this name has the parameter for itself
-        return () if FILTERS.name in self.model.by_wire else (FILTERS,)
-
-    def _with_permission(self, parameter: Taken) -> str:
-        needed = f" Needs `{self.model.permission('delete')}`." if parameter.name == "includeDeleted" else ""
-        return parameter.description + needed
-
 
 def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
     """Remembers short queries, and never mistakes."""
@@ -112,7 +67,3 @@ def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: P
 
 
 _remembered = lru_cache(REMEMBERED)(read_query)
-
-
-def cursor_after(query: Query, last: tuple[object, ...]) -> str:
-    return write_cursor(query.sort, last)

@@ -1,26 +1,18 @@
-"""Rows of one entity for handlers of a user's own, read and written as by the entity's generated handlers."""
+"""Rows of one entity for code of a project's own, read and written as by the entity's generated handlers."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
 import msgspec
-from litestar import Request
-from litestar.response.base import ASGIResponse
 from msgspec import Raw, Struct
-from msgspec.structs import replace
 
-from adapters.http.entities.bodies import EntityBodies
-from adapters.http.entities.idempotency import write_of
-from adapters.http.entities.rows import page_body
-from adapters.http.request.responses import Headers, Json, entity_data, etag
-from adapters.http.request.strict_request import StrictRequest
 from application.entities.batches import Batches
 from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
-from application.entities.writing import IdempotencyKey, Write
+from application.entities.guarded_fields import GuardedFields
+from application.entities.writing import Write
 from application.ports.entities.records import Change, RowPage, Stored, Versions
 from domain.entities.bodies import (
     EVERYTHING,
@@ -36,11 +28,27 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import WHOLE, Condition, Path, Query, SortKey, default_sort, whole_order
 from domain.errors import Forbidden
+from domain.scope import Caller, Scope
 
 E = TypeVar("E", bound=Struct)
 
-WRITES = "own_writes"
-"""Key of the request's state that counts the writes of a handler."""
+
+class RowsRequest(Protocol):
+    """The request that rows are read and written for."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def tenant_scope(self) -> Scope: ...
+
+    def wanted_versions(self) -> Versions:
+        """Versions of which the request wants to find one stored; None where any will do."""
+        ...
+
+    async def next_write(self) -> Write:
+        """Caller, tenant and idempotency key of the next write; each write of a request has a key of its own."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -57,20 +65,16 @@ class StoredRow(Generic[E]):
     body: bytes
     is_replayed: bool = False
 
-    @property
-    def headers(self) -> dict[str, str]:
-        replayed = {"idempotent-replayed": "true"} if self.is_replayed else {}
-        return {"etag": etag(self.version), **replayed}
-
 
 @dataclass(frozen=True)
 class RowsPage(Generic[E]):
-    """One page of rows; ``total`` counts those of all pages, ``body`` is the page's JSON."""
+    """One page of rows; ``total`` counts those of all pages. ``shown`` is the page that the caller may see."""
 
     items: tuple[StoredRow[E], ...]
     total: int | None
     has_next: bool
-    body: bytes
+    query: Query
+    shown: RowPage
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class EntityAccess:
     model: EntityModel
     crud: Crud
     batches: Batches
-    bodies: EntityBodies
+    fields: GuardedFields
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Rows(Generic[E]):
     """
 
     access: EntityAccess
-    request: StrictRequest
+    request: RowsRequest
 
     @property
     def model(self) -> EntityModel:
@@ -120,11 +124,12 @@ class Rows(Generic[E]):
         query = Query(where=conditions, sort=self._sort(sort), page=page, page_size=page_size)
         found = await self.access.crud.page(self.request.tenant_scope, self.access.model, query)
         rows = tuple(self._row(_stored(body)) for body in msgspec.json.decode(found.items, type=list[Raw]))
-        return RowsPage(rows, found.total, found.has_next, _page_body(query, found, rows))
+        shown = b"[" + b",".join(row.body for row in rows) + b"]"
+        return RowsPage(rows, found.total, found.has_next, query, msgspec.structs.replace(found, items=Raw(shown)))
 
     async def create(self, values: E | Mapping[str, object]) -> StoredRow[E]:
         write = await self._write()
-        with self.access.bodies.concealing(write.caller):
+        with self.access.fields.concealing(write.caller):
             new = self._read_new(self._given(values))
             written = await self.access.crud.create(write, self.access.model, new)
         return self._row(written.answer, is_replayed=written.is_replayed)
@@ -135,7 +140,7 @@ class Rows(Generic[E]):
         A repeated request under one ``Idempotency-Key`` is not recognised here, as with PUT: it updates once more.
         """
         write = await self._write()
-        with self.access.bodies.concealing(write.caller):
+        with self.access.fields.concealing(write.caller):
             change = change_of(row_id, self._read_changes(self._wire(values)).values, version, {})
             return self._row(await self.access.crud.update(write, self.access.model, change))
 
@@ -144,14 +149,14 @@ class Rows(Generic[E]):
 
     async def restore(self, row_id: UUID) -> StoredRow[E]:
         write = await self._write()
-        with self.access.bodies.concealing(write.caller):
+        with self.access.fields.concealing(write.caller):
             written = await self.access.crud.restore(write, self.access.model, row_id)
         return self._row(written.answer, is_replayed=written.is_replayed)
 
     async def create_many(self, values: Iterable[E | Mapping[str, object]]) -> list[StoredRow[E]]:
         """All or none, in the order given; an error names the field as ``items[3].sku``."""
         write = await self._write()
-        with self.access.bodies.concealing(write.caller):
+        with self.access.fields.concealing(write.caller):
             new = read_items({"items": [self._given(row) for row in values]}, self._read_new)
             written = await self.access.batches.create(write, self.access.model, new)
         return [self._row(stored, is_replayed=written.is_replayed) for stored in written.answer]
@@ -159,7 +164,7 @@ class Rows(Generic[E]):
     async def update_many(self, values: Mapping[UUID, Mapping[str, object]]) -> list[StoredRow[E]]:
         """All or none: ``await products.update_many({id: {"stock": 3}, …})``."""
         write = await self._write()
-        with self.access.bodies.concealing(write.caller):
+        with self.access.fields.concealing(write.caller):
             items = [{"id": str(row_id), **self._wire(row)} for row_id, row in values.items()]
             read = read_changed_items({"items": items}, self._read_changes)
             changes = [Change(item.id, item.sent.values) for item in read]
@@ -172,7 +177,7 @@ class Rows(Generic[E]):
 
     def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:
         value = msgspec.json.decode(stored.body, type=self.access.model.struct)
-        body = self.access.bodies.shown(self.request.caller, stored.body)
+        body = self.access.fields.shown(self.request.caller, stored.body)
         return StoredRow(stored.id, stored.version, cast(E, value), body, is_replayed)
 
     def _read_new(self, body: Body) -> Values:
@@ -203,11 +208,7 @@ class Rows(Generic[E]):
         # the audit trail is written by the service alone; a project may write what its routes only read
         if model.struct in BUILTIN_ENTITIES and not model.declaration.writable:
             raise Forbidden
-        write = write_of(self.request, await _sent_body(self.request))
-        number = self.request.scope["state"][WRITES] = self.request.scope["state"].get(WRITES, 0) + 1
-        if write.idempotency_key is None or number == 1:
-            return write
-        return replace(write, idempotency_key=_numbered(write.idempotency_key, number))
+        return await self.request.next_write()
 
 
 def _stored(body: Raw) -> Stored:
@@ -218,43 +219,3 @@ def _stored(body: Raw) -> Stored:
 class _Known(Struct):
     id: UUID
     version: int = 0
-
-
-def _page_body(query: Query, found: RowPage, rows: Sequence[StoredRow[Any]]) -> bytes:
-    items = b"[" + b",".join(row.body for row in rows) + b"]"
-    return page_body(query, replace(found, items=Raw(items)))
-
-
-def _numbered(given: IdempotencyKey, number: int) -> IdempotencyKey:
-    """Key of a handler's second and later writes: under the request's own they would get the first one's answer."""
-    return replace(given, key=hashlib.sha256(f"{number}\n{given.key}".encode()).hexdigest())
-
-
-async def _sent_body(request: StrictRequest) -> bytes:
-    if request.header(b"idempotency-key") is None:
-        return b""
-    kind = request.header(b"content-type") or ""
-    if kind.startswith("multipart/"):
-        # a form may have been read to its end already: its length stands for it
-        return (request.header(b"content-length") or "").encode()
-    return await request.body()
-
-
-class DataResponse(Json):
-    """Envelope of entities around a row, a page of rows or any other value: ``return DataResponse(row)``.
-
-    A row brings its ``ETag``. In annotations the envelope is ``Response[EntityData[Product]]``.
-    """
-
-    def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:
-        shown = value.headers if isinstance(value, StoredRow) else {}
-        super().__init__(_encoded(value), status, {**shown, **(headers or {})})
-
-    def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
-        enveloped = entity_data(cast(StrictRequest, request), self.content, self.status_code, self.headers)
-        enveloped.background, enveloped.cookies = self.background, self.cookies
-        return enveloped.to_asgi_response(app, request, **options)
-
-
-def _encoded(value: object) -> bytes:
-    return value.body if isinstance(value, StoredRow | RowsPage) else msgspec.json.encode(value)

@@ -1,0 +1,140 @@
+"""Pages of the service, without the internet: the documentation, and those that links in mails lead to.
+
+Their text stands in ``assets``. Links are relative, so that the pages work behind a prefix too.
+"""
+
+import hashlib
+import html
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from string import Template
+from types import MappingProxyType
+from typing import Any
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.request.responses import Bytes, NoBody
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
+from domain.errors import NotFound
+from domain.identity.users import PASSWORD_LENGTH
+
+ASSETS = Path(__file__).parent / "assets"
+HTML = "text/html; charset=utf-8"
+TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
+OWN = ("docs.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
+DOCS_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES})
+ACCOUNT_FILES = frozenset({"account.js", "account.css"})
+
+_NOBODY_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+# the documentation may ask nobody but the service itself
+DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    f"font-src 'self' data:; connect-src 'self'; {_NOBODY_ELSE}"
+)
+# account pages hold a secret in their address: nothing inline, and in no other page's frame
+ACCOUNT_POLICY = (
+    f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {_NOBODY_ELSE}"
+)
+NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """Title, contact and licence in the documentation; ``root`` is one step of a path."""
+
+    root: str = "docs"
+    title: str = "Tenantry"
+    version: str = "v1"
+    description: str = "Identity for many tenants, and a whole API for every entity."
+    contact_name: str | None = None
+    contact_url: str | None = None
+    contact_email: str | None = None
+    license_url: str | None = None
+
+
+@dataclass(frozen=True)
+class File:
+    content: bytes
+    kind: str
+    tag: str
+    headers: Mapping[str, str]
+
+    def response(self, known: str | None) -> Bytes:
+        """The file, or 304 where ``known`` (the header If-None-Match) has its entity tag."""
+        headers = {"etag": self.tag, "cache-control": "public, max-age=0, must-revalidate", **self.headers}
+        if self.tag in (tag.strip().removeprefix("W/") for tag in (known or "").split(",")):
+            return NoBody(304, headers)
+        return Bytes(self.content, self.kind, 200, headers)
+
+
+def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE) -> File:
+    return File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"', headers)
+
+
+@lru_cache
+def asset(name: str) -> File:
+    path = ASSETS / name
+    return file_of(path.read_bytes(), TYPES.get(path.suffix, "text/plain; charset=utf-8"))
+
+
+def docs_handlers(about: About) -> list[HTTPRouteHandler]:
+    """The page that tries every endpoint out, and one that shows how a browser encrypts a password, by doing it."""
+    root, policy = f"/{about.root}", {"content-security-policy": DOCS_POLICY}
+    code = (ASSETS / "encrypted-passwords.js").read_text()  # the very script that the page runs
+    index = _page("docs.html", policy, service=about.title, root=about.root)
+    encrypting = _page("encrypted-passwords.html", policy, service=about.title, code=code)
+
+    @get(root, name="docs.front", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED), status_code=302)
+    async def front() -> Response[Any]:
+        return NoBody(302, {"location": f"{root}/index.html"})
+
+    return [
+        front,
+        _page_handler(f"{root}/index.html", "docs.index", index),
+        _page_handler(f"{root}/encrypted-passwords.html", "docs.encrypted-passwords", encrypting),
+        _asset_handler(f"{root}/assets/{{name:str}}", "docs.asset", DOCS_FILES),
+    ]
+
+
+def account_handlers(service: str) -> list[HTTPRouteHandler]:
+    """Pages for products without pages of their own: confirm an address, set a new password."""
+    headers = {"content-security-policy": ACCOUNT_POLICY, "referrer-policy": "no-referrer"}
+    shortest, longest = map(str, PASSWORD_LENGTH)
+    confirm = _page("account-confirm.html", headers, service=service)
+    reset = _page("account-reset.html", headers, service=service, shortest=shortest, longest=longest)
+    return [
+        _page_handler("/account/confirm", "account.confirm", confirm),
+        _page_handler("/account/reset", "account.reset", reset),
+        _asset_handler("/account/assets/{name:str}", "account.asset", ACCOUNT_FILES),
+    ]
+
+
+def _page(name: str, headers: Mapping[str, str], **values: str) -> File:
+    """A page of ``assets`` with its ``$names`` filled in, as text and not as markup."""
+    text = {name: html.escape(value) for name, value in values.items()}
+    return file_of(Template((ASSETS / name).read_text()).substitute(text).encode(), HTML, headers)
+
+
+def _page_handler(path: str, name: str, page: File) -> HTTPRouteHandler:
+    """Serves one page to anybody; pages stand beside the document and not in it."""
+
+    async def shown(request: StrictRequest) -> Response[Any]:
+        return page.response(request.header(b"if-none-match"))
+
+    return get(path, name=name, include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))(shown)
+
+
+def _asset_handler(path: str, name: str, served: Collection[str]) -> HTTPRouteHandler:
+    """Serves the files of these names, each read when it is first asked for."""
+
+    async def found(request: StrictRequest) -> Response[Any]:
+        if request.path_params["name"] not in served:
+            raise NotFound
+        return asset(request.path_params["name"]).response(request.header(b"if-none-match"))
+
+    return get(path, name=name, include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))(found)

@@ -1,0 +1,79 @@
+"""Handler that takes rows of an entity from a file."""
+
+import msgspec
+from litestar import Response, post
+from litestar.handlers import HTTPRouteHandler
+from msgspec import Struct
+
+from adapters.http.docs.files import FormOperation
+from adapters.http.entities.bodies import ensure_no_parameters
+from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
+from adapters.http.entities.shapes import entity_operation, may_write
+from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
+from adapters.http.request.export import while_connected
+from adapters.http.request.responses import EntityData, entity_data
+from adapters.http.request.strict_request import StrictRequest
+from application.entities.guarded_fields import GuardedFields
+from application.entities.transfers import FileTransfer
+from domain.entities.sheets import MOST_ERRORS, Report, read_options
+from domain.errors import FieldError
+
+ERRORS = (
+    "VALIDATION_ERROR",
+    "BAD_REQUEST",
+    "PAYLOAD_TOO_LARGE",
+    "UNSUPPORTED_MEDIA_TYPE",
+    "UNPROCESSABLE_ENTITY",
+)
+TEXT = """CSV, xlsx or Parquet, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows \
+whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
+
+
+class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """``errors`` lists the first 1,000 rows that were left out, counted as a person sees them: the header is row 1."""
+
+    imported: int
+    skipped: int
+    errors: list["RowErrorShown"]
+    errors_truncated: bool = False
+
+
+class RowErrorShown(Struct):
+    """``message`` has all errors of the row, ``details`` has them apart; it is empty for a row that cannot be read."""
+
+    row: int
+    message: str
+    details: list[FieldError]
+
+
+def import_handler(fields: GuardedFields, transfer: FileTransfer) -> HTTPRouteHandler:
+    model = fields.model
+
+    async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
+        ensure_no_parameters(request)
+        # A place is taken before the file comes: it would be written to the disk for nothing.
+        with transfer.places.taken(request.caller):
+            async with uploaded(request) as upload:
+                options = read_options(model, options_of(upload))
+                if options.mode == "upsert":
+                    request.caller.ensure_may(model.permission("update"))
+                write, may = write_of(request, upload.digest), fields.access(request.caller)
+                importing = transfer.import_(write, model, upload.file, options, may)
+                written = await while_connected(request.receive, importing)
+        body = msgspec.json.encode(_imported(written.answer))
+        return entity_data(request, body, headers=replayed(written.is_replayed))
+
+    return post(
+        "/import",
+        **entity_operation(model, "import", "Import {}", may_write(model, "create"), *ERRORS, parameters=(KEY,)),
+        status_code=200,
+        description=TEXT.format(update=model.permission("update")),
+        response_headers=[REPLAYED],
+        request_max_body_size=LARGEST_FORM,
+        operation_class=FormOperation,
+    )(import_)
+
+
+def _imported(report: Report) -> dict[str, object]:
+    told: dict[str, object] = {"imported": report.imported, "skipped": report.skipped, "errors": report.errors}
+    return told | ({"errorsTruncated": True} if report.failed > MOST_ERRORS else {})

@@ -1,0 +1,54 @@
+"""Query parameters of an entity, as the document describes them."""
+
+from collections.abc import Callable, Iterable
+
+from adapters.http.entities.served_entity import DescribedParameters
+from adapters.http.request.rules import Parameter
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.parameters import (
+    QueryParameter,
+    export_parameters_of,
+    history_parameters_of,
+    parameters_of,
+    view_parameters_of,
+)
+from domain.entities.query.query import Hidden
+from domain.entities.visibility import hidden_from
+
+FILTERS = Parameter(
+    "filters",
+    # exploded, as forms are: each member is a parameter of its own
+    {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+    "Filters with operators, bounds, and properties of related rows up to three relations deep, each a parameter of "
+    "its own: `price.gte=10`, `minPrice=10`, `category.name.contains=lamp`. The schemas of the properties' own "
+    "parameters tell the operators.",
+    style="form",
+)
+Taken = Callable[[EntityModel, Registry, Hidden], Iterable[QueryParameter]]
+
+
+def described_parameters(model: EntityModel, registry: Registry) -> DescribedParameters:
+    """Functions that describe a list's parameters, a read's, an export's and a history's when they are asked for."""
+
+    # a property of this name has the parameter for itself
+    filters = () if FILTERS.name in model.by_wire else (FILTERS,)
+
+    def described(taken: Taken, *further: Parameter) -> Callable[[], tuple[Parameter, ...]]:
+        def describe() -> tuple[Parameter, ...]:
+            # for everybody's eyes: fields that need a permission are not in the document
+            hidden = hidden_from(registry, ())
+            return (*(_described(model, parameter) for parameter in taken(model, registry, hidden)), *further)
+
+        return describe
+
+    return DescribedParameters(
+        page=described(parameters_of, *filters),
+        view=described(view_parameters_of),
+        export=described(export_parameters_of, *filters),
+        history=described(history_parameters_of),
+    )
+
+
+def _described(model: EntityModel, parameter: QueryParameter) -> Parameter:
+    needed = f" Needs `{model.permission('delete')}`." if parameter.name == "includeDeleted" else ""
+    return Parameter(parameter.name, parameter.schema, parameter.description + needed)

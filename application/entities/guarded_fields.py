@@ -1,0 +1,60 @@
+"""Fields of an entity that ``guarded(…)`` closes to some callers: left out of what they send, get and are told."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+from msgspec import Raw
+
+from domain.entities.bodies import EVERYTHING, FieldAccess, field_access
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.visibility import hidden_from
+from domain.errors import Error
+from domain.scope import Caller
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class GuardedFields:
+    model: EntityModel
+    registry: Registry
+
+    def access(self, caller: Caller) -> FieldAccess:
+        """Fields that the caller may not send, or that do not exist for them."""
+        return field_access(self.model, caller.permissions) if self._has_guards else EVERYTHING
+
+    def shown(self, caller: Caller, body: Raw) -> bytes:
+        """JSON of a row that was written, without the fields that its writer may not read."""
+        hidden = self._hidden_from(caller)
+        if not hidden:
+            return bytes(body)
+        members = msgspec.json.decode(body, type=dict[str, Raw])
+        return msgspec.json.encode({name: value for name, value in members.items() if name not in hidden})
+
+    def shown_all(self, caller: Caller, bodies: Sequence[Raw]) -> bytes:
+        return b"[" + b",".join(self.shown(caller, body) for body in bodies) + b"]"
+
+    @contextmanager
+    def concealing(self, caller: Caller) -> Iterator[None]:
+        """Takes fields that do not exist for the caller out of errors."""
+        try:
+            yield
+        except Error as error:
+            hidden = self._hidden_from(caller)
+            fields = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2] not in hidden]
+            if len(fields) == len(error.fields):
+                raise
+            raise type(error)(fields=fields) from None
+
+    @cached_property
+    def _has_guards(self) -> bool:
+        return any(field.guard.read or field.guard.write for field in self.model.declared)
+
+    def _hidden_from(self, caller: Caller) -> frozenset[str]:
+        if not self._has_guards:
+            return NOTHING
+        hidden = hidden_from(self.registry, caller.permissions)
+        return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
