@@ -25,7 +25,8 @@ ENV PATH=/opt/tenantry/bin:$PATH \
     TENANTRY_PORT=8000 \
     TENANTRY_DATA_DIR=/var/lib/tenantry
 USER tenantry
-WORKDIR /var/lib/tenantry
+# A project that is copied or mounted here is served: its tenantry.toml names its entities.
+WORKDIR /project
 VOLUME /var/lib/tenantry
 EXPOSE 8000
 STOPSIGNAL SIGTERM

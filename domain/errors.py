@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable
 from typing import ClassVar
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -104,6 +105,31 @@ class Conflict(Error):
     @classmethod
     def on(cls, field: str, message: str) -> "Conflict":
         return cls(message, fields=(FieldError(field, message),))
+
+
+class Referrer(Struct, frozen=True):
+    """A row that forbids a deletion: its entity's plural, the name of its field that refers, its id."""
+
+    plural: str
+    field: str
+    id: UUID
+
+
+class StillReferredTo(Conflict):
+    """A deletion that ``restrict`` forbids.
+
+    ``found`` are the ids of the rows to delete that exist. ``by`` has those of them that are still referred to, with
+    the rows that refer; rows of other tenants are left out.
+    """
+
+    sentence = "Something still refers to it."
+
+    def __init__(self, found: Iterable[UUID], referred: Iterable[tuple[UUID, Referrer | None]]) -> None:
+        super().__init__()
+        self.found = frozenset(found)
+        self.by: dict[UUID, set[Referrer]] = {}
+        for row_id, referrer in referred:
+            self.by.setdefault(row_id, set()).update([] if referrer is None else [referrer])
 
 
 class PreconditionFailed(Error):

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from litestar import Litestar
@@ -60,7 +61,7 @@ class TenantryPlugin(HttpPlugin):
         routes: Sequence[ControllerRouterHandler] = (),
         runtime: Runtime = PRODUCTION,
     ) -> None:
-        given = read_settings(os.environ) if settings is None else settings
+        given = read_settings(os.environ, Path.cwd()) if settings is None else settings
         if runtime is PRODUCTION:
             _ensure_servers(given)
         self.settings, registry = _with_entities(given, entities)

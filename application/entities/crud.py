@@ -10,7 +10,7 @@ from application.ports.entities.records import Change, NewRow, RecordTransaction
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
-from domain.errors import NotFound
+from domain.errors import Conflict, FieldError, NotFound
 from domain.scope import Scope
 
 
@@ -48,10 +48,19 @@ class Crud:
         except NotFound:
             # RowWriter names the missing ids of a batch; a single row needs no field.
             raise NotFound from None
+        except Conflict as error:
+            raise _of_single_row(error) from None
 
     async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         return await self.writing.restore(write, model, row_id)
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         """Deletes the row for good; a row that is marked deleted is found too."""
-        await self.writing.purge(write, model, row_id, version)
+        try:
+            await self.writing.purge(write, model, row_id, version)
+        except Conflict as error:
+            raise _of_single_row(error) from None
+
+
+def _of_single_row(error: Conflict) -> Conflict:
+    return Conflict(error.message, [FieldError("id", wrong.message) for wrong in error.fields])

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from application.entities.cleared_references import ClearedReferences, ClearedRows
 from application.entities.conditional_changes import is_conditional, settled
+from application.entities.refused_deletions import ensure_found, told_to
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values, Versions
@@ -28,6 +29,7 @@ from domain.errors import (
     NotFound,
     PreconditionFailed,
     SerializationConflict,
+    StillReferredTo,
     UnprocessableEntity,
 )
 from domain.scope import Caller, OneTenant
@@ -158,13 +160,14 @@ class RowWriter:
             if (replayed := await self._replayed_response(tx, write, list[UUID])) is not None:
                 return replayed
             cleared = await self._cleared_by(tx, model, ids)
-            removed = await tx.records.remove(model, ids, self._act(write), version)
+            try:
+                removed = await tx.records.remove(model, ids, self._act(write), version)
+            except StillReferredTo as error:
+                ensure_found(ids, error.found)
+                raise told_to(write.caller, self.registry, ids, error) from None
             await self._ensure_cleared(tx, cleared)
             # The exception rolls the deletion of the others back.
-            missing = set(ids).difference(removed)
-            if missing:
-                absent = [n for n, row_id in enumerate(ids) if row_id in missing]
-                raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
+            ensure_found(ids, removed)
             return await self._store_response(tx, write, removed)
 
     async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
@@ -176,8 +179,11 @@ class RowWriter:
     async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         async with self.database.transaction(write.scope) as tx:
             cleared = await self._cleared_by(tx, model, [row_id])
-            if not await tx.records.purge(model, [row_id], self._act(write), version):
-                raise NotFound
+            try:
+                if not await tx.records.purge(model, [row_id], self._act(write), version):
+                    raise NotFound
+            except StillReferredTo as error:
+                raise told_to(write.caller, self.registry, [row_id], error) from None
             await self._ensure_cleared(tx, cleared)
 
     async def _replayed_response(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:

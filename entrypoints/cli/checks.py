@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 
 import click
 
@@ -15,7 +16,7 @@ from entrypoints.settings.settings import Settings, SettingsError, read_settings
 def report(environment: Mapping[str, str]) -> bool:
     """Prints the report and returns whether nothing is wrong. A check that needs an earlier one to pass is left out."""
     try:
-        settings = read_settings(environment)
+        settings = read_settings(environment, Path.cwd())
         _say("settings", "all of them are right")
         registry = load_registry(settings.entities)
         _say("entities", ", ".join(model.plural for model in registry))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
@@ -33,7 +34,7 @@ def _fail(message: str, exit_code: int) -> NoReturn:
 
 
 def _settings() -> Settings:
-    return read_settings(os.environ)
+    return read_settings(os.environ, Path.cwd())
 
 
 @click.group()
@@ -41,7 +42,8 @@ def _settings() -> Settings:
 def tenantry() -> None:
     """Identity, tenants, and a whole API for every entity you declare.
 
-    Settings come from environment variables that begin with TENANTRY_; `tenantry check` says what is wrong with them.
+    Settings come from environment variables that begin with TENANTRY_, and from `.env` and `tenantry.toml` in the
+    current folder; `tenantry check` says what is wrong with them.
     """
 
 
@@ -52,6 +54,15 @@ def serve_command() -> None:
     from entrypoints.server.serve import serve  # noqa: PLC0415
 
     serve(_settings())
+
+
+@tenantry.command("init")
+@click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
+def init_command(folder: Path) -> None:
+    """Make a project in FOLDER, the current one unless it is named: an entity, a route, a test, settings, images."""
+    from entrypoints.cli.new_project import make_project  # noqa: PLC0415
+
+    click.echo(make_project(folder))
 
 
 @tenantry.command("create-admin")

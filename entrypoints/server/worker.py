@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from litestar import Litestar
 
@@ -27,7 +28,7 @@ def from_environment() -> Litestar:
 
     It starts no servers and migrates nothing: that is done by ``tenantry serve`` and ``tenantry migrate``.
     """
-    settings = read_settings(os.environ)
+    settings = read_settings(os.environ, Path.cwd())
     if settings.database_url is None or settings.redis_url is None:
         raise CommandError(
             "Without `tenantry serve` there are no embedded servers: set TENANTRY_DATABASE_URL and TENANTRY_REDIS_URL.",

@@ -1,4 +1,4 @@
-"""Settings, read from the environment once at start. Every wrong variable is reported, all in one error."""
+"""Settings, read once at start from the environment and two files. Every wrong one is reported, all in one error."""
 
 import difflib
 import re
@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.identity.users import password_errors
+from entrypoints.settings.files import FileSettings, read_files
 from entrypoints.settings.variables import (
     BASE_URL,
     DOCS_ROOT,
@@ -133,8 +134,26 @@ VARIABLES: Mapping[str, Variable[Any]] = {**_OWN, **_SOCIAL}
 """Variables by name, without the prefix."""
 
 
-def read_settings(environment: Mapping[str, str]) -> Settings:
-    """Settings of an environment; an empty variable counts as unset. Raises SettingsError."""
+def read_settings(environment: Mapping[str, str], folder: Path | None = None) -> Settings:
+    """Settings of an environment, and of the files in ``folder``, which the environment overrules.
+
+    An empty variable counts as unset. Raises SettingsError.
+    """
+    files = FileSettings() if folder is None else read_files(folder, PREFIX, VARIABLES)
+    set_here = {name: value for name, value in environment.items() if value.strip()}
+    try:
+        return _read_variables({**files.values, **set_here}, files.mistakes)
+    except SettingsError as error:
+        raise SettingsError(sorted(_with_origin(mistake, files, set_here) for mistake in error.mistakes)) from None
+
+
+def _with_origin(mistake: str, files: FileSettings, environment: Mapping[str, str]) -> str:
+    """``tenantry.toml: TENANTRY_PORT got 'x'; …`` where a file set the variable that is wrong."""
+    name = mistake.partition(" ")[0]
+    return f"{files.origins[name]}: {mistake}" if name in files.origins and name not in environment else mistake
+
+
+def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> Settings:
     given = {
         name.removeprefix(PREFIX): value
         for name, value in environment.items()
@@ -142,7 +161,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
     # A name that is misspelt would otherwise leave its setting at the default without a word.
-    mistakes = [_unknown(name) for name in given if name not in VARIABLES]
+    mistakes = [*earlier, *(_unknown(name) for name in given if name not in VARIABLES)]
     values: dict[str, Any] = {}
     for name in VARIABLES.keys() & given.keys():
         try:

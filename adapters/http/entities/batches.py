@@ -96,7 +96,10 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
 
 
 DELETE = "Delete many {}, or none"
-DELETED_TEXT = "One that is missing is named as `ids[2]`; the same id twice counts once."
+DELETED_TEXT = (
+    "One that is missing is named as `ids[2]`, and so is one that is still referred to, with the number of rows that"
+    " refer to it as far as the caller may read them; the same id twice counts once."
+)
 
 
 def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:

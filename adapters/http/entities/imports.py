@@ -10,7 +10,7 @@ from adapters.http.entities.bodies import ensure_no_parameters
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import entity_operation, may_write
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
-from adapters.http.request.pace import while_connected
+from adapters.http.request.export import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields

@@ -1,19 +1,43 @@
-"""Responses in pieces: sent at the client's pace, ended when the client leaves, broken off when a piece fails."""
+"""Responses in pieces, sent at the client's pace, and other work that ends with the client who asked for it."""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from litestar.response import Stream
 from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPScope, Receive, Scope, Send
 
-from adapters.http.request.pace import Pace, client_left
+from adapters.http.request.body import ClientGone
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds that a client may be behind; its rows stand on a connection to the database."""
+SLOWEST = 16 * 1024
+"""Bytes a second that a client takes at least, on average."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass
+class Pace:
+    """Patience with one client: waiting for the client uses it up, and what the client takes gives it back."""
+
+    patience: float = PATIENCE
+    slowest: int = SLOWEST
+
+    def __post_init__(self) -> None:
+        self.left = self.patience
+
+    def waited(self, seconds: float, size: int) -> None:
+        """Counts a piece of ``size`` bytes that took so many seconds to send."""
+        self.left = min(self.patience, self.left - seconds + size / self.slowest)
 
 
 class Export(Stream):
@@ -67,3 +91,24 @@ async def _send(
         log.exception("answer broken off", extra={"path": scope["path"]}, exc_info=error)
         raise
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Result of the work. Raises ClientGone, and ends the work, when the client leaves before it is done."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(client_left(receive))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        raise ClientGone
+    finally:
+        leaving.cancel()
+        working.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def client_left(receive: Receive) -> None:
+    """Returns when the client has left; the body has been read before."""
+    with suppress(ClientGone):
+        while (await receive())["type"] != "http.disconnect":
+            pass

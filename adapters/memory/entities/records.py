@@ -72,7 +72,7 @@ class MemoryRecords:
         found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
         if not all(is_wanted(version, row_version(row)) for row in found):
             raise PreconditionFailed
-        MemoryRemoval(self.tables, self.registry, act).remove(model, found, is_final=False)
+        self._removal(act).remove(model, found, is_final=False)
         return living
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -81,7 +81,7 @@ class MemoryRecords:
         found = {row_id: row for row_id, row in rows.items() if row is not None}
         if not all(is_wanted(version, row_version(row)) for row in found.values()):
             raise PreconditionFailed
-        MemoryRemoval(self.tables, self.registry, act).remove(model, list(found.values()), is_final=True)
+        self._removal(act).remove(model, list(found.values()), is_final=True)
         return list(found)
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
@@ -97,6 +97,10 @@ class MemoryRecords:
     @property
     def _rows(self) -> VisibleRows:
         return VisibleRows(self.tables, self.registry, self.scope)
+
+    def _removal(self, act: Act) -> MemoryRemoval:
+        tenant = self.scope.id if isinstance(self.scope, OneTenant) else None
+        return MemoryRemoval(self.tables, self.registry, act, tenant)
 
     def _tenant(self, model: EntityModel) -> UUID | None:
         return self.scope.id if model.tenant_owned and isinstance(self.scope, OneTenant) else None

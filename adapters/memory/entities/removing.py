@@ -10,9 +10,7 @@ from adapters.memory.store import Row, Tables
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.errors import Conflict
-
-STILL_REFERRED_TO = "Something still refers to it."
+from domain.errors import Referrer, StillReferredTo
 
 Key = tuple[EntityModel, UUID]
 
@@ -24,17 +22,20 @@ class MemoryRemoval:
     tables: Tables
     registry: Registry
     act: Act
+    tenant: UUID | None
     _deletions: dict[Key, bool] = dataclasses.field(default_factory=dict)
     _roots: dict[Key, UUID] = dataclasses.field(default_factory=dict)
     _cleared: dict[tuple[Key, str], bool] = dataclasses.field(default_factory=dict)
-    _restricting: set[Key] = dataclasses.field(default_factory=set)
+    _restricting: dict[Key, set[tuple[UUID, Referrer | None]]] = dataclasses.field(default_factory=dict)
 
     def remove(self, model: EntityModel, rows: list[Row], *, is_final: bool) -> None:
         for row in rows:
             self._gather(model, [row], _key(model, row)[1], is_final=is_final)
         # A row that restricts may itself be deleted by cascade: only the others forbid the deletion.
-        if self._restricting - self._deletions.keys():
-            raise Conflict(STILL_REFERRED_TO)
+        if forbidding := self._restricting.keys() - self._deletions.keys():
+            raise StillReferredTo(
+                [_key(model, row)[1] for row in rows], (pair for key in forbidding for pair in self._restricting[key])
+            )
         marked = {"is_deleted": True, "deleted_at": self.act.at, "deleted_by": self.act.by}
         for key, for_good in self._deletions.items():
             if not for_good:
@@ -69,7 +70,11 @@ class MemoryRemoval:
         elif on_delete == "cascade":
             self._gather(referring, found, root, is_final=is_final)
         else:
-            self._restricting |= {_key(referring, row) for row in found}
+            for row in found:
+                key = _key(referring, row)
+                is_ours = row.get("tenant_id") in (None, self.tenant)
+                referrer = Referrer(referring.plural, field.name, key[1]) if is_ours else None
+                self._restricting.setdefault(key, set()).add((root, referrer))
 
     def _referring(
         self, model: EntityModel, row: Row, reference: tuple[EntityModel, FieldModel], *, is_final: bool

@@ -109,8 +109,8 @@ class Records(Protocol):
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         """Marks rows deleted, or deletes them where the entity has no soft delete; returns the ids that were found.
 
-        References to them follow ``on_delete``: restrict raises Conflict, cascade deletes the referring row, clear sets
-        null. Raises PreconditionFailed when ``version`` is given and another one is stored.
+        References to them follow ``on_delete``: restrict raises StillReferredTo, cascade deletes the referring row,
+        clear sets null. Raises PreconditionFailed when ``version`` is given and another one is stored.
         """
         ...
 

@@ -25,11 +25,16 @@ from domain.entities.declaration import EntityModel
 from domain.entities.markers import entity, money, ref, unique
 from domain.entities.query.query import WHOLE
 from domain.entities.registry import build_registry
-from domain.errors import Conflict, PreconditionFailed
+from domain.errors import Conflict, PreconditionFailed, Referrer, StillReferredTo
 from domain.scope import OneTenant
 from tests.builders import new_id
 from tests.conftest import NewDatabase
 from tests.contracts.entities.test_records_writing import ACT, LATER, body, fields_of
+
+
+@entity("colours", tenant_owned=False)
+class Colour(Struct, rename="camel", kw_only=True):
+    name: str
 
 
 @entity("soft-seats", history=True, unique=[unique("label"), unique("row", "number"), unique("code", ignore_case=True)])
@@ -39,6 +44,7 @@ class SoftSeat(Struct, rename="camel", kw_only=True):
     number: int
     code: str | None = None
     next_id: Annotated[UUID | None, ref("soft-seats")] = None
+    colour_id: Annotated[UUID | None, ref("colours")] = None
 
 
 @entity(
@@ -61,7 +67,7 @@ class Flag(Struct, rename="camel", kw_only=True):
     is_up: bool
 
 
-SEATS = build_registry([*BUILTIN_ENTITIES, *ENTITIES, SoftSeat, HardSeat, Flag])
+SEATS = build_registry([*BUILTIN_ENTITIES, *ENTITIES, Colour, SoftSeat, HardSeat, Flag])
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +110,7 @@ class Hall:
 
     def values(self, number: int) -> Values:
         values: Values = {"label": f"A {number}", "row": 1, "number": number, "code": f"a{number}", "next_id": None}
-        return {**values, "price": Decimal(number)} if self.plural == "hard-seats" else values
+        return {**values, **({"price": Decimal(number)} if self.plural == "hard-seats" else {"colour_id": None})}
 
     async def fill(self) -> None:
         self.ids = [new_id() for _ in range(3)]
@@ -238,3 +244,25 @@ async def test_values_that_cannot_be_spared_for_a_moment_are_a_conflict_in_postg
     with pytest.raises(Conflict) as error:
         await swap()
     assert fields_of(error) == ["isUp"]
+
+
+async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeDatabase) -> None:
+    red = new_id()
+    here, there = (Hall(seats, "soft-seats", is_alone=False) for _ in range(2))
+    for hall in (here, there):
+        await hall.fill()
+    async with seats.transaction(here.scope) as tx:
+        await tx.records.add(SEATS["colours"], [NewRow(red, {"name": "red"})], ACT)
+    await there.change((1, {"colour_id": red}))
+
+    async def delete() -> dict[UUID, set[Referrer]]:
+        try:
+            async with seats.transaction(here.scope) as tx:
+                await tx.records.remove(SEATS["colours"], [red], LATER, None)
+        except StillReferredTo as error:
+            return error.by
+        raise AssertionError
+
+    assert await delete() == {red: set()}
+    await here.change((2, {"colour_id": red}))
+    assert await delete() == {red: {Referrer("soft-seats", "colour_id", here.ids[1])}}

@@ -9,8 +9,7 @@ from litestar import Request
 from litestar.types import HTTPReceiveMessage, Message
 
 from adapters.http.request.body import ClientGone
-from adapters.http.request.export import Export
-from adapters.http.request.pace import Pace, while_connected
+from adapters.http.request.export import Export, Pace, while_connected
 
 GET: Any = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"", "state": {}}
 

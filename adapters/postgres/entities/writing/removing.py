@@ -19,10 +19,8 @@ from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import Conflict, PreconditionFailed
-from domain.scope import EveryTenant, Scope
-
-STILL_REFERRED_TO = "Something still refers to it."
+from domain.errors import PreconditionFailed, Referrer, StillReferredTo
+from domain.scope import EveryTenant, OneTenant, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,14 @@ class RemovalPlan:
     """Rows that one act deletes, by model and tenant.
 
     ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
-    they lead to; ``restricting`` are rows that forbid the act unless they are deleted too.
+    they lead to; ``restricting`` are rows that forbid the act unless they are deleted too, with the roots that they
+    forbid, and None in place of a referrer of another tenant.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
     cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
-    restricting: set[tuple[EntityModel, UUID]] = field(default_factory=set)
+    restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, Referrer | None]]] = field(default_factory=dict)
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
         """Adds rows to the plan and returns those that are new to it."""
@@ -105,8 +104,8 @@ class PostgresRemoval:
         ids, plan = [row["id"] for row in found], RemovalPlan()
         roots = {row_id: row_id for row_id in ids}
         await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
-        if plan.restricting - plan.is_final.keys():
-            raise Conflict(STILL_REFERRED_TO)
+        if forbidding := plan.restricting.keys() - plan.is_final.keys():
+            raise StillReferredTo(ids, (pair for key in forbidding for pair in plan.restricting[key]))
         await self._write(plan, rows.model)
         return ids
 
@@ -129,11 +128,17 @@ class PostgresRemoval:
         statement = find_referring(self.registry, rows.model, reference, is_final=is_final, locks=locks)
         found = await fetch(self.connection, statement, rows.values)
         if on_delete == "restrict":
-            plan.restricting |= {(referring, row["id"]) for row in found}
+            for row in found:
+                referrer = Referrer(referring.plural, name, row["id"]) if self._is_ours(row["tenant_id"]) else None
+                forbidden = plan.restricting.setdefault((referring, row["id"]), set())
+                forbidden.add((rows.roots[row["target"]], referrer))
             return
         for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
             roots = {row["id"]: rows.roots[row["target"]] for row in theirs}
             await self._gather(plan, RowsByModel(referring, tenant, roots), is_final=is_final)
+
+    def _is_ours(self, tenant: UUID | None) -> bool:
+        return tenant is None or (isinstance(self.scope, OneTenant) and self.scope.id == tenant)
 
     async def _write(self, plan: RemovalPlan, root: EntityModel) -> None:
         """Marks, clears, then deletes for good."""

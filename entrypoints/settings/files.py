@@ -1,0 +1,101 @@
+"""Settings in files of the current folder: ``tenantry.toml`` and ``.env``. The environment wins, then ``.env``."""
+
+import difflib
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOML, ENV = "tenantry.toml", ".env"
+_QUOTES = ("'", '"')
+
+
+@dataclass
+class FileSettings:
+    """Variables that files set, by name with the prefix; ``origins`` has the file of each, for messages."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+    mistakes: list[str] = field(default_factory=list)
+
+    def add(self, file: str, values: Mapping[str, str]) -> None:
+        self.values |= values
+        self.origins |= dict.fromkeys(values, file)
+
+
+def read_files(folder: Path, prefix: str, known: Collection[str]) -> FileSettings:
+    """Settings of the folder's files; ``known`` are the names of variables without the prefix."""
+    found = FileSettings()
+    if (path := folder / TOML).is_file():
+        found.add(TOML, _toml(path, prefix, known, found.mistakes))
+    # read second: it belongs to this machine, and overrules what belongs to the project
+    if (path := folder / ENV).is_file():
+        found.add(ENV, _dotenv(path, prefix, found.mistakes))
+    return found
+
+
+def _toml(path: Path, prefix: str, known: Collection[str], mistakes: list[str]) -> dict[str, str]:
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        mistakes.append(f"{TOML} is not valid TOML: {error}.")
+        return {}
+    keys = [name.lower() for name in known]
+    values: dict[str, str] = {}
+    for key, given in document.items():
+        if key not in keys:
+            near = difflib.get_close_matches(key.lower().removeprefix(prefix.lower()), keys, n=1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            mistakes.append(f"{TOML}: {key} is not a setting{hint}")
+        elif (text := _text(given)) is None:
+            mistakes.append(f"{TOML}: {key} got {given!r}; it takes a text, a number, true, false or a list of texts.")
+        else:
+            values[prefix + key.upper()] = text
+    return values
+
+
+def _text(given: object) -> str | None:
+    """A value as a variable of the environment says it; a list is separated by commas."""
+    # before numbers, for True is one to Python
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, int):
+        return str(given)
+    if isinstance(given, list) and all(isinstance(part, str) and "," not in part for part in given):
+        return ",".join(given)
+    return given if isinstance(given, str) else None
+
+
+def _dotenv(path: Path, prefix: str, mistakes: list[str]) -> dict[str, str]:
+    """``NAME=value`` on each line, for names with the prefix."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        mistakes.append(f"{ENV} is not UTF-8: {error}.")
+        return {}
+    values: dict[str, str] = {}
+    for number, name, text in _assignments(lines):
+        # other names belong to other programs, such as Docker Compose
+        if not name.startswith(prefix):
+            continue
+        if text is None:
+            mistakes.append(f"{ENV}: line {number} sets {name} to nothing that can be read: write {name}=value.")
+        else:
+            values[name] = text
+    return values
+
+
+def _assignments(lines: list[str]) -> Iterator[tuple[int, str, str | None]]:
+    for number, line in enumerate(lines, 1):
+        stripped = line.strip().removeprefix("export ").lstrip()
+        if stripped and not stripped.startswith("#"):
+            name, is_set, text = stripped.partition("=")
+            yield number, name.strip(), _unquoted(text.strip()) if is_set else None
+
+
+def _unquoted(text: str) -> str | None:
+    """A value without its quotes or the comment behind it; None for a quote that does not end."""
+    if text.startswith(_QUOTES):
+        value, closing, rest = text[1:].partition(text[0])
+        return value if closing and (not rest.strip() or rest.strip().startswith("#")) else None
+    return text.partition(" #")[0].rstrip()

@@ -1,0 +1,95 @@
+"""Settings in ``tenantry.toml`` and ``.env``: what is read, who wins, and that a wrong one is named with its file."""
+
+from pathlib import Path
+
+import pytest
+
+from entrypoints.settings.settings import SettingsError, read_settings
+from tests.entrypoints.processes import Tenantry
+
+KEY = "k" * 32
+
+
+def mistakes(folder: Path, **environment: str) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        read_settings({f"TENANTRY_{name}": value for name, value in environment.items()}, folder)
+    return caught.value.mistakes
+
+
+def test_every_kind_of_value_stands_in_tenantry_toml(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text(
+        'entities = ["tenantry.catalogue", "books.py"]\nport = 9000\nconfirm_email = false\ndocs_title = "Books"\n'
+    )
+    settings = read_settings({}, tmp_path)
+    assert settings.entities == ("tenantry.catalogue", "books.py")
+    assert (settings.port, settings.confirm_email, settings.docs_title) == (9000, False, "Books")
+    assert settings.base_url == "http://127.0.0.1:9000"
+
+
+def test_the_environment_wins_then_dotenv_then_toml(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text('port = 9000\nworkers = 2\ndocs_title = "Toml"\n')
+    (tmp_path / ".env").write_text("TENANTRY_PORT=9001\nTENANTRY_WORKERS=3\n")
+    settings = read_settings({"TENANTRY_PORT": "9002", "TENANTRY_DOCS_TITLE": " "}, tmp_path)
+    assert (settings.port, settings.workers, settings.docs_title) == (9002, 3, "Toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("TENANTRY_DOCS_TITLE=Books", "Books"),
+        ("export TENANTRY_DOCS_TITLE = Books and films # of ours", "Books and films"),
+        ('TENANTRY_DOCS_TITLE="Books # films" # of ours', "Books # films"),
+        ("TENANTRY_DOCS_TITLE='Books = films'", "Books = films"),
+        ("TENANTRY_DOCS_TITLE=", "Tenantry"),
+    ],
+)
+def test_lines_of_dotenv(tmp_path: Path, line: str, title: str) -> None:
+    (tmp_path / ".env").write_text(f"# ours\n\nPOSTGRES_PASSWORD=of somebody else\nOTHER\n{line}\n")
+    assert read_settings({}, tmp_path).docs_title == title
+
+
+def test_a_key_that_is_no_setting_is_refused_with_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text('entites = ["books.py"]\nTENANTRY_PORT = 1\ncolour = "red"\n')
+    (tmp_path / ".env").write_text("TENANTRY_WORKRES=2\n")
+    assert mistakes(tmp_path) == (
+        ".env: TENANTRY_WORKRES is not a setting; did you mean TENANTRY_WORKERS?",
+        "tenantry.toml: TENANTRY_PORT is not a setting; did you mean port?",
+        "tenantry.toml: colour is not a setting.",
+        "tenantry.toml: entites is not a setting; did you mean entities?",
+    )
+
+
+def test_a_wrong_value_is_named_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text("port = 0\nworkers = 1.5\nlog_level = { a = 1 }\n")
+    (tmp_path / ".env").write_text(f'TENANTRY_SECRET_KEY=short\nTENANTRY_DOCS_TITLE="open\nTENANTRY_MIGRATE\n# {KEY}\n')
+    assert mistakes(tmp_path, CONFIRM_EMAIL="never") == (
+        ".env: TENANTRY_SECRET_KEY got 5 characters (not shown); it takes 32 characters or more.",
+        ".env: line 2 sets TENANTRY_DOCS_TITLE to nothing that can be read: write TENANTRY_DOCS_TITLE=value.",
+        ".env: line 3 sets TENANTRY_MIGRATE to nothing that can be read: write TENANTRY_MIGRATE=value.",
+        "TENANTRY_CONFIRM_EMAIL got 'never'; it takes true or false.",
+        "tenantry.toml: TENANTRY_PORT got '0'; it takes a whole number from 1 to 65535.",
+        "tenantry.toml: log_level got {'a': 1}; it takes a text, a number, true, false or a list of texts.",
+        "tenantry.toml: workers got 1.5; it takes a text, a number, true, false or a list of texts.",
+    )
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text("port =\n")
+    (tmp_path / ".env").write_bytes(b"TENANTRY_PORT=\xff\n")
+    told = mistakes(tmp_path)
+    assert [line.partition(":")[0] for line in told] == [".env is not UTF-8", "tenantry.toml is not valid TOML"]
+
+
+def test_the_command_line_knows_the_entities_of_the_file(tmp_path: Path, tenantry: Tenantry) -> None:
+    (tmp_path / "tenantry.toml").write_text('entities = ["books.py"]\n')
+    (tmp_path / "books.py").write_text(
+        "from msgspec import Struct\nfrom tenantry import entity\n\n\n"
+        '@entity("books")\nclass Book(Struct):\n    title: str\n\n\nENTITIES = (Book,)\n'
+    )
+    told = tenantry("entities")
+    assert told.returncode == 0, told.stderr
+    assert "/api/books" in told.stdout
+    assert "/api/products" not in told.stdout
+    (tmp_path / "tenantry.toml").write_text('entites = ["books.py"]\n')
+    refused = tenantry("entities")
+    assert (refused.returncode, "did you mean entities?" in refused.stderr) == (2, True)
