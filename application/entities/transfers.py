@@ -131,7 +131,7 @@ class FileTransfer(RowWriter):
             async with asyncio.timeout(LONGEST_ANALYSIS):
                 await self.upkeep.analyze(model)
         # The rows are stored: whatever happens to the statistics, the import has succeeded.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             log.warning(
                 "The statistics of %s were not renewed after an import of %d rows (%s): autovacuum or tenantry clean "
                 "will renew them.",
