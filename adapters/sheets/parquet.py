@@ -11,7 +11,14 @@ from polars.exceptions import PanicException, PolarsError
 
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.sheets import LARGEST_INFLATED, MOST_COLUMNS, MOST_ROWS, ImportOptions, fields_by_title
+from domain.entities.sheets import (
+    LARGEST_INFLATED,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    ImportOptions,
+    fields_by_title,
+    is_passed_over,
+)
 from domain.errors import BadRequest, FieldError, PayloadTooLarge, ValidationError
 
 T = TypeVar("T")
@@ -81,7 +88,7 @@ def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Ite
         raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
     yield 1, [*names]
     # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
-    texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns))
+    texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns), options)
     empty: Cells = [None] * len(names)
     # By place: of names the library takes some, such as ^.*$, for patterns.
     taken = scan.select(pl.nth(*texts))
@@ -110,12 +117,14 @@ def _within_time(work: Callable[[], T]) -> T:
         signal.alarm(0)
 
 
-def _texts_of_columns(schema: pl.Schema, fields: Sequence[FieldModel | None]) -> dict[int, Texts]:
+def _texts_of_columns(
+    schema: pl.Schema, fields: Sequence[FieldModel | None], options: ImportOptions
+) -> dict[int, Texts]:
     """Converters by the columns' places. Raises ValidationError naming the columns whose types are not taken."""
     found: dict[int, Texts] = {}
     errors: list[FieldError] = []
     for place, ((name, kind), field) in enumerate(zip(schema.items(), fields, strict=True)):
-        if field is None or field.server_owned:
+        if field is None or is_passed_over(field, options):
             continue
         texts = _texts_of(kind, field)
         if texts is None:

@@ -19,7 +19,7 @@ from adapters.sheets.frames import DONE, ERRORS, READY, REFUSED, ROWS, Errors, R
 from adapters.sheets.row_text import RowText
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
-from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header
+from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header, version_place
 from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
 
 AT_A_TIME = 500
@@ -66,7 +66,8 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
         raise BadRequest(f"Row {header[0]} {header[1].message}")
     fields = read_header(model, header[1], job.options.columns, job.may)
     send(out, READY)
-    writer = RowText(model, fields, job, is_escaped=is_csv)
+    version = version_place(header[1], job.options.columns)
+    writer = RowText(model, fields, job, is_escaped=is_csv, version=version)
     failed, errors = 0, list[RowError]()
     lines: list[str] = []
     for count, (number, cells) in enumerate(rows, start=1):

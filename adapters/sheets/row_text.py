@@ -17,17 +17,25 @@ from domain.errors import BadRequest, FieldError, ValidationError
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
+_LARGEST_VERSION, _MOST_DIGITS = 2**31 - 1, 20
 NO_TEXT = "contains a character that no text can hold"
 
 
 class RowText:
     """Validates rows and writes them as lines of CSV for the database.
 
-    ``fields`` are those of the file's columns, None where the server sets the field itself.
+    ``fields`` are those of the file's columns, None where the server sets the field itself; ``version`` is the place of
+    the column with the rows' versions, which an upsert compares.
     """
 
     def __init__(
-        self, model: EntityModel, fields: Sequence[FieldModel | None], job: ReadJob, *, is_escaped: bool
+        self,
+        model: EntityModel,
+        fields: Sequence[FieldModel | None],
+        job: ReadJob,
+        *,
+        is_escaped: bool,
+        version: int | None = None,
     ) -> None:
         # Sorted once by what a cell needs, since every row goes through these lists.
         taken = [(place, field) for place, field in enumerate(fields) if field is not None]
@@ -38,6 +46,7 @@ class RowText:
         self._read = [(place, field.wire, READERS[field.kind]) for place, field in taken if field.kind in READERS]
         self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
         self._is_upsert = job.options.mode == "upsert"
+        self._version = version if self._is_upsert else None
         self._concealed = job.may.unknown | job.may.closed
         self._writers = [(field.name, _WRITERS.get(field.kind, str)) for field in model.declared]
 
@@ -47,7 +56,9 @@ class RowText:
             raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
         try:
             body = self._body(cells)
-            return self._upserted(number, body) if self._is_upsert else self._made(number, body)
+            if self._is_upsert:
+                return self._upserted(number, body, "" if self._version is None else _version(cells[self._version]))
+            return self._made(number, body)
         except ValidationError as error:
             return self._error(number, error)
 
@@ -79,7 +90,7 @@ class RowText:
     def _made(self, number: int, body: dict[str, object]) -> str:
         return f"{number},{uuid7()},{self._written(self._new(body))}\n"
 
-    def _upserted(self, number: int, body: dict[str, object]) -> str:
+    def _upserted(self, number: int, body: dict[str, object], version: str) -> str:
         """Line for a row that is updated or created; the database will find out which.
 
         It must be valid as a change. Its error as a new row goes with it as JSON, in case there is no row yet.
@@ -91,7 +102,8 @@ class RowText:
         except ValidationError as error:
             values = {field.name: changes.get(field.name) for field in self._model.declared}
             refused = msgspec.json.encode(self._error(number, error)).decode()
-        return f'{number},{uuid7()},"{given}",{quoted(refused) if refused else ""},{self._written(values)}\n'
+        own = f'{number},{uuid7()},"{given}",{quoted(refused) if refused else ""},{version}'
+        return f"{own},{self._written(values)}\n"
 
     def _new(self, body: dict[str, object]) -> dict[str, object]:
         values = read_new(self._model, body)
@@ -101,6 +113,15 @@ class RowText:
 
     def _written(self, values: dict[str, object]) -> str:
         return ",".join(["" if (value := values[name]) is None else write(value) for name, write in self._writers])
+
+
+def _version(cell: str | None) -> str:
+    if cell is None:
+        return ""
+    # a whole number of 32 bits, as it is stored
+    if not (cell.isascii() and cell.isdecimal() and len(cell) <= _MOST_DIGITS and 1 <= int(cell) <= _LARGEST_VERSION):
+        raise ValidationError(fields=[FieldError("version", f"must be a whole number from 1 to {_LARGEST_VERSION}")])
+    return str(int(cell))
 
 
 def _ensure_storable(cells: Mapping[str, object]) -> None:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import View, at_end, shown
-from domain.entities.server_fields import SERVER_OWNED
+from domain.entities.server_fields import SERVER_OWNED, VERSION
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.forms import read_form
 
@@ -208,6 +208,18 @@ def read_header(
     return found
 
 
+def is_passed_over(field: FieldModel, options: ImportOptions) -> bool:
+    """Whether the cells of the field are not read: the server sets it, and an upsert does not compare it."""
+    return field.server_owned and not (options.mode == "upsert" and field.name == VERSION.name)
+
+
+def version_place(names: Sequence[str | None], renames: Mapping[str, str]) -> int | None:
+    """Place of the first column ``version``, None without it. An upsert compares it with the stored row."""
+    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
+    titles = ((name or "").strip().lower() for name in names)
+    return next((place for place, title in enumerate(titles) if renamed.get(title, title) == VERSION.wire), None)
+
+
 def _is_ignored(model: EntityModel, wire: str) -> bool:
     # An export contains audit fields and the fields of included rows; importing it again must work.
     relation, dot, _ = wire.lower().partition(".")
@@ -278,6 +290,12 @@ class RowError(Struct, frozen=True):
     @classmethod
     def on(cls, row: int, fields: Sequence[FieldError]) -> Self:
         return cls(row, sentence(fields), tuple(fields))
+
+
+def stale(row: int, version: int, stored: int) -> RowError:
+    """The error of a row that is older than the stored one."""
+    message = f"is {version}, but the stored row has {stored}: it was changed since; export it again"
+    return RowError.on(row, [FieldError("version", message)])
 
 
 class RowFault(FieldError, frozen=True):

@@ -20,7 +20,7 @@ from application.ports.entities.records import Change, NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import Path, Query
-from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns
+from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, stale
 from domain.errors import BadRequest, Conflict, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 
@@ -80,13 +80,15 @@ def _cell(column: Column, value: object, form: Form) -> str:
 class ImportedRow:
     """A row of a file, with its values as the entity's struct holds them.
 
-    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is its error as a new row, as JSON.
+    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is its error as a new row, as JSON;
+    ``version`` is the one that the file says it had.
     """
 
     number: int
     id: UUID
     given: str | None
     refused: str | None
+    version: int | None
     values: Mapping[str, object]
 
 
@@ -111,10 +113,12 @@ class _Load:
     def _incoming(self, cells: Cells) -> ImportedRow:
         number, row_id, *rest = cells
         upserted = self.loading.key is not None
-        given, refused = (rest[0], rest[1]) if upserted else (None, None)
-        fields = rest[2:] if upserted else rest
+        given, refused, version = (rest[0], rest[1], rest[2]) if upserted else (None, None, None)
+        fields = rest[3:] if upserted else rest
         values = {field.name: _value(field, cell) for field, cell in zip(self.model.declared, fields, strict=True)}
-        return ImportedRow(int(number or 0), UUID(row_id or ""), given, refused, values)
+        return ImportedRow(
+            int(number or 0), UUID(row_id or ""), given, refused, int(version) if version else None, values
+        )
 
     def _errors(self, incoming: Sequence[ImportedRow]) -> Iterator[RowError]:
         for row in incoming:
@@ -122,6 +126,8 @@ class _Load:
             # A row that lacks a required field may still change a stored row.
             if row.refused is not None and before is None:
                 yield msgspec.json.decode(row.refused, type=RowError)
+            elif before is not None and row.version is not None and row.version < (stored := _version(before)):
+                yield stale(row.number, row.version, stored)
             elif missing := list(self._missing(row)):
                 yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):
@@ -186,6 +192,12 @@ class _Load:
         row_id = before["id"]
         assert isinstance(row_id, UUID)
         return Change(row_id, self._changes(row))
+
+
+def _version(row: Row) -> int:
+    version = row["version"]
+    assert isinstance(version, int)
+    return version
 
 
 def _value(field: FieldModel, cell: str | None) -> object:

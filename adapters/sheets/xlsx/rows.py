@@ -11,7 +11,7 @@ from adapters.sheets.xlsx.values import CellReader, WrongCell
 from adapters.sheets.xlsx.workbook import SheetPart, read_date_styles, read_workbook, shared_texts
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.sheets import LARGEST_INFLATED, ImportOptions, fields_by_title
+from domain.entities.sheets import LARGEST_INFLATED, ImportOptions, fields_by_title, is_passed_over
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
 
 
@@ -86,7 +86,7 @@ class _Table:
                 wrong.append(FieldError(f"column {column + 1}", "has a value, and no name in the first row"))
                 continue
             field = self._fields[place]
-            if field is None or field.server_owned:
+            if field is None or is_passed_over(field, self._options):
                 continue
             try:
                 text = self._cells.text(cell, field.kind)

@@ -46,9 +46,10 @@ class Transfers(Protocol):
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
         """Stores rows in the format of ``ReadSheet.rows``, in their order and in one set-based write.
 
-        Errors: a reference to no living row of this tenant; in an upsert, a broken rule, or a row that is not stored
-        yet and misses a required field. A row whose unique value is taken, by a stored row or an earlier one, is
-        skipped. Raises BadRequest when the scope is every tenant.
+        Errors: a reference to no living row of this tenant; in an upsert, a broken rule, a row that is not stored yet
+        and misses a required field, or one whose version is older than that of the stored row (``stale``). A row whose
+        unique value is taken, by a stored row or an earlier one, is skipped. Raises BadRequest when the scope is every
+        tenant.
         """
         ...
 
@@ -78,9 +79,10 @@ class ReadSheet(Protocol):
     def rows(self) -> AsyncIterator[bytes]:
         """The valid rows as CSV without header: row number, new id, declared fields in their order.
 
-        Nulls are empty, text is quoted, a list is JSON. For an upsert two cells stand before the fields: which fields
-        were given (a ``1`` or ``0`` each), and the RowError of the row as a new one, as JSON, if it has any. Raises
-        BadRequest for a file that breaks its format, PayloadTooLarge for too many rows.
+        Nulls are empty, text is quoted, a list is JSON. For an upsert three cells stand before the fields: which fields
+        were given (a ``1`` or ``0`` each), the RowError of the row as a new one, as JSON, if it has any, and the
+        version that the row had when it was exported, if the file says so. Raises BadRequest for a file that breaks
+        its format, PayloadTooLarge for too many rows.
         """
         ...
 

@@ -74,6 +74,7 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
 def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
     yield loading.insert_incoming(registry, model)
     yield loading.find_refused(registry, model)
+    yield loading.find_stale(registry, model)
     yield loading.read_updates(registry, model)
     yield loading.forget_stored(registry, model)
     for field in model.declared:

@@ -68,7 +68,8 @@ async def pieces(text: str) -> AsyncIterator[bytes]:
 def row(number: int, sku: str, *, upsert: tuple[str, str | None] | None = None, **given: str | None) -> str:
     cells = {"name": "A", "sku": sku, "description": None, "price": "1", "stock": "0", "status": "draft"}
     values = {**cells, "categoryId": None, "releasedAt": None, **given}
-    return written([str(number), str(new_id()), *(upsert or ()), *values.values()])
+    own = () if upsert is None else (*upsert, None)  # no version
+    return written([str(number), str(new_id()), *own, *values.values()])
 
 
 ALL = "11111111"
@@ -240,7 +241,7 @@ async def test_an_upsert_never_reaches_another_tenants_row(files: Files) -> None
 
 async def test_the_history_of_an_entity_knows_what_came_from_a_file(files: Files) -> None:
     model = files.registry["categories"]
-    lines = [written([str(n), str(new_id()), "11", None, name, None]) for n, name in ((2, "One"), (3, "Two"))]
+    lines = [written([str(n), str(new_id()), "11", None, None, name, None]) for n, name in ((2, "One"), (3, "Two"))]
     for name in ("first", "second"):
         async with files.database.transaction(HERE) as tx:
             loading = Loading(ACT, model.by_name["name"])

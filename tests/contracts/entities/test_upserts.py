@@ -23,6 +23,8 @@ from domain.entities.csv_rows import written
 from domain.entities.markers import big, entity, unique
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry
+from domain.entities.sheets import RowError
+from domain.errors import FieldError
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
@@ -91,11 +93,11 @@ def people(request: pytest.FixtureRequest) -> WholeDatabase:
     return adapter
 
 
-def line(number: int, **given: object) -> str:
-    """A row as a sheet gives it for an upsert, with the fields that the file has."""
+def line(number: int, version: int | None = None, **given: object) -> str:
+    """A row as a sheet gives it for an upsert, with the fields that the file has, and maybe the row's version."""
     flags = "".join("01"[name in given] for name in PEOPLE.names)
     cells = [None if (value := given.get(name)) is None else str(value) for name in PEOPLE.names]
-    return written([str(number), str(new_id()), flags, None, *cells])
+    return written([str(number), str(new_id()), flags, None, None if version is None else str(version), *cells])
 
 
 async def load(
@@ -159,6 +161,32 @@ async def test_any_unique_field_may_be_the_key(people: WholeDatabase, key: str) 
     assert [row.get("note") for row in await stored(people) + await stored(people, THERE)] == ["new", None]
 
 
+@pytest.mark.parametrize("plural", ["people", "teams", "guests"])
+async def test_a_row_of_an_older_version_is_an_error_that_names_the_stored_one(
+    people: WholeDatabase, plural: str
+) -> None:
+    await add(people, {"email": "a@x"}, {"email": "b@x"}, {"email": "c@x"}, plural=plural)
+    newer = line(2, email="a@x", note="new"), line(3, email="b@x", note="new")
+    assert await load(people, *newer, plural=plural) == Loaded(2, 0, [])
+    loaded = await load(
+        people,
+        line(2, version=1, email="a@x", note="stale"),
+        line(3, version=2, email="b@x", note="as old"),
+        line(4, email="c@x", note="without"),
+        line(5, version=7, email="d@x", name="D", note="not stored yet"),
+        plural=plural,
+    )
+    assert (loaded.imported, loaded.skipped) == (3, 0)
+    message = "is 1, but the stored row has 2: it was changed since; export it again"
+    assert list(loaded.errors) == [RowError.on(2, [FieldError("version", message)])]
+    assert [(row.get("note"), row["version"]) for row in await stored(people, plural=plural)] == [
+        ("new", 2),
+        ("as old", 3),
+        ("without", 2),
+        ("not stored yet", 1),
+    ]
+
+
 async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Returns once a statement waits for a lock that another holds."""
     async with asyncio.timeout(30):
@@ -179,6 +207,21 @@ async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
         await waiting(owner_of_people)
     assert await importing == Loaded(1, 0, [])
     assert await stored(database) == [{"email": "a@x", "badge": 1, "name": "ours", "note": "theirs", "version": 3}]
+
+
+async def test_the_version_is_compared_after_the_writer_that_was_waited_for(
+    emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    database = emptied_postgres
+    await add(database, {"email": "a@x"})
+    async with database.transaction(HERE) as tx:
+        row_id = await owner_of_people.fetchval("SELECT id FROM people")
+        await tx.records.change(PEOPLE, [Change(row_id, {"note": "theirs"})], ACT)
+        importing = asyncio.create_task(load(database, line(2, version=1, email="a@x", note="ours")))
+        await waiting(owner_of_people)
+    loaded = await importing
+    assert (loaded.imported, [error.row for error in loaded.errors]) == (0, [2])
+    assert [row["note"] for row in await stored(database)] == ["theirs"]
 
 
 @pytest.mark.parametrize("plural", ["people", "teams"])

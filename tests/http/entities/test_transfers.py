@@ -275,6 +275,27 @@ async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> N
     assert (answer.status_code, answer.json()["data"]["imported"], answer.json()["data"]["errors"]) == (200, 1, [])
 
 
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
+async def test_an_upsert_of_an_older_export_is_refused(app: TestApp, form: str) -> None:
+    await send(app)
+    old = (await export(app, f"?format={form}")).content
+    upsert = {"mode": "upsert"}
+    assert (await send(app, old, options=upsert)).json()["data"]["imported"] == 1
+    data = (await send(app, old, options=upsert)).json()["data"]
+    assert (data["imported"], [error["row"] for error in data["errors"]]) == (0, [2])
+    (detail,) = data["errors"][0]["details"]
+    assert detail["field"] == "version"
+    assert "the stored row has 2" in detail["message"]
+
+
+async def test_a_version_may_be_empty_and_must_be_a_whole_number(app: TestApp) -> None:
+    await send(app)
+    file = "sku,price,Rev\r\nLAMP-1,5,\r\nLAMP-1,6,1.5\r\nLAMP-1,7,0\r\nLAMP-1,8,2147483648\r\n"
+    data = (await send(app, file, options={"mode": "upsert", "columns": {"rev": "version"}})).json()["data"]
+    assert (data["imported"], [error["row"] for error in data["errors"]]) == (1, [3, 4, 5])
+    assert {error["details"][0]["field"] for error in data["errors"]} == {"version"}
+
+
 async def test_each_error_of_a_row_names_its_fields(app: TestApp) -> None:
     data = (await send(app, LAMP + "Cup,bad,x\r\n")).json()["data"]
     (error,) = data["errors"]

@@ -15,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError
+from domain.entities.sheets import RowError, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -56,11 +56,13 @@ class Load:
         return int(status.split()[-1])
 
     async def _adopt(self, key: str) -> int:
-        """Locks the rows that are there, and leaves out rows that only make sense as an update of one."""
+        """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
         await self._fetch(statements.lock_matching(self.registry, self.model, key))
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model))
         await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
+        older = await self._fetch(statements.find_stale(self.registry, self.model))
+        await self._leave_out([stale(row["n"], row["version"], row["stored"]) for row in older])
         return adopted
 
     async def _ensure_references(self) -> None:

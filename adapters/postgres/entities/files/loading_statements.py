@@ -33,7 +33,7 @@ REMEMBERED = 256
 
 INCOMING = "tenantry incoming"
 """Name of the temporary table. Neither an entity's table nor a field has a blank in its name."""
-_N, _ID, _GIVEN, _REFUSED = "row n", "row id", "row given", "row refused"
+_N, _ID, _GIVEN, _REFUSED, _VERSION = "row n", "row id", "row given", "row refused", "row version"
 
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
@@ -56,6 +56,7 @@ def _incoming(model: EntityModel) -> sa.Table:
         sa.Column(_ID, sa.Uuid(), nullable=False),
         sa.Column(_GIVEN, sa.Text()),
         sa.Column(_REFUSED, sa.Text()),
+        sa.Column(_VERSION, sa.Integer()),
     ]
     fields = [sa.Column(field.name, transfer_type(field)) for field in model.declared]
     return sa.Table(INCOMING, sa.MetaData(), *own, *fields, prefixes=["TEMPORARY"], postgresql_on_commit="DROP")
@@ -63,7 +64,7 @@ def _incoming(model: EntityModel) -> sa.Table:
 
 def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
     """Columns of the temporary table in the order of the rows that a sheet gives."""
-    upserted = [_GIVEN, _REFUSED] if is_upsert else []
+    upserted = [_GIVEN, _REFUSED, _VERSION] if is_upsert else []
     return [_N, _ID, *upserted, *model.names]
 
 
@@ -74,6 +75,16 @@ def find_refused(registry: Registry, model: EntityModel) -> CompiledStatement:
     refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
     there = exists_in(table, *_adopted(model, table, incoming))
     return compiled(refused.where(incoming.c[_REFUSED].is_not(None), ~there).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Selects rows that are older than the stored row: ``n``, their ``version``, and the one that is ``stored``."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
+    version = incoming.c[_VERSION]
+    found = sa.select(incoming.c[_N].label("n"), version.label("version"), table.c.version.label("stored"))
+    return compiled(found.select_from(both).where(version < table.c.version).order_by(incoming.c[_N]))
 
 
 @lru_cache(maxsize=REMEMBERED)
