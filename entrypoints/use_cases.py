@@ -93,7 +93,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         batches=Batches(writing, ids),
         histories=Histories(database),
         cross_tenant_access=CrossTenantAccess(database, clock),
-        transfer=FileTransfer(database, adapters.registry, clock, adapters.sheets),
+        transfer=FileTransfer(database, adapters.registry, clock, adapters.sheets, adapters.upkeep),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),

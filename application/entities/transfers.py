@@ -1,5 +1,7 @@
 """Export and import of rows of any entity."""
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -9,6 +11,7 @@ from application.entities.transfer_places import TransferPlaces
 from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
 from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
+from application.ports.upkeep import Upkeep
 from domain.entities.bodies import FieldAccess
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
@@ -23,8 +26,16 @@ from domain.entities.sheets import (
     exported_columns,
     key_field,
 )
-from domain.errors import BadRequest, UnprocessableEntity, ValidationError
+from domain.errors import BadRequest, ServiceUnavailable, UnprocessableEntity, ValidationError
 from domain.scope import EveryTenant, Scope
+
+log = logging.getLogger(__name__)
+
+ANALYZED_FROM = 10_000
+"""Rows of one import after which the table's statistics are renewed: the planner believes in the old ones otherwise
+until autovacuum comes, a minute later by default."""
+LONGEST_ANALYSIS = 30.0
+"""Seconds that the response of an import waits for the statistics."""
 
 
 class _RollBack(Exception):
@@ -44,6 +55,7 @@ class FileTransfer(RowWriter):
 
     database: Database[TransferTransaction]
     sheets: Sheets
+    upkeep: Upkeep
     places: TransferPlaces = field(default_factory=TransferPlaces)
 
     async def export(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
@@ -79,14 +91,17 @@ class FileTransfer(RowWriter):
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess
     ) -> WriteOutcome[Report]:
-        """Stores the rows of the file and reports.
+        """Stores the rows of the file and reports; after many rows the table's statistics are renewed.
 
         Raises ValidationError with the rows' errors when ``atomic`` was asked for.
         """
         ensure_may_write(write.caller, model)
         if model.asks_other_rows:
             raise UnprocessableEntity("The rule of these rows reads other rows: create them in batches instead.")
-        return await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
+        written = await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
+        if written.answer.imported >= ANALYZED_FROM and not written.is_replayed and not options.dry_run:
+            await self._renew_statistics(model, written.answer)
+        return written
 
     async def _import(
         self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest
@@ -110,6 +125,21 @@ class FileTransfer(RowWriter):
             if options.atomic and rollback.report.failed:
                 raise _all_or_nothing(rollback.report) from None
             return WriteOutcome(rollback.report)
+
+    async def _renew_statistics(self, model: EntityModel, report: Report) -> None:
+        try:
+            async with asyncio.timeout(LONGEST_ANALYSIS):
+                await self.upkeep.analyze(model)
+        # The rows are stored: whatever happens to the statistics, the import has succeeded.
+        except Exception as error:
+            log.warning(
+                "The statistics of %s were not renewed after an import of %d rows (%s): autovacuum or tenantry clean "
+                "will renew them.",
+                model.plural,
+                report.imported,
+                type(error).__name__,
+                exc_info=not isinstance(error, (ServiceUnavailable, TimeoutError)),
+            )
 
 
 def _report(sheet: ReadSheet, loaded: Loaded) -> Report:

@@ -24,12 +24,13 @@ MOST_XLSX_ROWS = 1_048_575
 """Most rows of an xlsx sheet below its header."""
 LONGEST_XLSX_TEXT = 32_767
 
-FORMULA = r"^'*[-=+@\t\r\n]"
-"""Texts that a spreadsheet would run as a formula, behind any number of apostrophes."""
-# Every such text sorts before ``BELOW``, so one comparison spares most texts the regular expression.
+FORMULA = r"^'*[-=+@\t\r\n\uFF0B\uFF0D\uFF1D\uFF20]"
+"""Texts that a spreadsheet would run as a formula, behind any number of apostrophes; full-width signs count too."""
+# Every such text sorts before BELOW or from ABOVE on: comparisons spare most texts the regular expression.
 BELOW = "A"
+ABOVE = "\uff0b"
 _FORMULA = re.compile(FORMULA)
-_ESCAPED = re.compile(r"'+[-=+@\t\r\n]")
+_ESCAPED = re.compile(FORMULA.replace("'*", "'+"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
 _BOOLEANS = {"true": True, "false": False}
@@ -90,7 +91,12 @@ TENANT = next(field for field in SERVER_OWNED if field.name == "tenant_id")
 
 def escaped(text: str) -> str:
     """The text as a CSV cell that no spreadsheet runs: ``=1+1`` becomes ``'=1+1`` (OWASP: CSV injection)."""
-    return f"'{text}" if text < BELOW and _FORMULA.match(text) else text
+    return f"'{text}" if may_be_formula(text) and _FORMULA.match(text) else text
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether the text sorts where formulas do; most texts do not."""
+    return text < BELOW or text >= ABOVE
 
 
 def unescaped(text: str) -> str:

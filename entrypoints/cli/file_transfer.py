@@ -64,7 +64,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     query = read_export(model, registry, frozenset(), job.parameters)
     async with open_adapters(settings, registry) as adapters:
         scope = await _tenant(adapters, job.tenant)
-        transfer = FileTransfer(adapters.database, registry, adapters.clock, adapters.sheets)
+        transfer = FileTransfer(adapters.database, registry, adapters.clock, adapters.sheets, adapters.upkeep)
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = _exported(transfer, scope, model, query, job.form)
@@ -109,7 +109,8 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
             lines = _copied(given, upload)
             with _progress("Importing", lines) as tell:
-                transfer = FileTransfer(adapters.database, registry, adapters.clock, CountedRows(adapters.sheets, tell))
+                sheets = CountedRows(adapters.sheets, tell)
+                transfer = FileTransfer(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
                 write = Write(caller=_operator(), scope=scope)
                 written = await transfer.import_(write, model, upload, options, EVERYTHING)
     return _summary(written.answer, is_dry=options.dry_run)

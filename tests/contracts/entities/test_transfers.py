@@ -83,6 +83,16 @@ async def test_csv_has_a_header_escapes_formulas_and_tells_null_from_empty(files
     assert lines == ["sku,description", 'AAA,"\'=1,2"', 'BBB,""', "CCC,"]
 
 
+@pytest.mark.parametrize("sign", ["\uff1d", "\uff0b", "\uff0d", "\uff20"])
+async def test_full_width_signs_begin_a_formula_too(files: Files, sign: str) -> None:
+    await files.add(
+        "products", product("AAA", name=f"a{sign}", description=f"{sign}1"), product("BBB", description=f"'{sign}")
+    )
+    said = await files.out(files.asked(sort="sku", fields="name,description"), "csv")
+    cells = [line.split(",", 1)[1] for line in said.decode().split("\r\n")[1:-1]]
+    assert cells == [f"a{sign},'{sign}1", f"A product,''{sign}"]
+
+
 async def test_line_breaks_in_text_stay_what_they_are(files: Files) -> None:
     await files.add("products", product("AAA", description='a\n"b"\r\nc\rd'))
     said = await files.out(files.asked(fields="description"), "csv")

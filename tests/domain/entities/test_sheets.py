@@ -16,7 +16,8 @@ from domain.errors import Forbidden, ValidationError
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
 PRODUCT = REGISTRY["products"]
-SIGNS = st.text(alphabet="'=+-@\t\r\n a,\"é")
+FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"
+SIGNS = st.text(alphabet="'=+-@\t\r\n a,\"é" + FULL_WIDTH)
 
 
 @given(SIGNS)
@@ -26,10 +27,12 @@ def test_an_escaped_text_comes_back(text: str) -> None:
 
 @given(SIGNS)
 def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
-    assert escaped(text)[:1] not in set("=+-@\t\r\n")
+    assert escaped(text)[:1] not in set("=+-@\t\r\n" + FULL_WIDTH)
 
 
-@pytest.mark.parametrize("text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill"])
+@pytest.mark.parametrize(
+    "text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill", "a\uff1d1", "\uff0f", "\uff21", "😀"]
+)
 def test_text_that_is_no_formula_stays_as_it_is(text: str) -> None:
     assert escaped(text) == text == unescaped(text)
 

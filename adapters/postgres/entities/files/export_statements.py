@@ -13,7 +13,7 @@ from adapters.postgres.statements.compiled import CompiledStatement, compiled, c
 from adapters.postgres.statements.json_values import moment
 from adapters.postgres.statements.rows import Value
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.sheets import BELOW, FORMULA, Column, exported_columns
+from domain.entities.sheets import ABOVE, BELOW, FORMULA, Column, exported_columns, may_be_formula
 
 MOST_ARGUMENTS = 80
 """Most arguments of a call of concat(); the server takes 100."""
@@ -78,14 +78,15 @@ def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], 
 def _cell(rows: FromClause, column: Column, is_escaped: bool) -> Value:
     value = rows.c[column.field.name]
     if is_escaped and may_be_run(column.field):
-        # the comparison spares the regular expression on nearly every cell
-        formula = sa.and_(value < constant(BELOW), value.regexp_match(constant(FORMULA)))
+        # the comparisons spare the regular expression on nearly every cell
+        is_near = sa.or_(value < constant(BELOW), value >= constant(ABOVE))
+        formula = sa.and_(is_near, value.regexp_match(constant(FORMULA)))
         return sa.case((formula, constant("'").concat(value)), else_=value)
     return _CELLS.get(column.field.kind, _as_it_is)(value)
 
 
 def may_be_run(field: FieldModel) -> bool:
-    return field.kind is Kind.TEXT or (field.kind is Kind.CHOICE and any(choice < BELOW for choice in field.choices))
+    return field.kind is Kind.TEXT or (field.kind is Kind.CHOICE and any(map(may_be_formula, field.choices)))
 
 
 def _json(field: FieldModel, rows: FromClause) -> Value:

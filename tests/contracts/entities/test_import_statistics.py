@@ -1,0 +1,131 @@
+"""Large imports renew the statistics of their table, after the commit, on a connection of their own."""
+
+import asyncio
+import logging
+import tempfile
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import asyncpg
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.operations.upkeep import PostgresUpkeep
+from adapters.sheets.processes import ProcessSheets
+from adapters.system import SystemClock
+from application.entities.transfers import ANALYZED_FROM, FileTransfer
+from application.entities.writing import Write
+from application.ports.upkeep import Upkeep
+from application.ports.whole_database import WholeDatabase
+from domain.entities.bodies import EVERYTHING
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.query import Query
+from domain.entities.sheets import ImportOptions, Report
+from domain.scope import Caller, OneTenant
+from tests.builders import new_id
+from tests.conftest import NewDatabase
+
+HERE = OneTenant(new_id())
+ANALYZED = "SELECT last_analyze FROM pg_stat_user_tables WHERE relname = 'products'"
+NOBODY_ANSWERS = "postgresql://nobody@127.0.0.1:1/none"
+
+
+@pytest.fixture
+async def own_database(new_database: NewDatabase, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    """A single connection: an import that held it while it waits for something else would wait for ever."""
+    database = PostgresDatabase(await new_database(), registry, CountingIds(), connections=1)
+    await database.open()
+    yield database
+    await database.close()
+
+
+@dataclass
+class CountedAtAnalysis:
+    """Counts what is stored for others at the moment of each analysis, by the import's own database."""
+
+    database: WholeDatabase
+    counts: list[int] = field(default_factory=list)
+
+    async def tend(self) -> Sequence[str]:
+        return ()
+
+    async def analyze(self, model: EntityModel) -> None:
+        async with self.database.read_only(HERE) as read:
+            self.counts.append(await read.transfers.count(model, Query(sort=()), 1_000_000))
+
+
+async def imported(
+    database: WholeDatabase, registry: Registry, upkeep: Upkeep, rows: int, options: ImportOptions | None = None
+) -> Report:
+    caller = Caller(
+        user_id=new_id(),
+        session_id=new_id(),
+        tenant_id=HERE.id,
+        name="",
+        email="",
+        roles=(),
+        permissions=("*",),
+        is_super_admin=False,
+        app_id=None,
+        issued={},
+        expires_at=0,
+    )
+    transfer = FileTransfer(database, registry, SystemClock(), ProcessSheets(), upkeep)
+    with tempfile.TemporaryFile() as upload:
+        upload.write(b"name,sku,price\r\n" + b"".join(b"A,SKU-%d,1\r\n" % n for n in range(rows)))
+        write = Write(caller=caller, scope=HERE)
+        async with asyncio.timeout(120):
+            written = await transfer.import_(
+                write, registry["products"], upload, options or ImportOptions(), EVERYTHING
+            )
+    return written.answer
+
+
+async def analyzed(database: PostgresDatabase) -> datetime | None:
+    connection = await asyncpg.connect(database.url)
+    try:
+        moment: datetime | None = await connection.fetchval(ANALYZED)
+    finally:
+        await connection.close()
+    return moment
+
+
+async def test_a_large_import_renews_the_statistics_and_a_small_one_does_not(
+    own_database: PostgresDatabase, registry: Registry
+) -> None:
+    upkeep = PostgresUpkeep(own_database.url, registry)
+    assert (await imported(own_database, registry, upkeep, 10)).imported == 10
+    assert await analyzed(own_database) is None
+    # ten rows are there already: one fewer is stored than the file has
+    assert (await imported(own_database, registry, upkeep, ANALYZED_FROM + 9)).imported == ANALYZED_FROM - 1
+    assert await analyzed(own_database) is None
+    first = ANALYZED_FROM + 9
+    assert (await imported(own_database, registry, upkeep, first + ANALYZED_FROM)).imported == ANALYZED_FROM
+    assert await analyzed(own_database) is not None
+
+
+async def test_a_dry_run_leaves_the_statistics_alone(own_database: PostgresDatabase, registry: Registry) -> None:
+    upkeep = PostgresUpkeep(own_database.url, registry)
+    report = await imported(own_database, registry, upkeep, ANALYZED_FROM, ImportOptions(dry_run=True))
+    assert report.imported == ANALYZED_FROM
+    assert await analyzed(own_database) is None
+
+
+async def test_the_rows_are_committed_and_the_connection_is_free_by_then(
+    own_database: PostgresDatabase, registry: Registry
+) -> None:
+    upkeep = CountedAtAnalysis(own_database)
+    assert (await imported(own_database, registry, upkeep, ANALYZED_FROM)).imported == ANALYZED_FROM
+    assert upkeep.counts == [ANALYZED_FROM]
+
+
+async def test_an_import_succeeds_without_statistics_and_says_so_once(
+    own_database: PostgresDatabase, registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    upkeep = PostgresUpkeep(NOBODY_ANSWERS, registry)
+    with caplog.at_level(logging.WARNING, logger="application"):
+        assert (await imported(own_database, registry, upkeep, ANALYZED_FROM)).imported == ANALYZED_FROM
+    (line,) = [record.getMessage() for record in caplog.records if record.name.startswith("application")]
+    assert line.startswith(f"The statistics of products were not renewed after an import of {ANALYZED_FROM} rows")
