@@ -19,8 +19,8 @@ from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryS
 Loss = Callable[[InMemoryService, Caller, UUID, UUID], Awaitable[object]]
 
 
-async def _end_membership(service: InMemoryService, caller: Caller, tenant_id: UUID, user_id: UUID) -> object:
-    return await service.services.memberships.remove(caller, tenant_id, user_id, HERE)
+async def _end_membership(service: InMemoryService, caller: Caller, tenant_id: UUID, user_id: UUID) -> None:
+    await service.services.memberships.remove(caller, tenant_id, user_id, HERE)
 
 
 async def _change_membership(service: InMemoryService, caller: Caller, tenant_id: UUID, user_id: UUID) -> object:
@@ -40,8 +40,8 @@ async def _disable(service: InMemoryService, caller: Caller, _: UUID, user_id: U
     return await service.services.users.update(caller, user_id, UserForm(is_active=False), HERE)
 
 
-async def _delete(service: InMemoryService, caller: Caller, _: UUID, user_id: UUID) -> object:
-    return await service.services.users.delete(caller, user_id, HERE)
+async def _delete(service: InMemoryService, caller: Caller, _: UUID, user_id: UUID) -> None:
+    await service.services.users.delete(caller, user_id, HERE)
 
 
 LOSSES: dict[str, Loss] = {
