@@ -82,7 +82,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     folders = (VERSIONS, *migration_folders(settings.entities))
     database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
     commands = Commands(settings.redis_prefix)
-    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look_up())
+    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look())
     outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
     admissions = RedisAdmissions(Lease(pipeline, outbox, commands=commands), MemoryAdmissions(clock))
     passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)

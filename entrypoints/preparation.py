@@ -1,5 +1,6 @@
 """Preparation before anybody is served: migrations, the signing keys, the first start."""
 
+from adapters.redis.refusals import ensure_accepted
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_migrated
@@ -10,6 +11,8 @@ from entrypoints.use_cases import assemble, ensure_routes_served
 async def prepare(settings: Settings) -> str | None:
     """Answers the first super-admin's password when it was generated now."""
     registry = load_registry(settings.entities)
+    assert settings.redis_url is not None
+    await ensure_accepted(settings.redis_url.reveal())  # before anything is changed
     await ensure_migrated(settings, registry)
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
@@ -184,6 +185,7 @@ def http_settings(
         routes=tuple(routes),
         cors=_cors(settings),
         allowed_hosts=settings.allowed_hosts,
+        is_https=urlsplit(settings.base_url).scheme == "https",
         compression=_compression(settings),
     )
 

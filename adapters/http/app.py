@@ -33,7 +33,7 @@ class HttpSettings:
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
     handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
-    the service alone: an application with the plugin judges its own.
+    the service alone: an application with the plugin judges its own. ``is_https`` tells browsers to come by https.
     """
 
     about: About = field(default_factory=About)
@@ -45,6 +45,7 @@ class HttpSettings:
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
+    is_https: bool = False
     compression: CompressionConfig | None = None
 
 
@@ -98,6 +99,7 @@ def build_pipeline(
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,
         hosts=hosts,
+        is_https=settings.is_https,
     )
 
 

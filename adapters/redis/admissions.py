@@ -90,7 +90,7 @@ class RedisAdmissions:
 
     async def is_shared(self) -> bool:
         try:
-            await self._pipeline.call(self._commands.look_up())
+            await self._pipeline.call(self._commands.look())
         except Away:
             return False
         return True

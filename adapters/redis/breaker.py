@@ -8,16 +8,24 @@ LONGEST_PAUSE = 2.0
 
 
 class Breaker:
-    """Closed while all goes well; each failure doubles the pause before the next attempt, up to a bound."""
+    """Closed while all goes well; each failure doubles the pause before the next attempt, up to a bound.
+
+    A server that answers an attempt is on trial: calls go through, and the outage ends with the first that works.
+    """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
         self._pause = 0.0
         self._until = 0.0
+        self._is_on_trial = False
+
+    @property
+    def is_outage(self) -> bool:
+        return self._pause > 0
 
     @property
     def is_open(self) -> bool:
-        return self._pause > 0
+        return self.is_outage and not self._is_on_trial
 
     @property
     def may_try(self) -> bool:
@@ -27,6 +35,11 @@ class Breaker:
         # Doubling: a server that is restarted is found soon, one that is gone costs an attempt every two seconds.
         self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
         self._until = self._seconds() + self._pause
+        self._is_on_trial = False
+
+    def answered(self) -> None:
+        self._is_on_trial = True
 
     def worked(self) -> None:
         self._pause = self._until = 0.0
+        self._is_on_trial = False

@@ -27,10 +27,6 @@ class Commands:
         """A new name for a change or a generation, hexadecimal."""
         return next(self._nonces)
 
-    def look_up(self) -> Command:
-        """Asks for something that any server of ours answers; in a cluster, the node that holds the scripts' keys."""
-        return ("EXISTS", self._copy[0])
-
     def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Command:
         instead: Sequence[Hit] = shown.instead if shown else ()
         issued: Mapping[str, int] = shown.issued if shown else {}

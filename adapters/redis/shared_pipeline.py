@@ -15,7 +15,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from adapters.redis.breaker import Breaker
 from adapters.redis.client import OPENED_WITHIN
-from adapters.redis.scripts import ALL
+from adapters.redis.scripts import ALL, LOOK
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +27,9 @@ LARGEST = 256
 Command = tuple[str | bytes | int | float, ...]
 """As it is sent, with each word an element: ``("SET", "key", b"value")``, ``("EVALSHA", sha, 1, "key")``."""
 
-LOOK_UP: Command = ("EXISTS", "{tenantry}:lease")
-"""Asks for a key that may not be there, to see whether the server answers."""
+LOOK_UP: Command = ("EVALSHA", LOOK.sha, 1, "{tenantry}:lease", "")
+"""Asks for a key that may not be there, to see whether the server answers; as a script it is refused where the others
+would be: by a replica, and without memory."""
 
 _SCRIPTS = {script.sha: script.text for script in ALL}
 
@@ -66,6 +67,7 @@ class SharedPipeline:
         self._patience = patience
         self._look_up = look_up
         self._breaker = breaker or Breaker()
+        self._refused: set[str] = set()
         self._waiting: deque[_Call] = deque()
         self._sending: asyncio.Task[None] | None = None
         self._trying: asyncio.Task[None] | None = None
@@ -100,14 +102,13 @@ class SharedPipeline:
     async def _reach(self) -> None:
         try:
             async with asyncio.timeout(OPENED_WITHIN):
-                (answer,) = await self._exchange([self._look_up])
+                (answer,) = await self._round_trip([self._look_up])
             if isinstance(answer, Exception):
                 raise answer
-        except Exception:  # noqa: BLE001  # see _send_all
-            await self._fail()
+        except Exception as failure:  # noqa: BLE001  # see _send_all
+            await self._fail(failure)
         else:
-            self._breaker.worked()
-            log.warning("Redis answers again.")
+            self._breaker.answered()
 
     async def _send_all(self) -> None:
         while self._waiting:
@@ -115,8 +116,7 @@ class SharedPipeline:
             try:
                 await self._send(calls)
             except Exception as failure:  # noqa: BLE001  # RedisClusterException is no RedisError, and callers wait
-                log.warning("Redis is away (%s): this process counts for itself.", type(failure).__name__)
-                await self._fail()
+                await self._fail(failure)
                 self._refuse(calls)
             except BaseException:
                 self._refuse(calls)
@@ -128,8 +128,10 @@ class SharedPipeline:
         for call, answer in zip(calls, answers, strict=True):
             if isinstance(answer, Exception) and not (call.alone and isinstance(answer, ResponseError)):
                 raise answer
+        if self._breaker.is_outage:
+            self._end_outage()
         for call, answer in zip(calls, answers, strict=True):
-            _give(call, answer)
+            self._give(call, answer)
 
     async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
         """The answers in order; what the server refuses stands among them as an exception."""
@@ -150,13 +152,35 @@ class SharedPipeline:
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         return answers
 
-    async def _fail(self) -> None:
+    async def _fail(self, failure: Exception) -> None:
         """Opens the breaker, and closes the connection: the next one may find another server at the address."""
+        if not self._breaker.is_outage:
+            log.warning("Redis is away (%s): this process counts for itself.", type(failure).__name__)
         self._breaker.failed()
         try:
             await self._client.aclose()
         except Exception:  # it is of no use either way, and is opened anew
             log.debug("The connection to Redis could not be closed.", exc_info=True)
+
+    def _end_outage(self) -> None:
+        self._breaker.worked()
+        self._refused.clear()  # another server, or another configuration: what it refuses is news
+        log.warning("Redis answers again.")
+
+    def _give(self, call: _Call, answer: Any) -> None:
+        if call.answer.done():  # its caller has left
+            return
+        if isinstance(answer, ResponseError):
+            self._tell_refusal(str(call.command[0]), answer)
+            call.answer.set_exception(Away())
+        else:
+            call.answer.set_result(answer)
+
+    def _tell_refusal(self, name: str, error: ResponseError) -> None:
+        """A warning for the first refusal of each command; the others would be one for each request."""
+        if name not in self._refused:
+            self._refused.add(name)
+            log.warning("Redis refuses %s (%s): this is said once.", name, error)
 
     def _refuse(self, calls: Sequence[_Call]) -> None:
         """Raises Away in these calls, and in all that wait behind them."""
@@ -164,16 +188,6 @@ class SharedPipeline:
             if not call.answer.done():
                 call.answer.set_exception(Away())
         self._waiting.clear()
-
-
-def _give(call: _Call, answer: Any) -> None:
-    if call.answer.done():  # its caller has left
-        return
-    if isinstance(answer, ResponseError):
-        log.warning("Redis refused a command (%s).", answer)
-        call.answer.set_exception(Away())
-    else:
-        call.answer.set_result(answer)
 
 
 def _with_text(command: Command) -> Command:

@@ -8,7 +8,7 @@ import msgspec
 
 from domain.errors import Conflict, FieldError, Forbidden, ValidationError
 from domain.identity.tokens import role_subject
-from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
+from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller, may_grant, smallest
 
 
@@ -102,6 +102,28 @@ def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> Non
     """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
     if list(super_admins) == [user_id]:
         raise Conflict("The last active super-admin cannot be removed or disabled.")
+
+
+def takes_an_admin(caller: Caller, state: AccountState, tenant_id: UUID, left: Iterable[Role] = ()) -> bool:
+    """Whether the change takes an active Admin from the tenant, and ``ensure_admin_stays`` must be asked.
+
+    ``state`` is the account before the change, ``left`` what the user holds in the tenant's tokens after it. Nothing
+    is to be asked of super-admins: they can make another Admin.
+    """
+    if caller.is_super_admin or not state.user.is_active or any(map(_is_admin_role, left)):
+        return False
+    here = (membership for membership in state.memberships if membership.tenant_id == tenant_id)
+    return any(_is_admin_role(role) for membership in here for role in state.roles_in(membership))
+
+
+def _is_admin_role(role: Role) -> bool:
+    return role.is_system and role.name == ADMIN
+
+
+def ensure_admin_stays(admins: Sequence[UUID], user_id: UUID) -> None:
+    """Raises Conflict when the tenant has no active Admin but ``user_id``, who may be out of the locked ``admins``."""
+    if set(admins) <= {user_id}:
+        raise Conflict("The tenant's last active Admin must stay its Admin: give the role Admin to another user first.")
 
 
 # Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system

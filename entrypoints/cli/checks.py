@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import CommandError
+from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.server.servers import any_servers
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
@@ -44,11 +44,13 @@ async def _answers(settings: Settings, registry: Registry) -> bool:
 
 async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str]:
     # Imported only now: wrong settings are reported without the second that these imports take.
+    from adapters.redis.refusals import ensure_accepted  # noqa: PLC0415
     from entrypoints.cli.failures import explained  # noqa: PLC0415
     from entrypoints.composition import open_adapters  # noqa: PLC0415
     from entrypoints.migrations import check_migrations, check_stored_values  # noqa: PLC0415
     from entrypoints.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
 
+    refusals = 0
     try:
         async with explained():
             _say("database", await check_migrations(settings))
@@ -56,6 +58,16 @@ async def _mistakes(settings: Settings, registry: Registry) -> AsyncIterator[str
                 yield misfit
     except CommandError as refusal:
         yield str(refusal)
+        refusals += refusal.exit_code == SETTINGS
+    assert settings.redis_url is not None
+    try:
+        async with explained():
+            await ensure_accepted(settings.redis_url.reveal())
+    except CommandError as refusal:
+        yield str(refusal)
+        refusals += 1
+    if refusals:  # what is opened below would find the same, again and again
+        return
     async with open_adapters(settings, registry) as adapters:
         ensure_routes_served(assemble(adapters, settings), settings)
         if not await adapters.admissions.is_shared():

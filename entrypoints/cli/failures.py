@@ -7,6 +7,7 @@ import asyncpg
 
 from adapters.joserfc import WrongSecretKey
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
+from adapters.redis.refusals import RedisRefusal, RedisRefuses
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 from entrypoints.entities import EntitiesError
@@ -16,6 +17,19 @@ WAY_OUT = (
     "Give your own migration another revision: in its file, in the file of the migration that follows it and, where it"
     " is applied already, in the table alembic_version."
 )
+REDIS_REFUSES = {
+    RedisRefusal.NO_PASSWORD: (
+        "Redis asks for a password: name it in TENANTRY_REDIS_URL, such as redis://:password@host:6379/0."
+    ),
+    RedisRefusal.WRONG_PASSWORD: (
+        "Redis refuses the user name or the password ({reason}): correct them in TENANTRY_REDIS_URL."
+    ),
+    RedisRefusal.NO_DATABASE: (
+        "Redis has no database {reason}: end TENANTRY_REDIS_URL with the number of one that it has, such as /0."
+    ),
+}
+REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+"""Errors of servers that answer, and want another URL."""
 
 
 @asynccontextmanager
@@ -23,10 +37,10 @@ async def explained() -> AsyncIterator[None]:
     """Turns failures inside the block into CommandError."""
     try:
         yield
-    except WrongSecretKey as error:
+    except (WrongSecretKey, EntitiesError) as error:
         raise CommandError(str(error), SETTINGS) from None
-    except EntitiesError as error:
-        raise CommandError(str(error), SETTINGS) from None
+    except REFUSED as error:
+        raise CommandError(_refusal(error), SETTINGS) from None
     except InconsistentMigrations as error:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
         raise CommandError("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
@@ -41,6 +55,14 @@ async def explained() -> AsyncIterator[None]:
     except Error as error:
         fields = [f"  {wrong.field}: {wrong.message}" for wrong in error.fields]
         raise CommandError("\n".join([error.message, *fields])) from None
+
+
+def _refusal(error: Exception) -> str:
+    if isinstance(error, RedisRefuses):
+        return REDIS_REFUSES[error.refusal].format(reason=error.reason)
+    if isinstance(error, asyncpg.InvalidCatalogNameError):
+        return f"PostgreSQL says: {error}: create it, or correct its name in TENANTRY_DATABASE_URL."
+    return f"PostgreSQL refuses the role or its password ({error}): correct them in TENANTRY_DATABASE_URL."
 
 
 def _reason(error: BaseException) -> str:

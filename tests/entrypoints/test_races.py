@@ -101,6 +101,42 @@ async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, roo
         assert (first, second) in ((200, 401), (200, 403), (200, 404), (200, 409))
 
 
+@pytest.mark.parametrize("how", ["demote", "disable", "delete", "end"])
+@pytest.mark.parametrize("whom", ["each other", "themselves"])
+async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
+    pair: Pair, root: str, how: str, whom: str
+) -> None:
+    for _ in range(3):
+        name = pair.fresh("acme")
+        body = {"name": name, "identifier": name}
+        tenant_id = (await pair.first.call("POST", "/api/tenants", body, root)).json()["data"]["id"]
+        ids, tokens = [], []
+        for place in (0, 1):
+            email = f"{pair.fresh(how)}@example.com"
+            ids.append(await pair.first.make_user(root, email))
+            member = {"userId": ids[place], "roles": ["Admin"]}
+            await pair.first.call("POST", f"/api/tenants/{tenant_id}/users", member, root)
+            tokens.append((await pair.first.log_in(email))["token"])
+        targets = ids[::-1] if whom == "each other" else ids
+        answers = await asyncio.gather(
+            *(leave(pair, place, how, targets[place], tenant_id, tokens[place]) for place in (0, 1))
+        )
+        assert await pair.database.fetchval(LIVING_ADMINS, tenant_id) == 1, [answer.text for answer in answers]
+        first, second = sorted(answer.status_code for answer in answers)
+        assert (first, second) in ((200, 401), (200, 403), (200, 404), (200, 409))
+
+
+LIVING_ADMINS = """
+SELECT count(*) FROM users u JOIN membership_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
+WHERE r.name = 'Admin' AND u.is_active AND h.tenant_id = $1"""
+
+
+async def leave(pair: Pair, place: int, how: str, user_id: str, tenant_id: str, token: str) -> httpx.Response:
+    if how == "end":
+        return await pair.clients[place].call("DELETE", f"/api/tenants/{tenant_id}/users/{user_id}", token=token)
+    return await undo(pair, place, how, user_id, token)
+
+
 LIVING_SUPER_ADMINS = """
 SELECT count(*) FROM users u JOIN user_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
 WHERE r.name = 'SuperAdmin' AND u.is_active AND u.email = ANY ($1)"""

@@ -36,17 +36,19 @@ from domain.scope import Scope as TenantScope
 TENANT_SCOPE = b"x-tenant-scope"
 LONG_BODY = timedelta(seconds=1)
 """Time after which a body has taken so long that the rights of its sender are judged again."""
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
 SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 
 
 class Outgoing:
     """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_body", "_client", "_is_head", "_send", "status", "verdict")
+    __slots__ = ("_body", "_client", "_is_head", "_is_https", "_send", "status", "verdict")
 
-    def __init__(self, body: BodyReader, client: Client, method: str, send: Send) -> None:
+    def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
         self._body, self._client, self._send = body, client, send
-        self._is_head = method == "HEAD"
+        self._is_head, self._is_https = method == "HEAD", is_https
         self.status = 0
         self.verdict: Verdict | None = None
 
@@ -66,6 +68,8 @@ class Outgoing:
             (b"x-request-id", self._client.request_id.encode("ascii")),
             (b"x-content-type-options", b"nosniff"),
         ]
+        if self._is_https:
+            headers.append(HSTS)
         if self.verdict is not None:
             headers += (
                 (b"x-ratelimit-limit", b"%d" % self.verdict.limit),
@@ -80,7 +84,7 @@ class Pipeline(ASGIMiddleware):
     """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
     ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation. ``hosts`` None
-    takes requests to any host.
+    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so.
     """
 
     security: Security
@@ -91,6 +95,7 @@ class Pipeline(ASGIMiddleware):
     proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
     hosts: AllowedHosts | None = None
+    is_https: bool = False
     scopes = (ScopeType.HTTP,)
 
     def __deepcopy__(self, _: object) -> "Pipeline":
@@ -124,7 +129,7 @@ class Pipeline(ASGIMiddleware):
         state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
         scope["auth"] = None
         body = BodyReader(scope, receive, headers)
-        return body, Outgoing(body, client, scope["method"], send)
+        return body, Outgoing(body, client, scope["method"], send, is_https=self.is_https)
 
     async def _is_let_in(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> bool:
         """False once the request was answered with a refusal.

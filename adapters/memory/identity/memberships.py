@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Store, StoredMembership
-from domain.identity.users import Membership
+from domain.identity.users import ADMIN, Membership
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,14 @@ class MemoryMemberships:
             if removed is not None and removed.is_default and left:
                 _move_default(store, user_id, left[0].tenant_id)
             return removed is not None
+
+    async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
+        store = self.access.read()
+        shipped = {role.id for role in store.roles.values() if role.is_system and role.name == ADMIN}
+        members = [membership for membership in store.memberships.values() if membership.tenant_id == tenant_id]
+        held = {member.user_id: (*member.role_ids, *store.system_roles.get(member.user_id, ())) for member in members}
+        holders = [user_id for user_id, role_ids in held.items() if shipped.intersection(role_ids)]
+        return sorted(user_id for user_id in holders if store.users[user_id].is_active)
 
 
 def _of(store: Store, user_id: UUID) -> list[StoredMembership]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
-from domain.identity.users import Membership
+from domain.identity.users import ADMIN, Membership
 
 _VISIT = """
 SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default
@@ -32,6 +32,15 @@ _REMOVE = "DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNI
 _MARK_OLDEST = """
 UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
     (SELECT tenant_id FROM memberships WHERE user_id = $1 ORDER BY joined_at, tenant_id LIMIT 1)"""
+_LOCK_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.admins:' || $1::uuid::text, 0))"
+_ADMINS = """
+WITH admin AS (SELECT id FROM roles WHERE tenant_id IS NULL AND name = $2),
+holders AS (
+    SELECT h.user_id FROM membership_roles h JOIN admin ON admin.id = h.role_id WHERE h.tenant_id = $1
+    UNION SELECT h.user_id FROM user_roles h JOIN admin ON admin.id = h.role_id)
+SELECT u.id FROM holders h
+JOIN memberships m ON m.tenant_id = $1 AND m.user_id = h.user_id JOIN users u ON u.id = h.user_id
+WHERE u.is_active ORDER BY u.id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +77,8 @@ class PostgresMemberships:
         if was_default:
             await self.connection.execute(_MARK_OLDEST, user_id)
         return was_default is not None
+
+    async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
+        # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
+        await self.connection.execute(_LOCK_ADMINS, tenant_id)
+        return [row["id"] for row in await self.connection.fetch(_ADMINS, tenant_id, ADMIN)]

@@ -14,9 +14,16 @@ from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
-from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, ensure_outranks
+from domain.identity.administration import (
+    ensure_admin_stays,
+    ensure_fit_membership,
+    ensure_fits_token,
+    ensure_may_give,
+    ensure_outranks,
+    takes_an_admin,
+)
 from domain.identity.tokens import grants_subject
-from domain.identity.users import Membership, Role, profile_key
+from domain.identity.users import AccountState, Membership, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 
@@ -65,7 +72,8 @@ class MembershipAdministration:
                 await self._ensure_tenant(tx, tenant_id)
                 # Locked before it is read, so that two administrators who change a user do so one after the other.
                 await tx.memberships.lock(form.user_id)
-                before = await self._membership(tx, caller, form.user_id, tenant_id)
+                state = await self._state(tx, caller, form.user_id, tenant_id)
+                before = _membership(state, tenant_id)
                 if before is not None and before.is_default and form.is_default is False:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
@@ -73,13 +81,16 @@ class MembershipAdministration:
                 roles = await self._roles(tx, tenant_id, form.roles)
                 ensure_may_give(caller, roles, before.roles if before else ())
                 ensure_fit_membership(roles)
-                await self._ensure_fits(tx, form.user_id, roles)
+                held = (*roles, *state.roles)
+                ensure_fits_token(held, "roles")
+                if takes_an_admin(caller, state, tenant_id, held):
+                    ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), form.user_id)
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
-                after = await self._membership(tx, caller, form.user_id, tenant_id)
+                after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
@@ -96,6 +107,8 @@ class MembershipAdministration:
                 if state is None or not await tx.memberships.remove(user_id, tenant_id):
                     raise NotFound
                 ensure_outranks(caller, state)
+                if takes_an_admin(caller, state, tenant_id):
+                    ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
             published.update(versions)
@@ -105,16 +118,12 @@ class MembershipAdministration:
         if await tx.memberships.visit(tenant_id, self.clock.now()) is None:
             raise NotFound
 
-    async def _membership(
-        self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID
-    ) -> Membership | None:
+    async def _state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
-        memberships = state.memberships if state else ()
-        found = [membership for membership in memberships if membership.tenant_id == tenant_id]
         # Only a super-admin may learn that a user of other tenants exists.
-        if state is None or (not found and not caller.is_super_admin):
+        if state is None or (_membership(state, tenant_id) is None and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
-        return found[0] if found else None
+        return state
 
     async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
         found: dict[str, Role] = {}
@@ -124,10 +133,6 @@ class MembershipAdministration:
         if missing:
             raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
         return list({role.id: role for role in (found[name] for name in names)}.values())
-
-    async def _ensure_fits(self, tx: IdentityTransaction, user_id: UUID, roles: list[Role]) -> None:
-        state = await tx.users.state(user_id)
-        ensure_fits_token((*roles, *(state.roles if state else ())), "roles")
 
     async def _audit(
         self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
@@ -139,6 +144,10 @@ def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
     # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
+
+
+def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
+    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
 
 
 def _item(user_id: UUID, membership: Membership) -> MembershipItem:

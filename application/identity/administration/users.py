@@ -27,11 +27,13 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
+    ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
     ensure_may_give,
     ensure_outranks,
     ensure_super_admin_stays,
+    takes_an_admin,
 )
 from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import (
@@ -109,7 +111,7 @@ class UserAdministration:
                     ensure_may_change_account(caller, state)
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
-                versions = await self._revoke_tokens(tx, state, form, now)
+                versions = await self._revoke_tokens(tx, caller, state, form, now)
                 await self._audit(tx, "user.changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
             published.update(versions)
@@ -149,6 +151,7 @@ class UserAdministration:
 
     async def _remove(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
+        await self._keep_an_admin(tx, caller, state)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
         if not caller.acts_for_all and (elsewhere or state.roles):
             await tx.memberships.remove(user_id, caller.tenant.id)
@@ -185,7 +188,7 @@ class UserAdministration:
         await tx.outbox.add(notice)
 
     async def _revoke_tokens(
-        self, tx: IdentityTransaction, state: AccountState, form: UserForm, now: datetime
+        self, tx: IdentityTransaction, caller: Caller, state: AccountState, form: UserForm, now: datetime
     ) -> Mapping[str, int]:
         user_id = state.user.id
         has_new_address = form.email is not UNSET and form.email.strip() != state.user.email
@@ -195,6 +198,7 @@ class UserAdministration:
         if is_disabled:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
+            await self._keep_an_admin(tx, caller, state)
             subjects.append(user_subject(user_id))
         versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
@@ -245,6 +249,7 @@ class UserAdministration:
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
+        await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
 
     async def _save_roles(
@@ -255,6 +260,12 @@ class UserAdministration:
             await tx.memberships.set_system_roles(user_id, role_ids)
         else:
             await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
+
+    async def _keep_an_admin(
+        self, tx: IdentityTransaction, caller: Caller, state: AccountState, left: Sequence[Role] = ()
+    ) -> None:
+        if takes_an_admin(caller, state, caller.tenant.id, left):
+            ensure_admin_stays(await tx.memberships.lock_admins(caller.tenant.id), state.user.id)
 
     async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
         state = await self._account_state(tx, caller, user_id)

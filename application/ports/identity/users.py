@@ -113,6 +113,10 @@ class Memberships(Protocol):
         """Ends the membership; False when there was none. The oldest one left becomes the default if this one was."""
         ...
 
+    async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
+        """Active members who hold Admin, there or as a system role; others who ask wait until the transaction ends."""
+        ...
+
 
 class ListedRole(Struct, frozen=True):
     """A role with the number of its holders."""

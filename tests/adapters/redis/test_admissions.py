@@ -245,5 +245,12 @@ def test_pauses_grow_up_to_a_bound_and_end_with_success() -> None:
         breaker.failed()
     seconds[0] += LONGEST_PAUSE
     assert breaker.may_try
+    breaker.answered()
+    assert not breaker.is_open
+    assert breaker.is_outage
+    breaker.failed()
+    assert breaker.is_open
+    breaker.answered()
     breaker.worked()
     assert not breaker.is_open
+    assert not breaker.is_outage

@@ -7,7 +7,7 @@ import pytest
 from adapters.postgres.database import PostgresDatabase
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
-from domain.identity.users import SUPER_ADMIN, Role, Tenant
+from domain.identity.users import ADMIN, SUPER_ADMIN, Role, Tenant
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 from tests.builders import NOW, new_id, role, tenant, user
 
@@ -118,6 +118,47 @@ async def test_two_super_admins_who_demote_each_other_leave_one(postgres: Postgr
     await asyncio.gather(demote(0), demote(1), demote(0), demote(1))
     async with postgres.transaction(EveryTenant()) as tx:
         assert len(await tx.roles.lock_super_admins()) == 1
+
+
+async def test_admins_of_a_tenant_are_its_active_members_who_hold_admin(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
+    here, there = tenants
+    admin, namesake = role(None, name=ADMIN), role(None, name="Other")
+    await add(database, admin, namesake)
+    ada, bob, cleo, gone, away, outside = user(), user(), user(), user(is_active=False), user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        for person in (ada, bob, cleo, gone, away, outside):
+            await tx.users.add(person)
+        for holder in (ada, gone):
+            await tx.memberships.save(holder.id, here.id, [admin.id], None, NOW)
+        await tx.memberships.save(bob.id, here.id, [namesake.id], None, NOW)
+        await tx.memberships.save(cleo.id, here.id, [], None, NOW)
+        await tx.memberships.save(away.id, there.id, [admin.id], None, NOW)
+        for holder in (cleo, outside):
+            await tx.memberships.set_system_roles(holder.id, [admin.id])
+        assert await tx.memberships.lock_admins(here.id) == sorted([ada.id, cleo.id])
+        assert await tx.memberships.lock_admins(there.id) == [away.id]
+
+
+async def test_two_admins_who_remove_each_other_leave_one(postgres: PostgresDatabase) -> None:
+    admin, home, ada, bob = role(None, name=ADMIN), tenant(), user(), user()
+    async with postgres.transaction(EveryTenant()) as tx:
+        await tx.tenants.add(home)
+        await tx.roles.add(admin)
+        for person in (ada, bob):
+            await tx.users.add(person)
+            await tx.memberships.save(person.id, home.id, [admin.id], None, NOW)
+
+    async def remove(index: int) -> None:
+        async with postgres.transaction(EveryTenant()) as tx:
+            held = await tx.memberships.lock_admins(home.id)
+            if len(held) > 1:
+                await tx.memberships.remove(held[index], home.id)
+
+    await asyncio.gather(remove(0), remove(1), remove(0), remove(1))
+    async with postgres.transaction(EveryTenant()) as tx:
+        assert len(await tx.memberships.lock_admins(home.id)) == 1
 
 
 async def test_each_set_of_roles_held_beside_a_role_is_returned_once(

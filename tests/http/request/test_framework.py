@@ -8,7 +8,9 @@ import pytest
 from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
-from tests.http.app import TestApp
+from entrypoints.settings.settings import read_settings
+from entrypoints.use_cases import http_settings
+from tests.http.app import SETTINGS, TestApp
 from tests.http.served import served_by
 
 FOUND = ["/health/live", "//health//live", "/health/live/", "/docs", "//docs/"]
@@ -53,6 +55,23 @@ async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
         code = "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST"
         assert (answer.status_code, codes(answer)) == (400, [code]), path
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "said"),
+    [
+        ("https://a.example", "max-age=31536000"),
+        ("HTTPS://a.example/b", "max-age=31536000"),
+        ("http://a.example", None),
+    ],
+)
+async def test_browsers_come_by_https_where_the_service_is_behind_it(
+    app: TestApp, base_url: str, said: str | None
+) -> None:
+    served = build_app(app.services, http_settings(read_settings({**SETTINGS, "TENANTRY_BASE_URL": base_url})))
+    for path in ("/health/live", "/docs/index.html", "/api/users", "/nowhere"):
+        answer = await ask(served, path, "a.example")
+        assert answer.headers.get("strict-transport-security") == said, path
 
 
 async def test_head_is_get_without_its_body(app: TestApp) -> None:
