@@ -19,8 +19,10 @@ from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.exports import FileExport
 from application.entities.histories import Histories
-from application.entities.transfers import FileTransfer
+from application.entities.imports import FileImport
+from application.entities.transfer_places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.memberships import MembershipAdministration
@@ -79,6 +81,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         adapters = replace(adapters, database=TimedDatabase(adapters.database))
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
+    places = TransferPlaces()
     return Services(
         sign_in=_sign_in(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
@@ -94,7 +97,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         batches=Batches(writing, ids),
         histories=Histories(database),
         cross_tenant_access=CrossTenantAccess(database, clock),
-        transfer=FileTransfer(database, adapters.registry, clock, adapters.sheets, adapters.upkeep),
+        exporting=FileExport(database, adapters.registry, adapters.sheets, places),
+        importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),

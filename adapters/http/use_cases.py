@@ -8,8 +8,9 @@ from typing import Any, Protocol
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.exports import FileExport
 from application.entities.histories import Histories
-from application.entities.transfers import FileTransfer
+from application.entities.imports import FileImport
 from application.identity.accounts import Accounts
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
@@ -63,7 +64,8 @@ class UseCases:
     crud: Crud
     batches: Batches
     histories: Histories
-    transfer: FileTransfer
+    exporting: FileExport
+    importing: FileImport
     cross_tenant_access: CrossTenantAccess
     throttle: Throttle
     registry: Registry

@@ -1,7 +1,7 @@
 """``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
 
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +11,12 @@ from uuid import UUID
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from application.entities.transfers import FileTransfer
+from application.entities.exports import FileExport
+from application.entities.imports import FileImport
 from application.entities.writing import Write
 from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import Query
 from domain.entities.query.read_query import read_export
 from domain.entities.sheets import (
     FILE_FORMS,
@@ -64,22 +64,14 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     query = read_export(model, registry, frozenset(), job.parameters)
     async with open_adapters(settings, registry) as adapters:
         scope = await _tenant(adapters, job.tenant)
-        transfer = FileTransfer(adapters.database, registry, adapters.clock, adapters.sheets, adapters.upkeep)
+        exporting = FileExport(adapters.database, registry, adapters.sheets)
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
-        pieces = _exported(transfer, scope, model, query, job.form)
+        pieces = exporting.pieces(scope, model, query, job.form)
         # A built file is compressed: the lines that `_write` counts would be none of its rows.
         with _progress("Exporting", total if FILE_FORMS[job.form].built is None else None) as tell:
             await _write(job.out, pieces, tell)
     return f"{job.out}: {total} {job.plural}."
-
-
-def _exported(
-    transfer: FileTransfer, scope: OneTenant, model: EntityModel, query: Query, form: str
-) -> AsyncGenerator[bytes, None]:
-    if (built := FILE_FORMS[form].built) is not None:
-        return transfer.export_workbook(scope, model, query, built)
-    return transfer.export(scope, model, query, "json" if form == "json" else "csv")
 
 
 async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], None]) -> None:
@@ -110,9 +102,9 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
             lines = _copied(given, upload)
             with _progress("Importing", lines) as tell:
                 sheets = CountedRows(adapters.sheets, tell)
-                transfer = FileTransfer(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
+                importing = FileImport(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
                 write = Write(caller=_operator(), scope=scope)
-                written = await transfer.import_(write, model, upload, options, EVERYTHING)
+                written = await importing.import_(write, model, upload, options, EVERYTHING)
     return _summary(written.answer, is_dry=options.dry_run)
 
 

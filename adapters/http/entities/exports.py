@@ -13,10 +13,8 @@ from adapters.http.entities.shapes import entity_operation, may_read, shape, typ
 from adapters.http.request.export import Export
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
-from application.entities.transfers import FileTransfer
-from domain.entities.query.query import Query
+from application.entities.exports import FileExport
 from domain.entities.query.values import NotAValue, read_boolean
-from domain.entities.sheets import FILE_FORMS
 from domain.errors import BadRequest, ValidationError
 
 _BOM = b"\xef\xbb\xbf"
@@ -31,15 +29,15 @@ TEXT = """A file of all rows that a list would have, as of one moment. Included 
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
 
 
-def export_handler(entity: ServedEntity, transfer: FileTransfer) -> HTTPRouteHandler:
+def export_handler(entity: ServedEntity, exporting: FileExport) -> HTTPRouteHandler:
     model, queries = entity.model, entity.queries
 
     async def export(request: StrictRequest) -> Response[Any]:
         parameters = request.parameters()
         form = _form({name.lower(): text for name, text in parameters}, request.header(b"accept"))
         has_bom = _flag(parameters, "bom") and form == "csv"
-        file = _pieces(entity, transfer, request, queries.export(request.caller, parameters), form)
-        pieces = _with_place(transfer, request, file)
+        file = exporting.pieces(request.tenant_scope, model, queries.export(request.caller, parameters), form)
+        pieces = _with_place(exporting, request, file)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',
             "cache-control": "no-store",
@@ -63,21 +61,13 @@ def export_handler(entity: ServedEntity, transfer: FileTransfer) -> HTTPRouteHan
 
 
 async def _with_place(
-    transfer: FileTransfer, request: StrictRequest, pieces: AsyncGenerator[bytes, None]
+    exporting: FileExport, request: StrictRequest, pieces: AsyncGenerator[bytes, None]
 ) -> AsyncGenerator[bytes, None]:
     """The file; the caller has a place until its end. Raises RateLimited before the first piece."""
-    with transfer.places.taken(request.caller):
+    with exporting.places.taken(request.caller):
         async with aclosing(pieces):
             async for piece in pieces:
                 yield piece
-
-
-def _pieces(
-    entity: ServedEntity, transfer: FileTransfer, request: StrictRequest, query: Query, form: str
-) -> AsyncGenerator[bytes, None]:
-    if (built := FILE_FORMS[form].built) is not None:
-        return transfer.export_workbook(request.tenant_scope, entity.model, query, built)
-    return transfer.export(request.tenant_scope, entity.model, query, "json" if form == "json" else "csv")
 
 
 async def _marked(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

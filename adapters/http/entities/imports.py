@@ -14,7 +14,7 @@ from adapters.http.request.export import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
-from application.entities.transfers import FileTransfer
+from application.entities.imports import FileImport
 from domain.entities.sheets import MOST_ERRORS, Report, read_options
 from domain.errors import FieldError
 
@@ -46,20 +46,20 @@ class RowErrorShown(Struct):
     details: list[FieldError]
 
 
-def import_handler(fields: GuardedFields, transfer: FileTransfer) -> HTTPRouteHandler:
+def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHandler:
     model = fields.model
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
         ensure_no_parameters(request)
         # A place is taken before the file comes: it would be written to the disk for nothing.
-        with transfer.places.taken(request.caller):
+        with importing.places.taken(request.caller):
             async with uploaded(request) as upload:
                 options = read_options(model, options_of(upload))
                 if options.mode == "upsert":
                     request.caller.ensure_may(model.permission("update"))
                 write, may = write_of(request, upload.digest), fields.access(request.caller)
-                importing = transfer.import_(write, model, upload.file, options, may)
-                written = await while_connected(request.receive, importing)
+                storing = importing.import_(write, model, upload.file, options, may)
+                written = await while_connected(request.receive, storing)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(request, body, headers=replayed(written.is_replayed))
 

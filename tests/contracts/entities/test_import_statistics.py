@@ -15,7 +15,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock
-from application.entities.transfers import ANALYZED_FROM, FileTransfer
+from application.entities.imports import ANALYZED_FROM, FileImport
 from application.entities.writing import Write
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
@@ -72,12 +72,12 @@ async def imported(
         issued={},
         expires_at=0,
     )
-    transfer = FileTransfer(database, registry, SystemClock(), ProcessSheets(), upkeep)
+    importing = FileImport(database, registry, SystemClock(), ProcessSheets(), upkeep)
     with tempfile.TemporaryFile() as upload:
         upload.write(b"name,sku,price\r\n" + b"".join(b"A,SKU-%d,1\r\n" % n for n in range(rows)))
         write = Write(caller=caller, scope=HERE)
         async with asyncio.timeout(120):
-            written = await transfer.import_(
+            written = await importing.import_(
                 write, registry["products"], upload, options or ImportOptions(), EVERYTHING
             )
     return written.answer

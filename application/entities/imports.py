@@ -1,9 +1,7 @@
-"""Export and import of rows of any entity."""
+"""Import of rows of any entity from a file."""
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -14,20 +12,14 @@ from application.ports.entities.files import ImportRequest, Loaded, Loading, Rea
 from application.ports.upkeep import Upkeep
 from domain.entities.bodies import FieldAccess
 from domain.entities.declaration import EntityModel
-from domain.entities.query.query import Query
 from domain.entities.sheets import (
     MOST_ERRORS,
-    MOST_XLSX_ROWS,
-    BuiltForm,
-    Form,
     ImportOptions,
     Report,
     RowFault,
-    exported_columns,
     key_field,
 )
-from domain.errors import BadRequest, ServiceUnavailable, UnprocessableEntity, ValidationError
-from domain.scope import EveryTenant, Scope
+from domain.errors import ServiceUnavailable, UnprocessableEntity, ValidationError
 
 log = logging.getLogger(__name__)
 
@@ -47,46 +39,16 @@ class _RollBack(Exception):
 
 
 @dataclass(frozen=True)
-class FileTransfer(RowWriter):
-    """Transfers of rows. The caller's permission has been checked before; tenant and rules are checked here.
+class FileImport(RowWriter):
+    """Imports of rows. The caller's permission has been checked before; tenant and rules are checked here.
 
-    Who serves others takes one of the ``places`` before an upload is read, or the first row.
+    Who serves others takes one of the ``places`` before an upload is read.
     """
 
     database: Database[TransferTransaction]
     sheets: Sheets
     upkeep: Upkeep
     places: TransferPlaces = field(default_factory=TransferPlaces)
-
-    async def export(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
-        """Pieces of the file, in CSV or JSON."""
-        async with (
-            self.database.transaction(scope) as tx,
-            aclosing(tx.transfers.pieces(model, query, form)) as pieces,
-        ):
-            async for piece in pieces:
-                yield piece
-
-    async def export_workbook(
-        self, scope: Scope, model: EntityModel, query: Query, form: BuiltForm = "xlsx"
-    ) -> AsyncGenerator[bytes, None]:
-        """Pieces of an xlsx or Parquet file. Raises BadRequest when there are more rows than a sheet of xlsx holds."""
-        if form == "xlsx":
-            await self._ensure_fits_a_sheet(scope, model, query)
-        columns = exported_columns(self.registry, model, query.view, shows_tenant=isinstance(scope, EveryTenant))
-        # Such a file is complete before its first byte is sent, so the connection is free by then.
-        async with (
-            aclosing(self.export(scope, model, query, "cells")) as rows,
-            self.sheets.workbook(columns, rows, form) as pieces,
-        ):
-            async for piece in pieces:
-                yield piece
-
-    async def _ensure_fits_a_sheet(self, scope: Scope, model: EntityModel, query: Query) -> None:
-        async with self.database.read_only(scope) as read:
-            count = await read.transfers.count(model, query, MOST_XLSX_ROWS + 1)
-        if count > MOST_XLSX_ROWS:
-            raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
 
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess
