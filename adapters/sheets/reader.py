@@ -74,7 +74,9 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
         if count > MOST_ROWS:
             raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
         found = (
-            RowError(number, cells.message, cells.details) if isinstance(cells, BadRow) else writer.line(number, cells)
+            RowError(number, cells.message, cells.details)
+            if isinstance(cells, BadRow)
+            else writer.line(number, cells, explains=failed < MOST_ERRORS)
         )
         if isinstance(found, str):
             lines.append(found)

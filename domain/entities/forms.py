@@ -20,23 +20,23 @@ _NEVER = re.compile(r"(?!)")
 _IGNORED = frozenset(field.wire for field in SERVER_OWNED)
 
 
-def read_new(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
+def read_new(model: EntityModel, body: Mapping[str, object], *, explains: bool = True) -> dict[str, object]:
     """Values of a new row by Python name, with defaults; fields that the server owns are ignored."""
-    return dict(zip(model.names, astuple(_read(model, model.create_form, body)), strict=True))
+    return dict(zip(model.names, astuple(_read(model, model.create_form, body, explains=explains)), strict=True))
 
 
-def read_changes(model: EntityModel, body: Mapping[str, object]) -> dict[str, object]:
+def read_changes(model: EntityModel, body: Mapping[str, object], *, explains: bool = True) -> dict[str, object]:
     """Values that were sent, by Python name; null is a value."""
-    values = zip(model.names, astuple(_read(model, model.update_form, body)), strict=True)
+    values = zip(model.names, astuple(_read(model, model.update_form, body, explains=explains)), strict=True)
     return {name: value for name, value in values if value is not UNSET}
 
 
-def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object]) -> Struct:
+def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *, explains: bool = True) -> Struct:
     checks = _extra_checks(model)
     own = plain_numbers(checks.values, _own_fields(checks, body))
     errors = [*_money_errors(checks, own), *value_errors(checks.values, own)]
     try:
-        read = read_form(form, own)
+        read = read_form(form, own, explains=explains)
     except ValidationError as error:
         said = {wrong.field for wrong in error.fields}
         raise ValidationError(fields=(*error.fields, *(wrong for wrong in errors if wrong.field not in said))) from None
