@@ -19,10 +19,10 @@ from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
-from application.entities.exports import FileExport
 from application.entities.histories import Histories
-from application.entities.imports import FileImport
-from application.entities.transfer_places import TransferPlaces
+from application.entities.transfers.exports import FileExport
+from application.entities.transfers.imports import FileImport
+from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.memberships import MembershipAdministration

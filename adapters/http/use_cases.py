@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
-from application.entities.exports import FileExport
 from application.entities.histories import Histories
-from application.entities.imports import FileImport
+from application.entities.transfers.exports import FileExport
+from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration

@@ -11,8 +11,8 @@ from uuid import UUID
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from application.entities.exports import FileExport
-from application.entities.imports import FileImport
+from application.entities.transfers.exports import FileExport
+from application.entities.transfers.imports import FileImport
 from application.entities.writing import Write
 from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from domain.entities.bodies import EVERYTHING

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from application.entities.transfer_places import AT_ONCE, OF_A_USER, TransferPlaces
+from application.entities.transfers.places import AT_ONCE, OF_A_USER, TransferPlaces
 from domain.errors import RateLimited
 from domain.scope import Caller
 from tests.builders import new_id

@@ -13,7 +13,7 @@ from adapters.http.entities.shapes import entity_operation, may_read, shape, typ
 from adapters.http.request.export import Export
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
-from application.entities.exports import FileExport
+from application.entities.transfers.exports import FileExport
 from domain.entities.query.values import NotAValue, read_boolean
 from domain.errors import BadRequest, ValidationError
 

@@ -14,7 +14,7 @@ from adapters.http.request.export import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
-from application.entities.imports import FileImport
+from application.entities.transfers.imports import FileImport
 from domain.entities.sheets import MOST_ERRORS, Report, read_options
 from domain.errors import FieldError
 

@@ -15,7 +15,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock
-from application.entities.imports import ANALYZED_FROM, FileImport
+from application.entities.transfers.imports import ANALYZED_FROM, FileImport
 from application.entities.writing import Write
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase

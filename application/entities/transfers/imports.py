@@ -5,7 +5,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from application.entities.transfer_places import TransferPlaces
+from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
 from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction

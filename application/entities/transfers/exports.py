@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from application.entities.transfer_places import TransferPlaces
+from application.entities.transfers.places import TransferPlaces
 from application.ports.database import Database
 from application.ports.entities.files import Sheets, TransferTransaction
 from domain.entities.declaration import EntityModel, Registry

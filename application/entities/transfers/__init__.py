@@ -1,0 +1,1 @@
+"""Files of rows: exports, imports, and the places that bound how many run at a time. No format is read here."""
