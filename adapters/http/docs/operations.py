@@ -180,6 +180,8 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
         codes.append("NOT_FOUND")  # of the row, or of the tenant that X-Tenant-Scope names
     if rules.takes_scope:
         codes.append("BAD_REQUEST")
+    if not rules.any_query:
+        codes.append("VALIDATION_ERROR")  # of a query parameter that nobody declares
     if isinstance(rules.limit, Limit):
         codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]
     return [*codes, "INTERNAL_ERROR"]

@@ -14,7 +14,7 @@ from advanced_alchemy.config import AlembicAsyncConfig, SQLAlchemyAsyncConfig
 from alembic.script.revision import ResolutionError
 from alembic.util.exc import CommandError
 from msgspec import Struct
-from sqlalchemy import Connection, MetaData, text
+from sqlalchemy import Connection, MetaData, bindparam, func, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -29,7 +29,7 @@ BIND_KEY = "tenantry"
 """Name of the tables among those that advanced-alchemy knows: a user's own tables have the default one."""
 
 # Others wait behind a statement that waits for a lock: only so long, and then all that was locked is given back.
-_LIMIT_WAITING = "SELECT set_config('lock_timeout', :milliseconds, true)"
+_LIMIT_WAITING = select(func.set_config("lock_timeout", bindparam("milliseconds"), True))
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.migrations', 0))"
 
 
@@ -134,7 +134,7 @@ async def _run_locked(
         config.attributes["connection"] = connection
         connection.execute(text(_LOCK))
         if waits is not None:
-            connection.execute(text(_LIMIT_WAITING), {"milliseconds": str(round(waits * 1000))})
+            connection.execute(_LIMIT_WAITING, {"milliseconds": str(round(waits * 1000))})
         with named_file(config.get_main_option("version_locations", "")):
             return command(commands)
 

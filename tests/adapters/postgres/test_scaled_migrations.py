@@ -119,6 +119,8 @@ async def test_the_shipped_index_passes_over_a_table_that_is_another(new_databas
     other = Books(await new_database(), tmp_path)
     await other.ask('ALTER TABLE products DROP COLUMN "price$e2"')
     await other.ask("ALTER TABLE products ALTER COLUMN price TYPE numeric(12, 3)")
+    # What the migrations behind the index have made goes as well, for all of them run again.
+    await other.ask("ALTER TABLE one_time_tokens DROP COLUMN issued_at")
     await other.ask("UPDATE alembic_version SET version_num = '0042'")
     await upgrade(other.url, priced(12, 2))
     assert await other.ask("SELECT attname FROM pg_attribute WHERE attname = 'price$e2'") == []

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import count
+from itertools import cycle, product
+from string import ascii_uppercase
 from typing import Any
 from uuid import UUID
 
@@ -46,7 +47,8 @@ _VALUES: dict[Kind, object] = {
     Kind.UUIDS: [],
     Kind.TEXTS: [],
 }
-_numbers = count(1)
+_codes = cycle("".join(letters) for letters in product(ascii_uppercase, repeat=3))
+"""Texts that the patterns of all served fields allow."""
 
 
 @dataclass
@@ -86,7 +88,7 @@ class Ground:
             return field.default
         if field.kind is Kind.CHOICE:
             return field.choices[0]
-        return _VALUES.get(field.kind, f"ACME-{next(_numbers)}")
+        return _VALUES.get(field.kind, next(_codes))
 
     async def body(self, model: EntityModel) -> Json:
         """What would be taken in ``acme``: it refers to rows there."""
