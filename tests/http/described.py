@@ -96,7 +96,9 @@ class Description:
 
 def _is_undescribed(request: httpx.Request, operation: Json) -> bool:
     """Whether the request has a header that the description does not offer: no client made from it would send that."""
-    takes_scope = any(parameter.get("$ref", "").endswith("X-Tenant-Scope") for parameter in operation.get("parameters", ()))
+    takes_scope = any(
+        parameter.get("$ref", "").endswith("X-Tenant-Scope") for parameter in operation.get("parameters", ())
+    )
     return "X-Tenant-Scope" in request.headers and not takes_scope
 
 
