@@ -125,7 +125,9 @@ class Rows(Generic[E]):
         found = await self.access.crud.page(self.request.tenant_scope, self.access.model, query)
         rows = tuple(self._row(_stored(body)) for body in msgspec.json.decode(found.items, type=list[Raw]))
         shown = b"[" + b",".join(row.body for row in rows) + b"]"
-        return RowsPage(rows, found.total, found.has_next, query, msgspec.structs.replace(found, items=Raw(shown)))
+        return RowsPage(
+            rows, found.total, found.has_next, query, msgspec.structs.replace(found, items=Raw(shown), last=None)
+        )
 
     async def create(self, values: E | Mapping[str, object]) -> StoredRow[E]:
         write = await self._write()

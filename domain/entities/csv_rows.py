@@ -46,9 +46,9 @@ def _recording(lines: Iterable[str], lines_read: list[str]) -> Iterator[str]:
     length = 0
     for line in lines:
         length = length + len(line) if lines_read else len(line)
+        lines_read.append(line)
         if length > LONGEST_RECORD:
             raise csv.Error(f"is longer than {LONGEST_RECORD} characters; is a quote open?")
-        lines_read.append(line)
         yield line
 
 

@@ -58,9 +58,11 @@ def test_a_format_error_names_its_row(text: str, row: int, said: str) -> None:
 
 def test_a_quote_that_never_ends_does_not_swallow_the_file() -> None:
     lines = iter(['a,"b\n', *["x" * 1_000_000 + "\n"] * 100])
-    with pytest.raises(BrokenCsv, match="longer"):
+    with pytest.raises(BrokenCsv, match="longer") as broken:
         list(read_rows(lines))
-    assert sum(1 for _ in lines) > 90
+    left = sum(1 for _ in lines)
+    assert left > 90
+    assert len(broken.value.lines) + left == 101  # the line that was too much is given back with the others
 
 
 def test_columns_are_known_in_any_case_and_by_other_names() -> None:

@@ -113,7 +113,8 @@ class Load:
             written = await self._count(update, row=n) or await self._count(insert, row=n)
         except asyncpg.UniqueViolationError:
             await self._execute("ROLLBACK TO SAVEPOINT row")
-            return 0
+            written = 0
+        # Savepoints that stay would nest, one in the other, row by row.
         await self._execute("RELEASE SAVEPOINT row")
         return written
 

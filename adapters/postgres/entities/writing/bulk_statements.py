@@ -90,7 +90,7 @@ def update_rows(
     stored = {**table.c, **{field.name: given.c[_was(field)] for field in spared}}
     is_hidden = was_set_aside and is_soft(model)
     before = _rows_set_aside(model, table, stored, given) if was_set_aside else _locked_rows(model, table)
-    problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given)])
+    problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given, is_hidden=is_hidden)])
     changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in fields}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
     acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
@@ -170,14 +170,21 @@ def _if(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
     return value if condition is None else sa.case((condition, value), else_=column)
 
 
-def _missing(registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE) -> Iterator[Select[Any]]:
-    """Problems of rows that refer to no living row, a select for each field with a reference."""
+def _missing(
+    registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE, *, is_hidden: bool = False
+) -> Iterator[Select[Any]]:
+    """Problems of rows that refer to no living row, a select for each field with a reference.
+
+    With ``is_hidden`` the given rows themselves are set aside: living, and marked as deleted for the moment.
+    """
     for field in fields:
         if field.reference is None:
             continue
         # A rule that asks for other rows locks them for update: two who had shared them would wait for each other.
         held = held_rows(registry, field, sa.select(given.c[field.name]), shares=not model.asks_other_rows)
         absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held.c.id))
+        if is_hidden and field.reference.target == model.plural:
+            absent &= given.c[field.name].not_in(sa.select(given.c.id))
         yield _problem(given, constant(field.name)).where(absent)
 
 

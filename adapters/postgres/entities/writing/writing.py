@@ -53,7 +53,11 @@ class PostgresWriting:
         arrays = {
             array_name(field): _array(field, [row.values[field.name] for row in rows]) for field in self._declared
         }
-        return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
+        try:
+            return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
+        except unique_violations.PassedOn:
+            # the row that had the value is gone by now: the transaction can be tried again
+            raise SerializationConflict from None
 
     async def change(self, changes: Sequence[Change], act: Act) -> list[Stored]:
         if len(changes) == 1 and is_plain(self.model) and (changed := await self._change_row(changes[0], act)):
