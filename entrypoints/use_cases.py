@@ -189,7 +189,7 @@ def http_settings(
         routes=tuple(routes),
         cors=_cors(settings),
         allowed_hosts=settings.allowed_hosts,
-        is_https=urlsplit(settings.base_url).scheme == "https",
+        is_https=_is_https(settings.base_url),
         compression=_compression(settings),
     )
 
@@ -254,3 +254,10 @@ def _sign_in_policy(settings: Settings) -> SignInPolicy:
 
 def _lockout(settings: Settings) -> Lockout:
     return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))
+
+
+def _is_https(base_url: str) -> bool:
+    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")

@@ -74,7 +74,7 @@ def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline,
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
-    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts)
+    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts, is_https=settings.is_https)
     return pipeline, _service_handlers(services, settings, metrics)
 
 
@@ -85,7 +85,12 @@ def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, 
 
 
 def build_pipeline(
-    services: UseCases, settings: HttpSettings, log: AccessLog, hosts: AllowedHosts | None = None
+    services: UseCases,
+    settings: HttpSettings,
+    log: AccessLog,
+    hosts: AllowedHosts | None = None,
+    *,
+    is_https: bool = False,
 ) -> Pipeline:
     """The plain pipeline, or one that times every stage where the setting asks for it."""
     is_timed = settings.server_timing
@@ -99,7 +104,7 @@ def build_pipeline(
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,
         hosts=hosts,
-        is_https=settings.is_https,
+        is_https=is_https,
     )
 
 

@@ -1,11 +1,15 @@
 """What a server refuses to whoever connects to it: a wrong password, a database that it does not have."""
 
+import asyncio
 from enum import Enum, auto
 
 from redis.asyncio.connection import parse_url
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
 from adapters.redis.client import redis_client
+
+ANSWERS_WITHIN = 5.0
+"""Seconds; a server that accepts a connection and says nothing is away."""
 
 
 class RedisRefusal(Enum):
@@ -27,7 +31,8 @@ async def ensure_accepted(url: str) -> None:
     """Raises RedisRefuses; a server that is away, or refuses single commands, is none that refuses its clients."""
     client = redis_client(url)
     try:
-        await client.ping()
+        async with asyncio.timeout(ANSWERS_WITHIN):
+            await client.ping()
     except AuthenticationError as error:
         # redis-py has one class for both, and takes the server's code from the text
         is_missing = str(error).startswith("Authentication required")

@@ -1,6 +1,7 @@
 """Settings in files of the current folder: ``tenantry.toml`` and ``.env``. The environment wins, then ``.env``."""
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 
 TOML, ENV = "tenantry.toml", ".env"
 _QUOTES = ("'", '"')
+_COMMENT = re.compile(r"(?:^|\s)#")
 
 
 @dataclass
@@ -98,4 +100,4 @@ def _unquoted(text: str) -> str | None:
     if text.startswith(_QUOTES):
         value, closing, rest = text[1:].partition(text[0])
         return value if closing and (not rest.strip() or rest.strip().startswith("#")) else None
-    return text.partition(" #")[0].rstrip()
+    return _COMMENT.split(text, maxsplit=1)[0].rstrip()

@@ -41,6 +41,9 @@ def test_the_environment_wins_then_dotenv_then_toml(tmp_path: Path) -> None:
         ('TENANTRY_DOCS_TITLE="Books # films" # of ours', "Books # films"),
         ("TENANTRY_DOCS_TITLE='Books = films'", "Books = films"),
         ("TENANTRY_DOCS_TITLE=", "Tenantry"),
+        ("TENANTRY_DOCS_TITLE= # ours", "Tenantry"),
+        ("TENANTRY_DOCS_TITLE=Books\t# ours", "Books"),
+        ("TENANTRY_DOCS_TITLE=C#", "C#"),
     ],
 )
 def test_lines_of_dotenv(tmp_path: Path, line: str, title: str) -> None:

@@ -59,7 +59,7 @@ def _refuses(issued: IssuedToken, token: OneTimeToken) -> bool:
     if stored.number >= token.number and issued.is_used:
         return True
     is_other = stored.number != token.number and stored.email_key == token.email_key
-    return is_other and stored.issued_at > token.issued_at - LINKS_APART
+    return is_other and not issued.is_used and stored.issued_at > token.issued_at - LINKS_APART
 
 
 def _living(store: Store, purpose: Purpose, token_hash: str, now: datetime) -> IssuedToken | None:

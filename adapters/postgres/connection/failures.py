@@ -18,6 +18,8 @@ AWAY = (
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # stopped, starting, cancelled by a time limit
     asyncpg.TooManyConnectionsError,
+    asyncpg.DiskFullError,
+    asyncpg.OutOfMemoryError,
     asyncpg.LockNotAvailableError,
     asyncpg.ReadOnlySQLTransactionError,  # a server that is no longer the first one
     asyncpg.IdleInTransactionSessionTimeoutError,

@@ -2,15 +2,15 @@
 
 import logging
 
-from asyncpg import LockNotAvailableError, QueryCanceledError
+from asyncpg import LockNotAvailableError, QueryCanceledError, TooManyConnectionsError
 
 from adapters.postgres.connection.failures import Closable, is_away
 from adapters.postgres.connection.waiting import PoolBusy
 
 log = logging.getLogger(__name__)
 
-_NO_OUTAGE = (PoolBusy, QueryCanceledError, LockNotAvailableError)
-"""Time limits that pass while the server answers."""
+_NO_OUTAGE = (PoolBusy, QueryCanceledError, LockNotAvailableError, TooManyConnectionsError)
+"""Limits of time and of connections: the server answers meanwhile."""
 
 
 class Outages:

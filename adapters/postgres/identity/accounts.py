@@ -18,7 +18,8 @@ INSERT INTO one_time_tokens AS t (user_id, email_key, purpose, number, hash, iss
 SELECT $1, $2, $3, $4, $5, $6, $7
 WHERE NOT EXISTS (
     SELECT FROM one_time_tokens WHERE user_id = $1 AND purpose = $3
-    AND (number >= $4 AND used_at IS NOT NULL OR number <> $4 AND email_key = $2 AND issued_at > $8))
+    AND (number >= $4 AND used_at IS NOT NULL
+         OR number <> $4 AND email_key = $2 AND issued_at > $8 AND used_at IS NULL))
 ON CONFLICT (user_id, purpose, number) DO UPDATE
 SET email_key = excluded.email_key, hash = excluded.hash, issued_at = excluded.issued_at,
     expires_at = excluded.expires_at

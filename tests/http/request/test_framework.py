@@ -63,6 +63,7 @@ async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
         ("https://a.example", "max-age=31536000"),
         ("HTTPS://a.example/b", "max-age=31536000"),
         ("http://a.example", None),
+        ("https://localhost:8443", None),
     ],
 )
 async def test_browsers_come_by_https_where_the_service_is_behind_it(

@@ -18,7 +18,9 @@ BEGIN
         )
     ) = 5 THEN
         ALTER TABLE products
-            ADD COLUMN "price$e2" bigint GENERATED ALWAYS AS ((price * 100::numeric)::bigint) STORED;
+            ADD COLUMN IF NOT EXISTS "price$e2" bigint GENERATED ALWAYS AS ((price * 100::numeric)::bigint) STORED;
+        -- a project that declares the same index has it over the decimal itself
+        DROP INDEX IF EXISTS ix_products_by_category_id_price;
         CREATE INDEX ix_products_by_category_id_price ON products (tenant_id, category_id, "price$e2", id)
             WHERE NOT is_deleted;
     END IF;

@@ -1,7 +1,8 @@
 """Addresses are compared by IDNA 2008 and without folding letters into others: ``ß`` is not ``ss``.
 
-Only addresses beyond ASCII can change. One whose new form is taken, and one that nobody could register today, keeps its
-old form, and a warning names its account: an administrator gives it another address.
+Only addresses beyond ASCII, or with a domain that encodes such letters, can change. One whose new form is taken, and
+one that nobody could register today, keeps its old form, and a warning names its account: an administrator gives it
+another address.
 """
 
 import logging
@@ -24,7 +25,8 @@ def upgrade() -> None:
         log.warning("0052 recomputes the keys of addresses beyond ASCII, which SQL alone cannot: run tenantry migrate.")
         return
     connection = op.get_bind()
-    beyond_ascii = sa.select(USERS).where(USERS.c.email.regexp_match("[^\\x01-\\x7f]"))
+    is_encoded = USERS.c.email.regexp_match("@.*xn--", flags="i")
+    beyond_ascii = sa.select(USERS).where(USERS.c.email.regexp_match("[^\\x01-\\x7f]") | is_encoded)
     for user in connection.execute(beyond_ascii).all():
         key = email_key(user.email)
         if key == user.email_key:
