@@ -70,13 +70,6 @@ class Counted(Protocol):
     def text(self) -> bytes: ...
 
 
-class NothingCounted:
-    """Metrics that are not counted, for a process that only asks what is served."""
-
-    def text(self) -> bytes:
-        return b""
-
-
 @dataclass(frozen=True)
 class Scraping:
     """Answers bearers of ``token``, without one this machine alone; NotFound for others."""

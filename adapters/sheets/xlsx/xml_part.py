@@ -1,5 +1,6 @@
 """XML of one part, read piece by piece within limits: no declared entities, bounded depth, tags and elements."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -33,7 +34,7 @@ def relation_id(attributes: Mapping[str, str]) -> str | None:
     return next((attributes[name] for space in _RELATIONS if (name := f"{space}id") in attributes), None)
 
 
-class XmlPart:
+class XmlPart(ABC):
     """Base of the readers of a part: a subclass overrides ``start`` and ``end``, and ``text`` if it reads text.
 
     Elements arrive with their namespace, a blank and their name; a prefix is of no importance.
@@ -42,12 +43,13 @@ class XmlPart:
     def __init__(self, part: str) -> None:
         self.part = part
 
+    @abstractmethod
     def start(self, name: str, attributes: list[str]) -> None:
         """Takes a start tag; ``attributes`` has names and values in turn."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, name: str) -> None:
-        raise NotImplementedError
+        """Takes an end tag."""
 
     def found(self) -> Iterator[Any]:
         """Hands over what has been read since the last call."""
