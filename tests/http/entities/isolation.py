@@ -165,3 +165,42 @@ async def open_ground(database: WholeDatabase, registry: Registry) -> Ground:
     await app.call("POST", f"/api/tenants/{tenants['other']}/users", as_whom="root", json=body)
     assert (await app.login("global", "both@acme.example"))["isGlobal"]
     return Ground(app, database, registry, UUID(tenants["acme"]))
+
+
+async def ensure_absent_elsewhere(ground: Ground, plural: str) -> None:
+    """Raises AssertionError where another tenant reads, changes or learns of a row of ``acme``."""
+    model = ground.registry[plural]
+    row_id, body = await ground.row(model), await ground.body(model)
+    before = await ground.seen(model, row_id)
+    for endpoint in ground.endpoints(plural) if model.tenant_owned else ():
+        for whom in ELSEWHERE:
+            answer = await ground.ask(endpoint, whom, row_id, body)
+            said = (endpoint.operation, whom.name, answer.text)
+            if "{id}" in endpoint.path or "update-batch" in endpoint.operation or "delete-batch" in endpoint.operation:
+                unknown = await ground.ask(endpoint, whom, ABSENT, body)
+                assert answer.status_code == 404, said
+                assert told(answer) == told(unknown), said
+            elif endpoint.method == "GET":
+                assert answer.status_code == 200, said
+                assert row_id not in answer.text, said
+            elif refers_to_tenants(ground, model):
+                assert is_not_stored(answer), said
+            else:
+                assert answer.status_code in (200, 201, 409), said
+    assert await ground.seen(model, row_id) == before
+
+
+def told(answer: httpx.Response) -> Json:
+    """An error without what differs each time."""
+    error: Json = answer.json()["error"]
+    return {name: value for name, value in error.items() if name != "traceId"}
+
+
+def refers_to_tenants(ground: Ground, model: EntityModel) -> bool:
+    references = (field.reference for field in model.declared)
+    return any(reference is not None and ground.registry[reference.target].tenant_owned for reference in references)
+
+
+def is_not_stored(answer: httpx.Response) -> bool:
+    """A relation across tenants is refused, or its row left out of a file."""
+    return answer.status_code in (400, 404, 409) or answer.json()["data"].get("imported") == 0

@@ -2,14 +2,11 @@
 
 from collections.abc import AsyncIterator
 
-import httpx
 import pytest
 
 from application.ports.whole_database import WholeDatabase
-from domain.entities.declaration import EntityModel, Registry
-from tests.http.app import Json
+from domain.entities.declaration import Registry
 from tests.http.entities.isolation import (
-    ABSENT,
     BYPASSING,
     ELSEWHERE,
     OWN,
@@ -17,6 +14,7 @@ from tests.http.entities.isolation import (
     REFUSED,
     WRITTEN,
     Ground,
+    ensure_absent_elsewhere,
     open_ground,
 )
 from tests.http.served import Served, served_by
@@ -27,12 +25,6 @@ async def ground(database: WholeDatabase, registry: Registry) -> AsyncIterator[G
     made = await open_ground(database, registry)
     yield made
     await made.app.client.aclose()
-
-
-def told(answer: httpx.Response) -> Json:
-    """An error without what differs each time."""
-    error: Json = answer.json()["error"]
-    return {name: value for name, value in error.items() if name != "traceId"}
 
 
 async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> None:
@@ -58,35 +50,7 @@ async def test_who_may_not_is_refused_and_changes_nothing(ground: Ground, plural
 
 @pytest.mark.parametrize("plural", PLURALS)
 async def test_from_elsewhere_it_is_as_if_it_were_not_there(ground: Ground, plural: str) -> None:
-    model = ground.registry[plural]
-    row_id, body = await ground.row(model), await ground.body(model)
-    before = await ground.seen(model, row_id)
-    for endpoint in ground.endpoints(plural) if model.tenant_owned else ():
-        for whom in ELSEWHERE:
-            answer = await ground.ask(endpoint, whom, row_id, body)
-            said = (endpoint.operation, whom.name, answer.text)
-            if "{id}" in endpoint.path or "update-batch" in endpoint.operation or "delete-batch" in endpoint.operation:
-                unknown = await ground.ask(endpoint, whom, ABSENT, body)
-                assert answer.status_code == 404, said
-                assert told(answer) == told(unknown), said
-            elif endpoint.method == "GET":
-                assert answer.status_code == 200, said
-                assert row_id not in answer.text, said
-            elif refers_to_tenants(ground, model):
-                assert is_not_stored(answer), said
-            else:
-                assert answer.status_code in (200, 201, 409), said
-    assert await ground.seen(model, row_id) == before
-
-
-def refers_to_tenants(ground: Ground, model: EntityModel) -> bool:
-    references = (field.reference for field in model.declared)
-    return any(reference is not None and ground.registry[reference.target].tenant_owned for reference in references)
-
-
-def is_not_stored(answer: httpx.Response) -> bool:
-    """A relation across tenants is refused, or its row left out of a file."""
-    return answer.status_code in (400, 404, 409) or answer.json()["data"].get("imported") == 0
+    await ensure_absent_elsewhere(ground, plural)
 
 
 @pytest.mark.parametrize("plural", PLURALS)
