@@ -140,7 +140,8 @@ class Lockout(Struct, frozen=True):
 
     def lasts(self, before: int) -> timedelta:
         """Duration of a lock that ``before`` others in a row went before: 15 minutes, 30, 60, … a day."""
-        return min(self.duration * 2 ** min(before, DOUBLED_AT_MOST), self.longest)
+        doubled: int = 2 ** min(before, DOUBLED_AT_MOST)
+        return min(self.duration * doubled, self.longest)
 
     @property
     def attempts_over_all(self) -> int:
