@@ -94,6 +94,16 @@ class EveryTenant(Struct, frozen=True):
 Scope = OneTenant | EveryTenant
 
 
+class Rights(Struct, frozen=True):
+    """Permissions without their bearer: equal, and a key of caches, for all callers who may do the same."""
+
+    permissions: tuple[str, ...]
+    is_super_admin: bool
+
+    def may(self, permission: str) -> bool:
+        return allows(self.permissions, permission)
+
+
 CallerKind = Literal["person", "service"]
 
 
@@ -137,6 +147,10 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Raises ReauthenticationRequired when the last proof is older than ``within``."""
         if now.timestamp() - self.authenticated_at > within.total_seconds():
             raise ReauthenticationRequired(int(within.total_seconds()))
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(self.permissions, self.is_super_admin)
 
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)
