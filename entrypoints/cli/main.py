@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
+from entrypoints.cli.administration_commands import add_administration_commands
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.mail_commands import add_mail_commands
@@ -92,35 +93,6 @@ def _password(settings: Settings) -> str:
     return asked
 
 
-@tenantry.group()
-def users() -> None:
-    """Unlock addresses, and import users from other systems."""
-
-
-@users.command()
-@click.argument("email")
-def unlock(email: str) -> None:
-    """End the lock of an e-mail address, for every network."""
-    from entrypoints.cli.accounts import unlock_email  # noqa: PLC0415
-
-    _run(lambda settings: unlock_email(settings, email))
-
-
-@users.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-def import_file(file: str) -> None:
-    """Import users from another system, with the hashes of their passwords.
-
-    FILE is .csv (a header, then rows) or .jsonl (an object in each line) of email, fullName, phoneNumber,
-    profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing more.
-    """
-    from pathlib import Path  # noqa: PLC0415
-
-    from entrypoints.cli.user_import import import_users  # noqa: PLC0415
-
-    _run(lambda settings: import_users(settings, Path(file)))
-
-
 @tenantry.command()
 def clean() -> None:
     """Delete data past its retention now; a running service does so about every hour.
@@ -161,6 +133,23 @@ def entities(shows_plans: bool) -> None:
         click.echo(line)
 
 
+@tenantry.command("settings")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def settings_command(as_json: bool) -> None:
+    """Print every setting, its value and where the value comes from; secrets are hidden."""
+    from entrypoints.cli.settings_report import report  # noqa: PLC0415
+
+    click.echo(report(os.environ, Path.cwd(), as_json=as_json))
+
+
+@tenantry.command()
+def demo() -> None:
+    """Fill two tenants with example people, categories, products and reviews, and print three logins."""
+    from entrypoints.cli.demo import fill  # noqa: PLC0415
+
+    _run(fill)
+
+
 @tenantry.command()
 def check() -> None:
     """Check settings, entities, database and Redis, and print everything that is wrong."""
@@ -192,6 +181,7 @@ async def _explained(work: "Awaitable[str]") -> str:
         return await work
 
 
+add_administration_commands(tenantry, _run)
 add_file_commands(tenantry, _run)
 add_mail_commands(tenantry, _run)
 add_migration_commands(tenantry, _run)
