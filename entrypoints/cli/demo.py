@@ -14,6 +14,7 @@ from domain.scope import Caller, EveryTenant, OneTenant
 from entrypoints.cli.demo_data import SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.operator import CLIENT, open_services, operator
+from entrypoints.preparation import prepare
 from entrypoints.settings.settings import Settings
 from entrypoints.use_cases import Services
 
@@ -25,8 +26,13 @@ SHOP_FLOOR = RoleForm(
 
 
 async def fill(settings: Settings) -> str:
+    """Fills the database, which is migrated first as at a start, and returns the text to print."""
+    admin_password = await prepare(settings)
     async with open_services(settings) as services:
-        return await fill_with(services, settings.base_url)
+        said = await fill_with(services, settings.base_url)
+    if admin_password is None:
+        return said
+    return f"{said}\n\nThe super-admin {settings.admin_email} has the password {admin_password}: it is shown once."
 
 
 async def fill_with(services: Services, base_url: str) -> str:

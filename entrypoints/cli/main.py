@@ -159,6 +159,16 @@ def check() -> None:
         sys.exit(1)
 
 
+@tenantry.command()
+def doctor() -> None:
+    """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
+    from entrypoints.cli.checks import report  # noqa: PLC0415
+    from entrypoints.cli.doctor import examine  # noqa: PLC0415
+
+    if not report(os.environ) or not examine(_settings()):
+        sys.exit(1)
+
+
 def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
     """Runs the command and prints its answer.
 
