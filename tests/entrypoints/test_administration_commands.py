@@ -8,9 +8,9 @@ import pytest
 
 from domain.errors import NotFound, ValidationError
 from domain.identity.users import SYSTEM_IDENTIFIER
-from entrypoints.cli import administration, demo
 from entrypoints.cli.errors import CommandError
-from entrypoints.cli.settings_report import report
+from entrypoints.cli.identity import administration, demo
+from entrypoints.cli.reports.settings_report import report
 from tests.entrypoints.processes import Tenantry
 from tests.http.app import ADMIN, TestApp, open_test_app
 

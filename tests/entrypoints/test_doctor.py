@@ -7,8 +7,8 @@ from pathlib import Path
 
 import rich_click as click
 
-from entrypoints.cli.doctor import _redis
 from entrypoints.cli.main import tenantry as commands
+from entrypoints.cli.reports.doctor import _redis
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
 from tests.entrypoints.processes import Tenantry, free_port

@@ -48,7 +48,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @_JSON
     def list_command(as_json: bool) -> None:
         """Print all tenants."""
-        from entrypoints.cli.administration import list_tenants  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_tenants  # noqa: PLC0415
 
         run(lambda services: list_tenants(services, as_json=as_json))
 
@@ -58,7 +58,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @_JSON
     def create_command(identifier: str, name: str | None, as_json: bool) -> None:
         """Create the tenant IDENTIFIER, such as acme."""
-        from entrypoints.cli.administration import create_tenant  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import create_tenant  # noqa: PLC0415
 
         run(lambda services: create_tenant(services, identifier, name, as_json=as_json))
 
@@ -66,7 +66,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @click.argument("identifier")
     def close_command(identifier: str) -> None:
         """End the tenant's tokens and refuse logins to it, until it is opened. No data is deleted."""
-        from entrypoints.cli.administration import set_tenant_active  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
 
         run(lambda services: set_tenant_active(services, identifier, is_active=False))
 
@@ -74,7 +74,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @click.argument("identifier")
     def open_command(identifier: str) -> None:
         """Open a closed tenant again."""
-        from entrypoints.cli.administration import set_tenant_active  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
 
         run(lambda services: set_tenant_active(services, identifier, is_active=True))
 
@@ -89,7 +89,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_JSON
     def list_command(tenant: str | None, as_json: bool) -> None:
         """Print users."""
-        from entrypoints.cli.administration import list_users  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_users  # noqa: PLC0415
 
         run(lambda services: list_users(services, tenant, as_json=as_json))
 
@@ -101,7 +101,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_GENERATE
     def create_command(email: str, tenant: str, roles: tuple[str, ...], name: str | None, generate: bool) -> None:
         """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
-        from entrypoints.cli.administration import create_user  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import create_user  # noqa: PLC0415
 
         password = _asked(generate=generate)
         run(lambda services: create_user(services, email, name, tenant, roles, password))
@@ -111,7 +111,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_GENERATE
     def set_password_command(email: str, generate: bool) -> None:
         """Set an account's password and end its sessions. It is asked for, or made with --generate."""
-        from entrypoints.cli.administration import set_password  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_password  # noqa: PLC0415
 
         password = _asked(generate=generate)
         run(lambda services: set_password(services, email, password))
@@ -122,7 +122,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_ROLES
     def grant_command(email: str, tenant: str, roles: tuple[str, ...]) -> None:
         """Make an account a member of a tenant with these roles, which replace those that it had there."""
-        from entrypoints.cli.administration import grant  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import grant  # noqa: PLC0415
 
         run(lambda services: grant(services, email, tenant, roles))
 
@@ -134,7 +134,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     @click.argument("email")
     def unlock_command(email: str) -> None:
         """End the lock of an e-mail address, for every network."""
-        from entrypoints.cli.accounts import unlock_email  # noqa: PLC0415
+        from entrypoints.cli.identity.accounts import unlock_email  # noqa: PLC0415
 
         run(lambda settings: unlock_email(settings, email))
 
@@ -147,7 +147,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
         profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing
         more.
         """
-        from entrypoints.cli.user_import import import_users  # noqa: PLC0415
+        from entrypoints.cli.identity.user_import import import_users  # noqa: PLC0415
 
         run(lambda settings: import_users(settings, file))
 
@@ -162,7 +162,7 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
     @_JSON
     def list_command(tenant: str, as_json: bool) -> None:
         """Print the roles of a tenant and those that every tenant has, with their permissions."""
-        from entrypoints.cli.administration import list_roles  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_roles  # noqa: PLC0415
 
         run(lambda services: list_roles(services, tenant, as_json=as_json))
 
@@ -170,5 +170,6 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
 def _asked(*, generate: bool) -> str | None:
     if generate:
         return None
+    # never an argument: other users of the machine see those, and the shell keeps them
     asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     return asked

@@ -13,7 +13,7 @@ from entrypoints.cli.operator import CLIENT, operator, tenant_named
 from entrypoints.cli.tables import listed
 from entrypoints.use_cases import Services
 
-PAGE_SIZE = 100
+PAGE_SIZE = 100  # the most that a page of the API has
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -58,6 +58,7 @@ async def set_tenant_active(services: Services, identifier: str, is_active: bool
 
 
 async def list_users(services: Services, identifier: str | None, *, as_json: bool) -> str:
+    # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
     users = await _all(lambda parameters: services.users.page(operator(tenant.id), parameters))
     return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"), as_json=as_json)
@@ -87,6 +88,7 @@ async def grant(services: Services, email: str, tenant: str, roles: Sequence[str
     found = await tenant_named(services, tenant)
     user = await services.operator_accounts.find(email)
     caller = operator(found.id)
+    # roles of ``system`` belong to the account and count in every tenant; others belong to its membership
     if found.id == SYSTEM_TENANT_ID:
         await services.users.assign_roles(caller, user.id, RolesForm(role_names=list(roles)), CLIENT)
     else:

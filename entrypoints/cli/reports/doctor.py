@@ -52,6 +52,7 @@ async def _collected(settings: Settings) -> list[str]:
 def _machine(settings: Settings) -> Iterator[str]:
     from entrypoints.server.start_warnings import setting_warnings  # noqa: PLC0415
 
+    # the folder itself comes with the first start: what counts is where it will be made
     folder = settings.data_dir.resolve()
     while not folder.exists():
         folder = folder.parent
@@ -74,6 +75,7 @@ def _writable(folder: Path) -> Iterator[str]:
 def _port(settings: Settings) -> list[str]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with closing(socket.socket(family, socket.SOCK_STREAM)) as asked:
+        # as the server does, or a port that was served a minute ago would count as taken
         asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             asked.bind((settings.host, settings.port))

@@ -24,6 +24,7 @@ def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> st
     """Raises SettingsError for settings that cannot be used."""
     settings = read_settings(environment, folder)
     files = read_files(folder, PREFIX, VARIABLES)
+    # an empty variable counts as unset, so that it hides no value of a file
     sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
     found = [
         Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
@@ -33,6 +34,7 @@ def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> st
 
 
 def _shown(name: str, settings: Settings, source: str | None) -> str | None:
+    # not even masked: its length or its first letters would help whoever reads over the shoulder
     if VARIABLES[name].secret:
         return HIDDEN if source else None
     value = getattr(settings, name.lower()) if hasattr(settings, name.lower()) else _of_provider(name, settings)

@@ -11,8 +11,8 @@ from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm
 from domain.entities.catalogue import ENTITIES
 from domain.scope import Caller, EveryTenant, OneTenant
-from entrypoints.cli.demo_data import SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.errors import CommandError
+from entrypoints.cli.identity.demo_data import SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.operator import CLIENT, open_services, operator
 from entrypoints.preparation import prepare
 from entrypoints.settings.settings import Settings
@@ -41,6 +41,7 @@ async def fill_with(services: Services, base_url: str) -> str:
         for shop in SHOPS:
             if await read.tenants.by_identifier(shop.identifier) is not None:
                 raise CommandError(f"There is a tenant {shop.identifier} already: the demo was filled before.")
+    # one for all: it is printed once, and the accounts are examples
     password = secrets.token_urlsafe(12)
     ids: dict[str, UUID] = {}
     lines = []
@@ -74,13 +75,14 @@ async def _join(services: Services, caller: Caller, person: Person, password: st
         return known
     form = NewUserForm(email=person.email, password=password, full_name=person.name, roles=list(person.roles))
     made = await services.users.create(caller, form, CLIENT)
-    # a password that somebody else set would have to be changed at the first login
+    # A password that somebody else set would have to be changed at the first login
     await services.operator_accounts.set_password(person.email, password, CLIENT)
     return made.id
 
 
 async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
     """Makes the rows and returns the number of products: none where the example catalogue is not served."""
+    # a project may serve its own entities alone, or others under the same names
     if not {"categories", "products", "reviews"} <= services.registry.models.keys():
         return 0
     if services.registry["products"].struct not in ENTITIES:
