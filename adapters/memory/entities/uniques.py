@@ -22,5 +22,7 @@ def _key(model: EntityModel, unique: Unique, row: Row) -> tuple[object, ...]:
 
 
 def _part(model: EntityModel, unique: Unique, name: str, value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
     ignores_case = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
     return without_case(value) if ignores_case and value is not None else value
