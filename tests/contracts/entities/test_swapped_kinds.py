@@ -163,7 +163,8 @@ async def test_a_value_that_is_really_taken_is_named(signs: WholeDatabase, name:
     ids = await add(signs, plural, {name: low, "note": "a"}, {name: high, "note": "b"}, scope=scope)
     with pytest.raises(Conflict) as error:
         await change(signs, plural, Change(ids[0], {"note": "c"}), Change(ids[1], {name: low}), scope=scope)
-    assert [wrong.field for wrong in error.value.fields] == [f"items[1].{SIGNS[plural].by_name[name].wire}"]
+    wire = SIGNS[plural].by_name[name].wire
+    assert [wrong.field for wrong in error.value.fields] == [f"items[0].{wire}", f"items[1].{wire}"]
 
 
 async def test_rows_that_others_refer_to_swap_their_references(signs: WholeDatabase) -> None:
