@@ -11,7 +11,9 @@ from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
+from adapters import console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
@@ -68,6 +70,7 @@ EXPOSED = (
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +192,11 @@ def http_settings(
             contact_url=settings.docs_contact_url,
             license_url=settings.docs_license_url,
         ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
@@ -211,8 +219,11 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
-    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
+
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
