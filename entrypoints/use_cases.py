@@ -11,7 +11,9 @@ from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
+from adapters import console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
@@ -19,6 +21,7 @@ from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
@@ -33,10 +36,13 @@ from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
 from application.identity.login.encrypted_passwords import PasswordReader
-from application.identity.login.sign_in import SignIn, SignInPolicy
+from application.identity.login.issuing import SignInPolicy, TokenIssuing
+from application.identity.login.reauthentication import Reauthentication
+from application.identity.login.sign_in import SignIn
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.operator_accounts import OperatorAccounts
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
@@ -64,12 +70,14 @@ EXPOSED = (
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
@@ -84,6 +92,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     places = TransferPlaces()
     return Services(
         sign_in=_sign_in(adapters, settings),
+        reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
@@ -93,6 +102,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
         histories=Histories(database),
@@ -100,6 +110,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
+        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
@@ -181,6 +192,11 @@ def http_settings(
             contact_url=settings.docs_contact_url,
             license_url=settings.docs_license_url,
         ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
@@ -190,6 +206,7 @@ def http_settings(
         cors=_cors(settings),
         allowed_hosts=settings.allowed_hosts,
         is_https=_is_https(settings.base_url),
+        recent=timedelta(minutes=settings.reauth_minutes),
         compression=_compression(settings),
     )
 
@@ -202,28 +219,50 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
-    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
+
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
+    return SignIn(
+        database=adapters.database,
+        authentication=_authentication(adapters, settings),
+        issuing=_issuing(adapters, settings),
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+
+
+def _reauthentication(adapters: Adapters, settings: Settings) -> Reauthentication:
+    return Reauthentication(
+        adapters.database, _authentication(adapters, settings), _issuing(adapters, settings), adapters.clock
+    )
+
+
+def _authentication(adapters: Adapters, settings: Settings) -> PasswordAuthentication:
+    return PasswordAuthentication(
+        adapters.database,
+        ConstantTimePasswords(adapters.passwords, adapters.database),
+        _password_reader(adapters, strict=settings.strict_password_encryption),
+        adapters.clock,
+        _lockout(settings),
+    )
+
+
+def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
     registered = RegisteredApplications(
         adapters.database, adapters.registry["applications"], settings.require_registered_app
     )
-    return SignIn(
+    return TokenIssuing(
         database=adapters.database,
-        authentication=PasswordAuthentication(
-            adapters.database,
-            ConstantTimePasswords(adapters.passwords, adapters.database),
-            _password_reader(adapters, strict=settings.strict_password_encryption),
-            adapters.clock,
-            _lockout(settings),
-        ),
         applications=registered,
         tokens=adapters.tokens,
         refresh_tokens=adapters.refresh_tokens,
-        revocations=adapters.revocations,
-        cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
         policy=_sign_in_policy(settings),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from litestar import Litestar
@@ -10,6 +11,7 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
+from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
 from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
@@ -22,6 +24,7 @@ from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.use_cases import UseCases
+from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 Handlers = Sequence[ControllerRouterHandler]
@@ -32,11 +35,13 @@ class HttpSettings:
     """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
-    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
-    the service alone: an application with the plugin judges its own. ``is_https`` tells browsers to come by https.
+    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
+    ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
+    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent.
     """
 
     about: About = field(default_factory=About)
+    console: Console = field(default_factory=Console)
     trusted_proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
     server_timing: bool = False
@@ -46,6 +51,7 @@ class HttpSettings:
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
     is_https: bool = False
+    recent: timedelta = REAUTHENTICATED
     compression: CompressionConfig | None = None
 
 
@@ -105,6 +111,7 @@ def build_pipeline(
         counts_limits=settings.counts_limits,
         hosts=hosts,
         is_https=is_https,
+        recent=settings.recent,
     )
 
 
@@ -117,7 +124,10 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 
 
 def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
+    console = settings.console
     return [
+        front_handler(ROOT if console.is_on else f"/{settings.about.root}/index.html"),
+        *(page_handlers(console) if console.is_on else ()),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
         *account_handlers(settings.about.title),

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
@@ -16,6 +17,7 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
@@ -52,6 +54,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts
@@ -61,6 +64,7 @@ class UseCases:
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    descriptions: Descriptions
     crud: Crud
     batches: Batches
     histories: Histories

@@ -64,7 +64,10 @@ def called_by(services: UseCases, app: Litestar) -> ASGIApp:
     """The application, on the use cases of one client."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        _CALLED.set(services)
-        await app(scope, receive, send)
+        before = _CALLED.set(services)
+        try:
+            await app(scope, receive, send)
+        finally:
+            _CALLED.reset(before)
 
     return call

@@ -8,6 +8,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -22,6 +23,7 @@ from adapters.http.use_cases import UseCases
 
 CONTROLLERS = (
     AuthController,
+    ReauthenticationController,
     SocialController,
     RegistrationController,
     AccountsController,
@@ -39,6 +41,7 @@ USE_CASES = (
     "keyring",
     "memberships",
     "my_sessions",
+    "reauthentication",
     "registration",
     "roles",
     "sign_in",

@@ -154,6 +154,8 @@ class SessionRow(IdentityBase):
     app_id: Mapped[str | None]
     address: Mapped[str]
     device: Mapped[str]
+    methods: Mapped[list[str]] = mapped_column(server_default=text("'{}'"))
+    authenticated_at: Mapped[datetime | None]
 
     __table_args__ = (
         Index("ix_sessions_user_id", "user_id"),
@@ -171,6 +173,7 @@ class LoginAttemptRow(IdentityBase):
     network: Mapped[TextKey]
     failures: Mapped[int]
     locks_at: Mapped[int]  # number of failures that locks the address
+    locks: Mapped[int] = mapped_column(server_default=text("0"))  # locks in a row, the one in force included
     locked_until: Mapped[datetime | None]
     known_at: Mapped[datetime | None]
     tried_at: Mapped[datetime]
