@@ -43,6 +43,7 @@ from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.operator_accounts import OperatorAccounts
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
@@ -77,6 +78,7 @@ CONSOLE = "^/console(/|$)"
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
@@ -110,6 +112,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
+        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
