@@ -39,6 +39,7 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
@@ -92,6 +93,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     places = TransferPlaces()
     return Services(
         sign_in=_sign_in(adapters, settings),
+        sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
