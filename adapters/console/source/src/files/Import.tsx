@@ -155,7 +155,7 @@ interface MappingProps {
 function Mapping({ entity, head, mapped, change }: MappingProps) {
   const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
   return (
-    <section class="section">
+    <section class="section import-mapping">
       <h2>{t("import.columns")}</h2>
       <div class="table-box">
         <table class="plain">

@@ -171,9 +171,9 @@ function Sessions() {
       </div>
       <Ready loaded={loaded}>
         {(sessions) => (
-          <ul class="choices">
+          <ul class="sessions">
             {sessions.map((session) => (
-              <li key={session.id} class="row session">
+              <li key={session.id} class="session">
                 <Icon name="monitor" class="muted" />
                 <div class="what">
                   <bdi>{session.device || t("sessions.unknown")}</bdi>

@@ -91,13 +91,13 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
               </button>
               <RowActions entity={entity} row={row} etag={etag} reload={loaded.reload} />
             </div>
-            <nav class="tabs" aria-label={t("row.tabs")}>
+            <div class="tabs" role="group" aria-label={t("row.tabs")}>
               <Tab name="" tab={tab} text={t("row.fields")} />
               {many.map((relation) => (
                 <Tab key={relation.name} name={relation.name} tab={tab} text={relationTitle(relation)} />
               ))}
               {entity.has.history && <Tab name="history" tab={tab} text={t("history")} />}
-            </nav>
+            </div>
             {tab === "history" && entity.has.history ? (
               <History entity={entity} row={row} etag={etag} reverted={loaded.reload} />
             ) : many.some((relation) => relation.name === tab) ? (

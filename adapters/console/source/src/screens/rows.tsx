@@ -54,7 +54,7 @@ function Rows({ entity }: { entity: Entity }) {
     <>
       <div class="head">
         <h1 tabIndex={-1}>
-          <bdi>{entity.title}</bdi>
+          <bdi>{entity.plural === "audit-events" ? t("audit") : entity.title}</bdi>
           {view.deleted && <span class="muted"> · {t("deleted")}</span>}
         </h1>
         <span class="space" />

@@ -76,8 +76,8 @@ function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) 
         {field("identifier", t("tenant.identifier"))}
         {field("domain", t("tenant.domain"))}
         {field("timezone", t("tenant.timezone"), "Europe/Berlin")}
-        {field("language", t("tenant.language"), "en-US")}
-        {field("currency", t("tenant.currency"), "USD")}
+        {field("language", t("tenant.language"))}
+        {field("currency", t("tenant.currency"))}
         {field("features", t("tenant.features"), t("tenant.features.hint"))}
       </div>
       {mayWrite ? (
