@@ -5,6 +5,7 @@ import { type Entity, entityOf } from "../api/meta";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Failure } from "../parts/States";
+import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { href } from "../session/routes";
 import { t } from "../words/words";
@@ -65,7 +66,7 @@ function Import({ entity }: { entity: Entity }) {
         <bdi>{entity.title}</bdi>
       </a>
       <div class="head">
-        <h1 tabIndex={-1}>{t("import.title", { name: entity.title })}</h1>
+        <Title>{t("import.title", { name: entity.title })}</Title>
       </div>
       <FilePicker file={file} choose={setFile} />
       {file && (

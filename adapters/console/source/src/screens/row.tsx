@@ -11,6 +11,7 @@ import { readView, type View } from "../grid/view";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice, Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
 import { t } from "../words/words";
@@ -48,7 +49,7 @@ function NewRow({ entity }: { entity: Entity }) {
     <>
       <Back entity={entity} />
       <div class="head">
-        <h1 tabIndex={-1}>{t("row.new.title", { name: entity.name })}</h1>
+        <Title>{t("row.new.title", { name: entity.name })}</Title>
       </div>
       <Form
         entity={entity}
@@ -80,9 +81,9 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
         {({ row, etag }) => (
           <>
             <div class="head">
-              <h1 tabIndex={-1}>
+              <Title>
                 <bdi>{rowLabel(entity, row)}</bdi>
-              </h1>
+              </Title>
               {row.isDeleted === true && <span class="badge bad">{t("deleted")}</span>}
               <span class="space" />
               <button type="button" class="plain" onClick={() => showApi(true)}>
