@@ -8,6 +8,9 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.joining.acceptance import AcceptanceController
+from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -31,6 +34,9 @@ CONTROLLERS = (
     PermissionsController,
     TenantsController,
     MembershipsController,
+    InvitationsController,
+    ReceivedInvitationsController,
+    AcceptanceController,
     KeysController,
 )
 
@@ -39,7 +45,10 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {
+        "acceptance": services.acceptance,
         "accounts": services.accounts,
+        "inbox": services.inbox,
+        "invitations": services.invitations,
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,

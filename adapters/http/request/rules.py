@@ -27,13 +27,15 @@ RULES = "rules"
 class Policy:
     """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
 
-    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes.
+    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. With
+    ``reads_token`` a token that is shown to a public handler is verified, and names the caller.
     """
 
     asks: Literal["any", "tenant"] | None
     permission: str | None = None
     super_admin: bool = False
     or_permission: str | None = None
+    reads_token: bool = False
 
     def ensure(self, caller: Caller | None) -> None:
         """Raises Forbidden, before anybody looks whether the thing exists."""
@@ -50,6 +52,7 @@ class Policy:
 
 
 PUBLIC = Policy(None)
+PUBLIC_OR_TOKEN = Policy(None, reads_token=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
 

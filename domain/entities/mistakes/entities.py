@@ -11,7 +11,7 @@ from domain.entities.mistakes.fields import is_spellable, length_mistake, name_m
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
 
-RESERVED_PATHS = frozenset({"auth", "users", "roles", "permissions", "tenants"})
+RESERVED_PATHS = frozenset({"auth", "users", "roles", "permissions", "tenants", "invitations"})
 RESERVED_TABLES = frozenset(
     """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
     user-roles row-history kept-answers""".split()
