@@ -178,12 +178,8 @@ def test_a_reader_of_a_handler_opens_few_files(path: Path) -> None:
         if found not in seen:
             seen.add(found)
             waiting += own_imports(found)
-    assert len(seen) <= REACH[area_of(path)], f"{len(seen)} files: {sorted(map(named, seen))}"
-
-
-def area_of(path: Path) -> str:
-    """``adapters/http/identity/joining/invitations.py`` → ``identity``."""
-    return path.relative_to(ROOT / "adapters" / "http").parts[0]
+    area = path.relative_to(ROOT / "adapters" / "http").parts[0]
+    assert len(seen) <= REACH[area], f"{len(seen)} files: {sorted(map(named, seen))}"
 
 
 def own_imports(path: Path) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
@@ -19,6 +20,7 @@ from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
 from application.identity.joining.received import InvitationInbox
+from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
@@ -55,6 +57,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts
@@ -67,6 +70,7 @@ class UseCases:
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    descriptions: Descriptions
     crud: Crud
     batches: Batches
     histories: Histories

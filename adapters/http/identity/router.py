@@ -8,6 +8,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
@@ -25,6 +26,7 @@ from adapters.http.use_cases import UseCases
 
 CONTROLLERS = (
     AuthController,
+    ReauthenticationController,
     SocialController,
     RegistrationController,
     AccountsController,
@@ -52,6 +54,7 @@ def identity_router(services: UseCases) -> Router:
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,
+        "reauthentication": services.reauthentication,
         "registration": services.registration,
         "roles": services.roles,
         "sign_in": services.sign_in,

@@ -28,7 +28,9 @@ class Policy:
     """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
 
     ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. With
-    ``reads_token`` a token that is shown to a public handler is verified, and names the caller.
+    ``reads_token`` a token that is shown to a public handler is verified, and names the caller. ``people`` refuses
+    service accounts; ``recent`` asks for a proof of the last minutes (TENANTRY_REAUTH_MINUTES), which the pipeline
+    judges.
     """
 
     asks: Literal["any", "tenant"] | None
@@ -36,6 +38,8 @@ class Policy:
     super_admin: bool = False
     or_permission: str | None = None
     reads_token: bool = False
+    recent: bool = False
+    people: bool = False
 
     def ensure(self, caller: Caller | None) -> None:
         """Raises Forbidden, before anybody looks whether the thing exists."""
@@ -49,17 +53,20 @@ class Policy:
             raise Forbidden
         if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
             caller.ensure_may(self.permission)
+        if self.people:
+            caller.ensure_person()
 
 
 PUBLIC = Policy(None)
 PUBLIC_OR_TOKEN = Policy(None, reads_token=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
+PEOPLE = Policy("any", people=True)
 
 
-def needs(permission: str) -> Policy:
-    """A Tenant Token that holds the permission: ``needs("read:products")``."""
-    return Policy("tenant", permission)
+def needs(permission: str, *, recent: bool = False, people: bool = False) -> Policy:
+    """A Tenant Token that holds the permission: ``needs("read:products")``; Policy explains the rest."""
+    return Policy("tenant", permission, recent=recent, people=people)
 
 
 def super_admin(permission: str) -> Policy:
