@@ -43,6 +43,8 @@ class Policy:
 
     def ensure(self, caller: Caller | None) -> None:
         """Raises Forbidden, before anybody looks whether the thing exists."""
+        if self.people and caller is not None:
+            caller.ensure_person()
         if self.asks is None:
             return
         if caller is None:
@@ -53,12 +55,10 @@ class Policy:
             raise Forbidden
         if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
             caller.ensure_may(self.permission)
-        if self.people:
-            caller.ensure_person()
 
 
 PUBLIC = Policy(None)
-PUBLIC_OR_TOKEN = Policy(None, reads_token=True)
+PUBLIC_OR_TOKEN = Policy(None, reads_token=True, people=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
 PEOPLE = Policy("any", people=True)

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC_OR_TOKEN, operation, rules
+from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC_OR_TOKEN, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.acceptance import AcceptForm, InvitationAcceptance, JoinedTenant
 from application.identity.login.forms import LoginResult
@@ -48,7 +48,7 @@ class AcceptanceController(Controller):
     @post(
         "/{invitation_id:str}/accept",
         **operation(
-            "auth.accept-received-invitation", "Accept an invitation to one's own address", ANY_TOKEN, "FORBIDDEN"
+            "auth.accept-received-invitation", "Accept an invitation to one's own address", PEOPLE, "FORBIDDEN"
         ),
         status_code=200,
         description="Only for a proved address. Takes no body.",

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, operation, rules
+from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.received import (
     InvitationInbox,
@@ -23,7 +23,7 @@ class ReceivedInvitationsController(Controller):
 
     @get(
         "/",
-        **operation("auth.invitations", "List the invitations to one's own address", ANY_TOKEN, "FORBIDDEN"),
+        **operation("auth.invitations", "List the invitations to one's own address", PEOPLE, "FORBIDDEN"),
         description="Only for a proved address: one that was confirmed, or that a social provider vouched for.",
     )
     async def received(
