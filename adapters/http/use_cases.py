@@ -22,6 +22,7 @@ from application.identity.joining.invitations import InvitationAdministration
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
@@ -57,6 +58,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    sign_out: SignOut
     reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration

@@ -42,6 +42,20 @@ CONTROLLERS = (
     KeysController,
 )
 
+USE_CASES = (
+    "accounts",
+    "keyring",
+    "memberships",
+    "my_sessions",
+    "reauthentication",
+    "registration",
+    "roles",
+    "sign_in",
+    "social_sign_in",
+    "tenants",
+    "users",
+)
+
 
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
@@ -63,14 +77,15 @@ def identity_router(services: UseCases) -> Router:
         "users": services.users,
     }
     dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
+    dependencies = {name: _use_case(services, name) for name in USE_CASES}
     handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
-def _always(use_case: Any) -> Provide:
+def _use_case(services: UseCases, name: str) -> Provide:
     """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide() -> Any:
-        return use_case
+        return getattr(services, name)
 
     return Provide(provide)
