@@ -32,5 +32,6 @@ def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Se
 
 
 def link_secrets(settings: Settings) -> LinkSecrets:
+    # The same secrets where invitations are stored and where their mails are written.
     assert settings.secret_key is not None
     return DerivedLinkSecrets(settings.secret_key.reveal())

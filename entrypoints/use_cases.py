@@ -172,6 +172,7 @@ def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        # A new account is let in by the second half of a login, as a social one is.
         entrance=_sign_in(adapters, settings),
         cache=adapters.cache,
         clock=adapters.clock,

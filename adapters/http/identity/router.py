@@ -43,7 +43,10 @@ CONTROLLERS = (
 )
 
 USE_CASES = (
+    "acceptance",
     "accounts",
+    "inbox",
+    "invitations",
     "keyring",
     "memberships",
     "my_sessions",
@@ -60,23 +63,6 @@ USE_CASES = (
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    use_cases = {
-        "acceptance": services.acceptance,
-        "accounts": services.accounts,
-        "inbox": services.inbox,
-        "invitations": services.invitations,
-        "keyring": services.keyring,
-        "memberships": services.memberships,
-        "my_sessions": services.my_sessions,
-        "reauthentication": services.reauthentication,
-        "registration": services.registration,
-        "roles": services.roles,
-        "sign_in": services.sign_in,
-        "social_sign_in": services.social_sign_in,
-        "tenants": services.tenants,
-        "users": services.users,
-    }
-    dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
     handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))

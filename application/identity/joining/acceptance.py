@@ -91,6 +91,7 @@ class InvitationAcceptance:
             missing = {"fullName": form.full_name, "password": form.password}
             required = [FieldError(name, "is required without a bearer token") for name in missing]
             raise ValidationError(fields=[error for error in required if missing[error.field] is UNSET])
+        # Read before the link: an encrypted password is used up by being read, whatever becomes of the link.
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(form.token))
@@ -100,6 +101,7 @@ class InvitationAcceptance:
         if errors := new_account_errors(invitation.email, password, form.full_name, form.phone_number):
             raise ValidationError(fields=errors)
         user = self._new_user(invitation, form, await self.passwords.hash(normal_password(password)))
+        # Everything of the link is judged anew under its lock: hashing the password took its time.
         state = await self._register(form.token, user, client)
         # The link is the proof, as a provider's word is: no password was checked, and no failure is forgiven.
         verified = VerifiedIdentity(state, by_password=False)
@@ -136,6 +138,7 @@ class InvitationAcceptance:
                     await self._add_member(tx, invitation, caller.user_id, state.roles, client, now)
                     state = await self._state(tx, caller)
                 else:
+                    # A member stays as they are: an old invitation must not bring back roles that were taken away.
                     await self._end(tx, invitation, caller.user_id, client, now)
             joined = _membership(state, invitation.tenant_id)
         await self.cache.drop([profile_key(caller.user_id)])

@@ -72,6 +72,7 @@ class InvitationInbox:
             state = await read.users.state(caller.user_id)
             if state is None:
                 raise TokenInvalid
+            # Security: anybody may register an address, and would learn here who invites its owner.
             ensure_proved(state.user)
             offers = await read.received.of_address(state.user.email_key, self.clock.now())
         return [_received(offer) for offer in offers]

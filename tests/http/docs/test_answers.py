@@ -158,9 +158,9 @@ async def invite(call: Caller) -> None:
     path = "/api/auth/invitations"
     # the account of use_account, whose address is proved
     await app.login("ada", "ada@example.com")
+    await app.login("acme", "admin@acme.example")
 
     async def token(email: str) -> str:
-        await app.login("acme", "admin@acme.example")
         made = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": email})
         again = f"/api/invitations/{made.json()['data']['id']}/resend"
         assert (await app.call("POST", again, as_whom="acme")).status_code == 200
