@@ -47,6 +47,7 @@ from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
@@ -103,7 +104,9 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
-        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        users=UserAdministration(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
+        ),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
@@ -118,8 +121,10 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
-        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        operator_accounts=OperatorAccounts(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
@@ -138,6 +143,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
         adapters.database,
         adapters.passwords,
         _password_reader(adapters, strict=False),
+        _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -149,6 +155,7 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
@@ -172,12 +179,20 @@ def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         # A new account is let in by the second half of a login, as a social one is.
         entrance=_sign_in(adapters, settings),
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
     )
+
+
+def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+    host = urlsplit(settings.base_url).hostname or ""
+    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
+    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.users import VerifiedIdentity
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
@@ -69,6 +69,7 @@ class InvitationAcceptance:
     database: Database[InvitationTransaction]
     passwords: Passwords
     password_reader: ReadPassword
+    password_rules: PasswordRules
     entrance: Entrance
     cache: Cache
     clock: Clock
@@ -98,7 +99,14 @@ class InvitationAcceptance:
         if offer is None or not offer.is_living(self.clock.now()):
             raise wrong_link()
         invitation = offer.invitation
-        if errors := new_account_errors(invitation.email, password, form.full_name, form.phone_number):
+        wrong = await self.password_rules.errors(
+            password,
+            email=invitation.email,
+            full_name=form.full_name,
+            field="password",
+            tenants=[offer.tenant_name],
+        )
+        if errors := [*new_account_errors(invitation.email, form.full_name, form.phone_number), *wrong]:
             raise ValidationError(fields=errors)
         user = self._new_user(invitation, form, await self.passwords.hash(normal_password(password)))
         # Everything of the link is judged anew under its lock: hashing the password took its time.
