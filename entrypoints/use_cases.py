@@ -28,6 +28,7 @@ from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -103,13 +104,14 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
+        member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
         ),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
         invitations=_invitations(adapters, settings),
         acceptance=_acceptance(adapters, settings),
         inbox=InvitationInbox(database, clock),

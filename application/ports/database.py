@@ -38,7 +38,17 @@ class AuditTrail(Protocol):
 
 
 MailKind = Literal[
-    "confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed", "invitation"
+    "confirmation",
+    "reset",
+    "welcome",
+    "password-changed",
+    "session-stolen",
+    "email-changed",
+    "invitation",
+    "new-device",
+    "identity-linked",
+    "identities-unlinked",
+    "roles-changed",
 ]
 
 

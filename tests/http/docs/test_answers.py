@@ -138,6 +138,7 @@ async def administer(call: Caller) -> None:
     await call.done("PUT", f"/api/users/{user}", {"phoneNumber": "+49 1"})
     await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
     await call.done("POST", f"/api/users/{user}/unlock")
+    await end_sessions(call, user)
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
     await call.done("GET", "/api/tenants")
@@ -180,6 +181,13 @@ async def invite(call: Caller) -> None:
     listed = await app.call("GET", "/api/invitations?status=pending", as_whom="acme")
     (pending,) = listed.json()["data"]["items"]
     await app.call("DELETE", f"/api/invitations/{pending['id']}", as_whom="acme")
+
+
+async def end_sessions(call: Caller, user: str) -> None:
+    await call.app.login("whose sessions end", (await call.done("GET", f"/api/users/{user}"))["email"])
+    (session,) = (await call.done("GET", f"/api/users/{user}/sessions"))["items"]
+    await call.done("DELETE", f"/api/users/{user}/sessions/{session['id']}")
+    await call.done("DELETE", f"/api/users/{user}/sessions")
 
 
 async def use_account(call: Caller) -> None:
