@@ -147,7 +147,7 @@ class OutboxRelay:
             address="",
             at=mail.at,
             link=f"{self.pages.invitation}#{urlencode({'token': secret})}",
-            lifetime=offer.invitation.expires_at - now,
+            lifetime=offer.invitation.expires_at - mail.at,
             tenant=offer.tenant_name,
             person=offer.inviter_name or "",
             has_account=offer.account_name is not None,
