@@ -34,6 +34,7 @@ from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
@@ -113,6 +114,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         invitations=_invitations(adapters, settings),
         acceptance=_acceptance(adapters, settings),
         inbox=InvitationInbox(database, clock),
+        ownership=Ownership(database, revocations, adapters.cache, clock, ids),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),

@@ -100,7 +100,13 @@ class OutboxRelay:
         link = LINKS.get(mail.kind)
         if link is None:
             return MailContent(
-                id=mail.id, kind=mail.kind, to=mail.recipient, name=mail.name, address=mail.address, at=mail.at
+                id=mail.id,
+                kind=mail.kind,
+                to=mail.recipient,
+                name=mail.name,
+                address=mail.address,
+                at=mail.at,
+                tenant=mail.about,
             )
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state_by_email(mail.recipient)
