@@ -61,7 +61,7 @@ async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
         "DATABASE_URL": database_url,
         "DATABASE_CONNECTIONS": "6",
         "REDIS_URL": servers[1],
-        "SECRET_KEY": "k" * 32,
+        "SECRET_KEY": "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
         "ADMIN_PASSWORD": PASSWORD,
         "RATE_LIMITS": "count",  # other tests may count in the same Redis
     }
