@@ -13,7 +13,7 @@ from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
-from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -31,6 +31,7 @@ CONTROLLERS = (
     UsersController,
     RolesController,
     PermissionsController,
+    HeldPermissionsController,
     TenantsController,
     MembershipsController,
     KeysController,
@@ -42,6 +43,7 @@ def identity_router(services: UseCases) -> Router:
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {
         "accounts": services.accounts,
+        "held_permissions": services.held_permissions,
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,
