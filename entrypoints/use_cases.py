@@ -45,6 +45,7 @@ from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
@@ -101,7 +102,9 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
-        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        users=UserAdministration(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
+        ),
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
@@ -114,8 +117,10 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
-        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        operator_accounts=OperatorAccounts(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
@@ -134,6 +139,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
         adapters.database,
         adapters.passwords,
         _password_reader(adapters, strict=False),
+        _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -145,12 +151,20 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=_lockout(settings),
     )
+
+
+def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+    host = urlsplit(settings.base_url).hostname or ""
+    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
+    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:

@@ -17,6 +17,7 @@ from entrypoints.settings.variables import (
     EMAIL,
     FLAG,
     FOLDER,
+    FUNCTION,
     HOST,
     HOSTS,
     IDENTIFIER,
@@ -90,6 +91,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     default_tenant: Annotated[str | None, IDENTIFIER] = None
     confirm_email: Annotated[bool, FLAG] = True
     password_max_age_days: Annotated[int, number(0, 36_500)] = 0
+    breached_passwords: Annotated[str | None, FUNCTION] = None
     lockout_attempts: Annotated[int, number(1, 1_000)] = 5
     lockout_minutes: Annotated[int, number(1, 525_600)] = 15
     reauth_minutes: Annotated[int, number(1, 1_440)] = 10
@@ -233,7 +235,7 @@ def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
     if "ADMIN_PASSWORD" not in values:
         return
     email = values.get("ADMIN_EMAIL", Settings().admin_email)
-    errors = password_errors(values["ADMIN_PASSWORD"].reveal(), email=email, full_name="", field="")
+    errors = password_errors(values["ADMIN_PASSWORD"].reveal(), email=email, full_name="", field="", words=())
     yield from (f"{PREFIX}ADMIN_PASSWORD {error.message}." for error in errors)
 
 

@@ -37,33 +37,34 @@ CONTROLLERS = (
     KeysController,
 )
 
+USE_CASES = (
+    "accounts",
+    "held_permissions",
+    "keyring",
+    "memberships",
+    "my_sessions",
+    "reauthentication",
+    "registration",
+    "roles",
+    "sign_in",
+    "social_sign_in",
+    "tenants",
+    "users",
+)
+
 
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    use_cases = {
-        "accounts": services.accounts,
-        "held_permissions": services.held_permissions,
-        "keyring": services.keyring,
-        "memberships": services.memberships,
-        "my_sessions": services.my_sessions,
-        "reauthentication": services.reauthentication,
-        "registration": services.registration,
-        "roles": services.roles,
-        "sign_in": services.sign_in,
-        "social_sign_in": services.social_sign_in,
-        "tenants": services.tenants,
-        "users": services.users,
-    }
-    dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
+    dependencies = {name: _use_case(services, name) for name in USE_CASES}
     handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
-def _always(use_case: Any) -> Provide:
+def _use_case(services: UseCases, name: str) -> Provide:
     """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide() -> Any:
-        return use_case
+        return getattr(services, name)
 
     return Provide(provide)
