@@ -18,6 +18,9 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
@@ -68,6 +71,9 @@ class UseCases:
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    invitations: InvitationAdministration
+    acceptance: InvitationAcceptance
+    inbox: InvitationInbox
     descriptions: Descriptions
     crud: Crud
     batches: Batches

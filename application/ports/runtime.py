@@ -1,4 +1,4 @@
-"""Time, new identifiers, password hashing, and passwords known from breaches."""
+"""Time, new identifiers, secrets of links, password hashing, and passwords known from breaches."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -39,6 +39,14 @@ class Passwords(Protocol):
 
     def is_outdated(self, stored: str) -> bool:
         """Whether the hash is weaker than what ``hash`` makes now."""
+        ...
+
+
+class LinkSecrets(Protocol):
+    """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
+
+    def secret(self, mail_id: UUID) -> str:
+        """The secret of this mail's link, 256 bits; the same mail always gets the same one."""
         ...
 
 

@@ -107,6 +107,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"
     confirm_url: Annotated[str, PAGE_URL] = ""
     reset_url: Annotated[str, PAGE_URL] = ""
+    invitation_url: Annotated[str, PAGE_URL] = ""
+    invitation_days: Annotated[int, number(1, 365)] = 7
     social: Mapping[str, SocialProvider] = {}
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"
@@ -249,6 +251,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
         base_url=base_url,
         confirm_url=settings.confirm_url or f"{base_url}/account/confirm",
         reset_url=settings.reset_url or f"{base_url}/account/reset",
+        invitation_url=settings.invitation_url or f"{base_url}/account/invitation",
     )
 
 

@@ -9,6 +9,9 @@ from litestar.types import ControllerRouterHandler
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from adapters.http.identity.joining.acceptance import AcceptanceController
+from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -34,12 +37,18 @@ CONTROLLERS = (
     HeldPermissionsController,
     TenantsController,
     MembershipsController,
+    InvitationsController,
+    ReceivedInvitationsController,
+    AcceptanceController,
     KeysController,
 )
 
 USE_CASES = (
+    "acceptance",
     "accounts",
     "held_permissions",
+    "inbox",
+    "invitations",
     "keyring",
     "memberships",
     "my_sessions",
