@@ -27,7 +27,8 @@ test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
 stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
-fuzz: .venv/dev ## read 1,000 hostile workbooks, and say what the worst of them took: ten to thirty minutes
+fuzz: .venv/dev ## send 200,000 hostile requests and read 1,000 hostile workbooks: fifteen to forty minutes
+	@TENANTRY_TEST_REQUESTS=100000 $(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_WORKBOOKS=1000 exec $(BIN)/pytest -q -s tests/adapters/sheets/test_hostile_workbooks.py
 
 check: .venv/dev ## formatting, lint, types and import contracts
