@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import FilePayload, Route, expect
 
 from tests.console.conftest import Visitor
 
@@ -95,8 +95,8 @@ async def test_what_the_service_answers_is_never_markup(visitor: Visitor) -> Non
     await visitor.open("rows/products")
     await expect(visitor.page.get_by_role("alert")).to_contain_text(hostile)
     await visitor.open("rows/products/import")
-    file = {"name": f"{hostile}.csv", "mimeType": "text/csv", "buffer": f"{hostile},sku\n1,2\n".encode()}
-    await visitor.page.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    file = FilePayload(name=f"{hostile}.csv", mimeType="text/csv", buffer=f"{hostile},sku\n1,2\n".encode())
+    await visitor.page.locator("input[type=file]").set_input_files([file])
     await expect(visitor.page.get_by_role("rowheader", name=hostile)).to_be_visible()
     await visitor.page.get_by_role("button", name="Check without saving").click()
     await expect(visitor.page.get_by_role("alert")).to_contain_text(hostile)
