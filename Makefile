@@ -28,7 +28,8 @@ test: .venv/dev ## run every test, and name the slowest; ARGS="-k sign_in" narro
 stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
-fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each: half an hour; EXAMPLES=100 takes minutes
+fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour
+	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_EXAMPLES=$(or $(EXAMPLES),1000) exec $(PYTEST) -m drawn -rP -o timeout=3600 $(ARGS)
 
 check: .venv/dev ## formatting, lint, types and import contracts
