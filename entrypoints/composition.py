@@ -118,7 +118,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
-        tickets=SealedTickets(_key(settings)),
+        tickets=SealedTickets(*secret_keys(settings)),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
@@ -160,7 +160,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=MemorySocialProviders(settings.social),
         refresh_tokens=_refresh_tokens(settings),
-        tickets=SealedTickets(_key(settings)),
+        tickets=SealedTickets(*secret_keys(settings)),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),
@@ -196,16 +196,18 @@ def _breaches(settings: Settings) -> BreachedPasswords | None:
 
 
 def _keyring(settings: Settings) -> JoserfcKeyring:
-    allowed, key = lifetimes(settings), _key(settings)
+    allowed, (key, other) = lifetimes(settings), secret_keys(settings)
     longest = max(allowed.access, allowed.global_access)
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
-    return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcEncryptedPasswords(key))
+    return JoserfcKeyring(JoserfcTokens(key, issuance, other), JoserfcEncryptedPasswords(key, other))
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:
-    return SealedRefreshTokens(_key(settings))
+    return SealedRefreshTokens(*secret_keys(settings))
 
 
-def _key(settings: Settings) -> str:
+def secret_keys(settings: Settings) -> tuple[str, str | None]:
+    """The secret that seals, and the one that is accepted beside it while they are changed."""
     assert settings.secret_key is not None
-    return settings.secret_key.reveal()
+    other = settings.other_secret_key
+    return settings.secret_key.reveal(), None if other is None else other.reveal()

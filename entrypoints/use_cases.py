@@ -28,6 +28,7 @@ from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -108,6 +109,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
         ),
+        held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),

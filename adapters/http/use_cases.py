@@ -13,6 +13,7 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -67,6 +68,7 @@ class UseCases:
     my_sessions: MySessions
     profiles: Profiles
     users: UserAdministration
+    held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration

@@ -45,8 +45,8 @@ class _Payload(Struct, frozen=True):
 
 
 class JoserfcEncryptedPasswords:
-    def __init__(self, secret_key: str) -> None:
-        self._sealing = Sealing(secret_key, "password keys")
+    def __init__(self, secret_key: str, other: str | None = None) -> None:
+        self._sealing = Sealing(secret_key, "password keys", other)
         self._keys: tuple[SigningKey, ...] = ()
         self._opened: dict[str, RSAKey | ECKey] = {}
 
@@ -63,6 +63,9 @@ class JoserfcEncryptedPasswords:
         public = public_text(pair, {"kid": kid, "use": "enc", "alg": purpose})
         sealed = self._sealing.seal(pair, kid)
         return SigningKey(kid=kid, public=public, sealed=sealed, active_from=active_from, purpose=purpose)
+
+    def resealed(self, key: SigningKey) -> SigningKey:
+        return self._sealing.resealed(key)
 
     def public_keys(self, now: datetime) -> list[Raw]:
         """Public JWK to encrypt to, one for each algorithm."""

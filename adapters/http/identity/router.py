@@ -17,7 +17,7 @@ from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
-from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -35,6 +35,7 @@ CONTROLLERS = (
     UsersController,
     RolesController,
     PermissionsController,
+    HeldPermissionsController,
     TenantsController,
     MembershipsController,
     InvitationsController,
@@ -47,6 +48,7 @@ CONTROLLERS = (
 USE_CASES = (
     "acceptance",
     "accounts",
+    "held_permissions",
     "inbox",
     "invitations",
     "keyring",

@@ -61,7 +61,9 @@ class UserAdministration:
 
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
-        listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
+        listing = read_listing(
+            parameters, tenant_id=tenant_id, filters=("role", "isActive", "id"), sortable=SORTABLE_USERS
+        )
         async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.users.page(listing)
         return UserPage(

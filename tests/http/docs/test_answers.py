@@ -140,6 +140,7 @@ async def administer(call: Caller) -> None:
     await call.done("PUT", f"/api/users/{user}", {"phoneNumber": "+49 1"})
     await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
     await call.done("POST", f"/api/users/{user}/unlock")
+    await call.done("GET", f"/api/users/{user}/permissions")
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
     await call.done("GET", "/api/tenants")

@@ -23,6 +23,7 @@ Form = dict[str, object]
 OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "list users": ("GET", "/api/users", None),
     "read a member": ("GET", "/api/users/{target}", None),
+    "see why a member may": ("GET", "/api/users/{target}/permissions", None),
     "make a user": ("POST", "/api/users", {"email": "n@acme.example", "password": PASSWORD, "fullName": "New"}),
     "rename a member": ("PUT", "/api/users/{target}", {"fullName": "Renamed"}),
     "rename an admin": ("PUT", "/api/users/{strong}", {"fullName": "Renamed"}),
@@ -68,6 +69,7 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
 EXPECTED = {
     "list users": (200, 200, 200, 200, 403, 200, 403, 401),
     "read a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "see why a member may": (200, 200, 200, 403, 403, 404, 403, 401),
     "make a user": (201, 201, 201, 201, 403, 201, 403, 401),
     "rename a member": (200, 200, 200, 200, 403, 404, 403, 401),
     "rename an admin": (200, 200, 200, 403, 403, 404, 403, 401),
