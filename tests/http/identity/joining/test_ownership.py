@@ -95,6 +95,14 @@ async def test_one_leaves_and_the_token_is_stale(invited: Invited) -> None:
     assert (await invited.tenants.call("root in acme", "POST", "/api/tenants/current/leave")).status_code in (401, 404)
 
 
+async def test_a_service_account_does_not_leave(invited: Invited) -> None:
+    services, now = invited.tenants.app.services, invited.clock.now()
+    claims = services.tokens.read(invited.tenants.app.tokens["member"], now)
+    invited.tenants.app.tokens["machine"] = services.tokens.sign(replace(claims, kind="service"), now)
+    left = await invited.tenants.call("machine", "POST", "/api/tenants/current/leave")
+    assert told(left)[:2] == (403, "FORBIDDEN")
+
+
 LOSSES: dict[str, tuple[str, str, Any]] = {
     "leave": ("POST", "/api/tenants/current/leave", None),
     "end the membership": ("DELETE", "/api/tenants/{acme}/users/{admin}", None),
