@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from litestar.config.compression import CompressionConfig
@@ -54,6 +55,7 @@ from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
@@ -61,6 +63,7 @@ from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.joining import acceptance_of, invitations_of
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
 
 EXPOSED = (
@@ -132,6 +135,14 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
         operator_accounts=OperatorAccounts(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        system_reports=SystemReports(
+            database,
+            adapters.admissions,
+            clock,
+            version("tenantry"),
+            "smtp" if settings.smtp_url else "files",
+            shown_settings(settings),
         ),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),

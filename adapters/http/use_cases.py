@@ -29,6 +29,7 @@ from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -83,6 +84,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase
