@@ -24,7 +24,8 @@ run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no
 test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
 	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
+stress: .venv/dev ## cut off 1,000 exports and imports, start ten processes at once fifty times: up to an hour
+	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/test_first_start.py -k processes
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
 fuzz: .venv/dev ## read 1,000 hostile workbooks, and say what the worst of them took: ten to thirty minutes
