@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from litestar.config.compression import CompressionConfig
@@ -11,7 +12,9 @@ from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
+from adapters import console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
@@ -26,10 +29,13 @@ from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.ownership import Ownership
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -37,21 +43,27 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.operator_accounts import OperatorAccounts
+from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
+from entrypoints.joining import acceptance_of, invitations_of
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
 
 EXPOSED = (
@@ -67,12 +79,14 @@ EXPOSED = (
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
@@ -87,16 +101,30 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     places = TransferPlaces()
     return Services(
         sign_in=_sign_in(adapters, settings),
+        sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
-        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        users=UserAdministration(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
+        ),
+        held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        invitations=invitations_of(adapters, settings),
+        acceptance=acceptance_of(
+            adapters,
+            # A new account is let in by the second half of a login, as a social one is.
+            _sign_in(adapters, settings),
+            _password_reader(adapters, strict=False),
+            _password_rules(adapters, settings),
+        ),
+        inbox=InvitationInbox(database, clock),
+        ownership=Ownership(database, revocations, adapters.cache, clock, ids),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -105,7 +133,18 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        operator_accounts=OperatorAccounts(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        system_reports=SystemReports(
+            database,
+            adapters.admissions,
+            clock,
+            version("tenantry"),
+            "smtp" if settings.smtp_url else "files",
+            shown_settings(settings),
+        ),
+        first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
@@ -124,6 +163,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
         adapters.database,
         adapters.passwords,
         _password_reader(adapters, strict=False),
+        _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -135,12 +175,20 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=_lockout(settings),
     )
+
+
+def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+    host = urlsplit(settings.base_url).hostname or ""
+    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
+    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
@@ -186,6 +234,11 @@ def http_settings(
             contact_url=settings.docs_contact_url,
             license_url=settings.docs_license_url,
         ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
@@ -208,8 +261,11 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
-    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
+
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:

@@ -13,16 +13,23 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -54,6 +61,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    sign_out: SignOut
     reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration
@@ -61,9 +69,14 @@ class UseCases:
     my_sessions: MySessions
     profiles: Profiles
     users: UserAdministration
+    held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    invitations: InvitationAdministration
+    acceptance: InvitationAcceptance
+    inbox: InvitationInbox
+    ownership: Ownership
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -71,6 +84,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
+from domain.identity.invitations import Invitation
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
@@ -28,6 +29,7 @@ class StoredMembership(Struct, frozen=True, kw_only=True):
     is_default: bool
     joined_at: datetime
     role_ids: tuple[UUID, ...]
+    is_owner: bool = False
 
 
 class LinkedIdentity(Struct, frozen=True):
@@ -99,6 +101,7 @@ class Store:
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
+    invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
 from application.ports.identity.signing_keys import KeyTransaction
@@ -18,6 +19,7 @@ class Transaction(
     AccountTransaction,
     SessionTransaction,
     TenantTransaction,
+    InvitationTransaction,
     KeyTransaction,
     NonceTransaction,
     ImportedHashTransaction,

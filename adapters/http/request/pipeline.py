@@ -198,7 +198,7 @@ class Pipeline(ASGIMiddleware):
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := _repeated(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
-        if rules.policy.asks is None:
+        if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:
             scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])

@@ -117,9 +117,11 @@ class MembershipRow(IdentityBase):
     user_id: Mapped[UserKey]
     is_default: Mapped[DefaultFalse]
     joined_at: Mapped[datetime]
+    is_owner: Mapped[DefaultFalse]
 
     __table_args__ = (
         Index("ix_memberships_user_id", "user_id"),
+        Index("ix_memberships_owners", "tenant_id", postgresql_where=text("is_owner")),
         # a user has at most one default tenant
         Index("uq_memberships_default", "user_id", unique=True, postgresql_where=text("is_default")),
     )
@@ -265,6 +267,7 @@ class OutboxMailRow(IdentityBase):
     given_up_at: Mapped[datetime | None]
     why: Mapped[str] = mapped_column(server_default=text("''"))
     tried_again_at: Mapped[datetime | None]
+    about: Mapped[str] = mapped_column(server_default=text("''"))
 
     __table_args__ = (
         Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),
@@ -290,6 +293,40 @@ class OneTimeTokenRow(IdentityBase):
     __table_args__ = (
         Index("uq_one_time_tokens_hash", "hash", unique=True),
         Index("ix_one_time_tokens_expires_at", "expires_at"),
+    )
+
+
+class InvitationRow(IdentityBase):
+    """Invitation of an address into a tenant; there may be no account yet, so it refers to none."""
+
+    __tablename__ = "invitations"
+
+    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id"), primary_key=True)
+    id: Mapped[RowId]
+    email: Mapped[str]
+    email_key: Mapped[str]
+    role_ids: Mapped[list[UUID]] = mapped_column(sa.ARRAY(sa.Uuid()))
+    invited_by: Mapped[UUID]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    hash: Mapped[str]
+    status: Mapped[str] = mapped_column(server_default=text("'pending'"))
+    ended_at: Mapped[datetime | None]
+    accepted_by: Mapped[UUID | None]
+    mailed_at: Mapped[list[datetime]] = mapped_column(sa.ARRAY(sa.DateTime(timezone=True)), server_default=text("'{}'"))
+
+    __table_args__ = (
+        Index("uq_invitations_hash", "hash", unique=True),
+        Index(
+            "uq_invitations_pending",
+            "tenant_id",
+            "email_key",
+            unique=True,
+            postgresql_where=text("status = 'pending'"),
+        ),
+        Index("ix_invitations_email_key", "email_key"),
+        Index("ix_invitations_created_at", "tenant_id", "created_at"),
+        Index("ix_invitations_end", literal_column("coalesce(ended_at, expires_at)")),
     )
 
 

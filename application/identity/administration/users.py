@@ -22,16 +22,17 @@ from application.identity.administration.user_forms import (
 )
 from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import NotFound, ValidationError
+from domain.errors import FieldError, NotFound, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
     ensure_may_give,
     ensure_outranks,
+    ensure_owner_stays,
     ensure_super_admin_stays,
     takes_an_admin,
 )
@@ -53,13 +54,16 @@ class UserAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     passwords: Passwords
+    password_rules: PasswordRules
     cache: Cache
     clock: Clock
     ids: Ids
 
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
-        listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
+        listing = read_listing(
+            parameters, tenant_id=tenant_id, filters=("role", "isActive", "id"), sortable=SORTABLE_USERS
+        )
         async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.users.page(listing)
         return UserPage(
@@ -73,7 +77,7 @@ class UserAdministration:
     @retry_on_conflict
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
-        ensure_valid(form)
+        ensure_valid(form, await self._password_errors(caller, form, now))
         # Checked before the expensive hash, and again in the transaction. Not read_only: reading roles locks them.
         async with self.database.autocommit(EveryTenant()) as tx:
             await self._checked_roles(tx, caller, form)
@@ -97,6 +101,15 @@ class UserAdministration:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
             await self._audit(tx, "user.created", caller, user.id, client)
             return await self._detail(tx, caller, user.id)
+
+    async def _password_errors(self, caller: Caller, form: NewUserForm, now: datetime) -> tuple[FieldError, ...]:
+        async with self.database.read_only(EveryTenant()) as read:
+            # of the other tenants of an account nothing is known yet: it is being made
+            here = await read.memberships.visit(caller.tenant.id, now)
+        tenants = [here.tenant_name] if here else []
+        return await self.password_rules.errors(
+            form.password, email=form.email, full_name=form.full_name, field="password", tenants=tenants
+        )
 
     @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
@@ -153,7 +166,11 @@ class UserAdministration:
         user_id = state.user.id
         await self._keep_an_admin(tx, caller, state)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
-        if not caller.acts_for_all and (elsewhere or state.roles):
+        leaves_one = not caller.acts_for_all and bool(elsewhere or state.roles)
+        ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
+        for tenant_id in ended:
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+        if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             return (grants_subject(user_id),)
         if state.is_super_admin:
@@ -199,6 +216,7 @@ class UserAdministration:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             await self._keep_an_admin(tx, caller, state)
+            await self._keep_an_owner(tx, caller, state)
             subjects.append(user_subject(user_id))
         versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
@@ -267,6 +285,11 @@ class UserAdministration:
         if takes_an_admin(caller, state, caller.tenant.id, left):
             ensure_admin_stays(await tx.memberships.lock_admins(caller.tenant.id), state.user.id)
 
+    async def _keep_an_owner(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
+        # A super-admin may disable anybody, and make another owner.
+        for tenant_id in () if caller.is_super_admin else _owned(state):
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), state.user.id)
+
     async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
         state = await self._account_state(tx, caller, user_id)
         user = state.user
@@ -295,6 +318,11 @@ class UserAdministration:
 
 def _subjects(user_id: UUID) -> tuple[str, str]:
     return (user_subject(user_id), grants_subject(user_id))
+
+
+def _owned(state: AccountState) -> list[UUID]:
+    """Tenants that the user owns, in the order in which their owners are locked."""
+    return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)
 
 
 def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
