@@ -13,6 +13,7 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
@@ -20,14 +21,17 @@ from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -67,13 +71,16 @@ class UseCases:
     my_sessions: MySessions
     member_sessions: MemberSessions
     profiles: Profiles
+    own_account: OwnAccount
     users: UserAdministration
+    held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    ownership: Ownership
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -81,6 +88,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase

@@ -29,6 +29,7 @@ SUBJECTS: dict[MailKind, str] = {
     "identity-linked": "A way to log in was added to your account",
     "identities-unlinked": "Ways to log in were removed from your account",
     "roles-changed": "Your roles were changed",
+    "owner-changed": "The owner of a tenant was changed",
 }
 
 

@@ -11,12 +11,13 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
-from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -35,23 +36,27 @@ CONTROLLERS = (
     UsersController,
     RolesController,
     PermissionsController,
+    HeldPermissionsController,
     TenantsController,
     MembershipsController,
     InvitationsController,
     ReceivedInvitationsController,
     AcceptanceController,
+    OwnershipController,
     KeysController,
 )
 
 USE_CASES = (
     "acceptance",
     "accounts",
+    "held_permissions",
     "inbox",
     "invitations",
     "keyring",
     "member_sessions",
     "memberships",
     "my_sessions",
+    "ownership",
     "reauthentication",
     "registration",
     "roles",
@@ -66,7 +71,7 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles, services.own_account)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 

@@ -1,6 +1,7 @@
 """Query parameters and pages of the lists of users and tenants."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
@@ -30,6 +31,8 @@ SORTABLE_TENANTS = {
     "identifier": "identifier",
     "isactive": "is_active",
 }
+
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Parameters = Sequence[tuple[str, str]]
 
@@ -100,6 +103,16 @@ class ParameterReader:
         if self.errors:
             raise ValidationError(fields=self.errors)
 
+    def ids(self, name: str) -> tuple[UUID, ...] | None:
+        """Ids separated by commas; None where the parameter is left out."""
+        texts = self.given[name].split(",") if name in self.given else None
+        if texts is None:
+            return None
+        if len(texts) > MAX_PAGE_SIZE or not all(_ID.fullmatch(text.strip()) for text in texts):
+            self.errors.append(FieldError(name, f"takes up to {MAX_PAGE_SIZE} ids (UUID) between commas"))
+            return None
+        return tuple(dict.fromkeys(UUID(text.strip()) for text in texts))
+
     def _number(self, name: str, default: int, largest: int | None) -> int:
         text = self.given.get(name)
         if text is None:
@@ -119,6 +132,7 @@ class _ListingReader(ParameterReader):
             tenant_id=tenant_id,
             role=self.given.get("role"),
             is_active=self._one_of("isActive", _BOOLEANS, None),
+            ids=self.ids("id"),
             sort_by=self._one_of("sortBy", sortable, "created_at") or "created_at",
             descending=bool(self._one_of("sortDirection", _DIRECTIONS, True)),
         )

@@ -18,7 +18,7 @@ from domain.scope import Permission
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name.
+    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name; ``ids`` None asks for none.
 
     ``sort_by`` is a Python field name of what is listed; ties are broken by id.
     """
@@ -29,15 +29,20 @@ class Listing(Struct, frozen=True, kw_only=True):
     tenant_id: UUID | None = None
     role: str | None = None
     is_active: bool | None = None
+    ids: tuple[UUID, ...] | None = None
     sort_by: str = "created_at"
     descending: bool = True
 
 
 class ListedUser(Struct, frozen=True):
-    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed."""
+    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed.
+
+    ``is_owner`` is of the listed tenant.
+    """
 
     user: User
     roles: tuple[str, ...]
+    is_owner: bool = False
 
 
 class RenewedHash(Struct, frozen=True):
@@ -116,6 +121,14 @@ class Memberships(Protocol):
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
         """Active members who hold Admin, there or as a system role; others who ask wait until the transaction ends."""
+        ...
+
+    async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
+        """Makes a member an owner, or one no more; False when nothing changes."""
+        ...
+
+    async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
+        """Active members who own the tenant; others who ask wait until the transaction ends."""
         ...
 
 
