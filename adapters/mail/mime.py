@@ -6,7 +6,7 @@ from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 
 from application.ports.mail_delivery import Message, Undeliverable
-from domain.identity.users import is_address
+from domain.identity.users import mailbox
 
 
 def mime_of(message: Message, sender: str) -> EmailMessage:
@@ -30,11 +30,11 @@ def mime_of(message: Message, sender: str) -> EmailMessage:
 
 def recipient_of(message: Message) -> Address:
     """Address of the recipient with its domain in IDNA. Raises Undeliverable."""
-    if not is_address(message.to):
+    parts = mailbox(message.to)
+    if parts is None:
         raise Undeliverable(f"{message.to!r} is no address")
     # Built from its parts, so that no text can make the header name a second recipient.
-    local, _, domain = message.to.strip().rpartition("@")
-    return Address(username=local, domain=domain.encode("idna").decode("ascii"))
+    return Address(username=parts[0], domain=parts[1])
 
 
 def sender_of(sender: str) -> Address:

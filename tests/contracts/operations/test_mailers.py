@@ -47,6 +47,17 @@ def message(**given: str) -> Message:
     return Message(id=new_id(), **{**values, **given})
 
 
+@pytest.mark.parametrize(
+    ("to", "arrives_at"),
+    [("ceo@straße.example", "ceo@xn--strae-oqa.example"), ("Ada@BÜCHER.example", "Ada@xn--bcher-kva.example")],
+)
+async def test_a_domain_beyond_ascii_is_the_recipient_s_own(way: Way, to: str, arrives_at: str) -> None:
+    """``straße.example`` and ``strasse.example`` belong to different people."""
+    await way.mailer.send(message(to=to))
+    (arrived,) = way.arrived()
+    assert arrived["To"] == arrives_at
+
+
 async def test_it_arrives_whole_as_text_and_as_html(way: Way) -> None:
     sent = message()
     await way.mailer.send(sent)
