@@ -59,7 +59,7 @@ from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.mail import link_secrets, relay_of
+from entrypoints.mail import inbox_of, link_secrets, relay_of
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
 
@@ -249,6 +249,7 @@ def http_settings(
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
         log=log,
+        inbox=inbox_of(settings),
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
         routes=tuple(routes),
         cors=_cors(settings),

@@ -9,8 +9,10 @@ from application.ports.mail_delivery import Message, Undeliverable
 from domain.identity.users import mailbox
 
 
-def mime_of(message: Message, sender: str) -> EmailMessage:
+def mime_of(message: Message, sender: str, *, encoding: str = "quoted-printable") -> EmailMessage:
     """Builds the mail with a text part and an HTML alternative.
+
+    ``encoding`` is that of the parts; ``8bit`` leaves text as it is, for people to read and copy.
 
     Raises Undeliverable for a recipient that is no address or more than one, and for a subject of several lines.
     """
@@ -23,8 +25,8 @@ def mime_of(message: Message, sender: str) -> EmailMessage:
     mime["Date"] = formatdate(usegmt=True)
     mime["Message-ID"] = f"<{message.id}@{sender_of(sender).domain}>"
     mime["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers, please
-    mime.set_content(message.text, cte="quoted-printable")
-    mime.add_alternative(message.html, subtype="html", cte="quoted-printable")
+    mime.set_content(message.text, cte=encoding)
+    mime.add_alternative(message.html, subtype="html", cte=encoding)
     return mime
 
 

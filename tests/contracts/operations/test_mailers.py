@@ -1,6 +1,7 @@
 """Mailers: a message reaches its recipient, and no other that a field could inject."""
 
 import email
+import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from adapters.mail.files import FileMailer
+from adapters.mail.inbox import FileInbox
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
@@ -101,3 +103,31 @@ async def test_a_mailer_that_cannot_send_raises(tmp_path: Path) -> None:
         await FileMailer(tmp_path / "file", SENDER).send(message())
     with pytest.raises(MailServerUnavailable):
         await SmtpMailer(SmtpServer(host="127.0.0.1", port=1), SENDER).send(message())
+
+
+async def test_the_inbox_has_what_was_written_the_newest_first(tmp_path: Path) -> None:
+    mailer, inbox = FileMailer(tmp_path / "mail", SENDER), FileInbox(tmp_path / "mail")
+    assert await inbox.newest(10) == []
+    sent = [message(subject=subject) for subject in ("Grüße", "Second")]
+    for place, mail in enumerate(sent):
+        await mailer.send(mail)
+        os.utime(tmp_path / "mail" / f"{mail.id}.eml", (place, place))
+    (tmp_path / "mail" / "notes.eml").write_text("no mail of ours")
+    newest = await inbox.newest(10)
+    assert [(mail.id, mail.to, mail.subject, mail.html.strip()) for mail in newest] == [
+        (mail.id, mail.to, mail.subject, mail.html) for mail in reversed(sent)
+    ]
+    assert await inbox.newest(1) == newest[:1]
+    assert await inbox.find(sent[0].id) == newest[1]
+    assert await inbox.find(new_id()) is None
+
+
+async def test_a_link_in_a_file_can_be_copied_and_stands_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    link = "https://example.com/account/reset#token=" + "t" * 100
+    with caplog.at_level("INFO"):
+        await FileMailer(tmp_path, SENDER).send(message(text=f"Set a new password: {link}\n"))
+    (file,) = tmp_path.glob("*.eml")
+    assert link.encode() in file.read_bytes()
+    assert link in caplog.text
