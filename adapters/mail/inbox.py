@@ -23,7 +23,7 @@ class FileInbox:
         return await asyncio.to_thread(self._find, mail_id)
 
     def _newest(self, most: int) -> list[ReceivedMail]:
-        files = sorted(self.folder.glob("*.eml"), key=_changed, reverse=True)
+        files = sorted(filter(_id, self.folder.glob("*.eml")), key=_changed, reverse=True)
         return [mail for mail in map(_read, files[:most]) if mail is not None]
 
     def _find(self, mail_id: UUID) -> ReceivedMail | None:
@@ -37,11 +37,21 @@ def _changed(file: Path) -> float:
         return 0
 
 
+def _id(file: Path) -> UUID | None:
+    """None for a file that is no mail of the service."""
+    try:
+        return UUID(file.stem)
+    except ValueError:
+        return None
+
+
 def _read(file: Path) -> ReceivedMail | None:
+    mail_id = _id(file)
     try:
         content, changed = file.read_bytes(), file.stat().st_mtime
-        mail_id = UUID(file.stem)
-    except (OSError, ValueError):  # gone meanwhile, or no file of ours
+    except OSError:  # gone meanwhile
+        return None
+    if mail_id is None:
         return None
     message = email.message_from_bytes(content, _class=EmailMessage, policy=default)
     return ReceivedMail(

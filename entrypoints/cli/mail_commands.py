@@ -18,7 +18,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
 
     @group.group("mail")
     def mail() -> None:
-        """Mails that were given up, for good or after three days, and are kept for 30; and the newest of mails as files."""
+        """Mails that were given up, refused for good or undeliverable for three days, and mails that are files."""
 
     @mail.command("list")
     def list_command() -> None:
