@@ -29,6 +29,7 @@ def mailer_of(settings: Settings) -> Mailer:
 
 def inbox_of(settings: Settings) -> Inbox | None:
     """The mails that are files, where nobody but this machine can reach the service."""
+    # Security: a link in a mail is as good as a password, so nobody else may reach the inbox.
     is_local = is_this_machine(urlsplit(settings.base_url).hostname)
     return FileInbox(settings.data_dir / MAIL_FOLDER) if settings.smtp_url is None and is_local else None
 

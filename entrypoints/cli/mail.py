@@ -30,6 +30,7 @@ async def open_newest(settings: Settings) -> str:
         raise CommandError(
             "Mails are files only where TENANTRY_SMTP_URL is not set and TENANTRY_BASE_URL is this machine."
         )
+    # as text: a terminal shows no HTML, and the link can be copied from it
     for mail in await inbox.newest(1):
         return f"To: {mail.to}\nSubject: {mail.subject}\nSent: {mail.at:%Y-%m-%d %H:%M:%S} UTC\n\n{mail.text}"
     return "No mail was sent yet."
