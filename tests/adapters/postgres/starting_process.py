@@ -22,9 +22,8 @@ async def main(url: str) -> None:
     assert await upgrade(url, registry) == []
     database = PostgresDatabase(url, registry, Uuid7Ids(), connections=1)
     await database.open()
-    password_rules = ServicePasswordRules((), None)
-    first_start = FirstStart(database, MemoryPasswords(), password_rules, SystemClock(), Uuid7Ids())
-    made = await first_start.prepare("admin@example.com", None)
+    start = FirstStart(database, MemoryPasswords(), ServicePasswordRules((), None), SystemClock(), Uuid7Ids())
+    made = await start.prepare("admin@example.com", None)
     assert await database.is_ready()
     await database.close()
     sys.stdout.write("made" if made is not None else "found")
