@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from litestar.config.compression import CompressionConfig
@@ -33,9 +34,6 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.joining.acceptance import InvitationAcceptance
-from application.identity.joining.invitations import InvitationAdministration
-from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -48,6 +46,7 @@ from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.own_account import OwnAccount
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
@@ -55,12 +54,15 @@ from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.mail import link_secrets, relay_of
+from entrypoints.joining import JoiningUseCases, joining_use_cases
+from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
 
 EXPOSED = (
@@ -105,6 +107,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
+        own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
         ),
@@ -112,9 +115,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
-        invitations=_invitations(adapters, settings),
-        acceptance=_acceptance(adapters, settings),
-        inbox=InvitationInbox(database, clock),
+        **_joining(adapters, settings),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -126,6 +127,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         operator_accounts=OperatorAccounts(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
         ),
+        system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
@@ -166,27 +168,20 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     )
 
 
-def _invitations(adapters: Adapters, settings: Settings) -> InvitationAdministration:
-    return InvitationAdministration(
-        database=adapters.database,
-        secrets=link_secrets(settings),
-        clock=adapters.clock,
-        ids=adapters.ids,
-        lifetime=timedelta(days=settings.invitation_days),
-    )
+def _joining(adapters: Adapters, settings: Settings) -> JoiningUseCases:
+    reader, rules = _password_reader(adapters, strict=False), _password_rules(adapters, settings)
+    # A new account is let in by the second half of a login, as a social one is.
+    return joining_use_cases(adapters, settings, _sign_in(adapters, settings), reader, rules)
 
 
-def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
-    return InvitationAcceptance(
-        database=adapters.database,
-        passwords=adapters.passwords,
-        password_reader=_password_reader(adapters, strict=False),
-        password_rules=_password_rules(adapters, settings),
-        # A new account is let in by the second half of a login, as a social one is.
-        entrance=_sign_in(adapters, settings),
-        cache=adapters.cache,
-        clock=adapters.clock,
-        ids=adapters.ids,
+def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
+    return SystemReports(
+        adapters.database,
+        adapters.admissions,
+        adapters.clock,
+        version("tenantry"),
+        "smtp" if settings.smtp_url else "files",
+        shown_settings(settings),
     )
 
 

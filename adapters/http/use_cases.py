@@ -20,14 +20,17 @@ from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -66,6 +69,7 @@ class UseCases:
     accounts: Accounts
     my_sessions: MySessions
     profiles: Profiles
+    own_account: OwnAccount
     users: UserAdministration
     held_permissions: HeldPermissions
     roles: RoleAdministration
@@ -74,6 +78,7 @@ class UseCases:
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    ownership: Ownership
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -81,6 +86,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase

@@ -25,6 +25,7 @@ SUBJECTS: dict[MailKind, str] = {
     "session-stolen": "A session of yours was ended",
     "email-changed": "The e-mail address of your account was changed",
     "invitation": "An invitation",
+    "owner-changed": "The owner of a tenant was changed",
 }
 
 

@@ -38,12 +38,21 @@ class AuditTrail(Protocol):
 
 
 MailKind = Literal[
-    "confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed", "invitation"
+    "confirmation",
+    "reset",
+    "welcome",
+    "password-changed",
+    "session-stolen",
+    "email-changed",
+    "invitation",
+    "owner-changed",
 ]
 
 
 class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
+
+    ``about`` is the name of what a notice is about, such as a tenant.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
     the time of sending, or to nobody. An ``invitation`` has a link too, and goes to its address as long as it lives.
@@ -56,6 +65,7 @@ class Mail(Struct, frozen=True, kw_only=True):
     name: str = ""
     address: str = ""
     at: datetime
+    about: str = ""
 
 
 class Due(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
@@ -40,6 +41,7 @@ CONTROLLERS = (
     InvitationsController,
     ReceivedInvitationsController,
     AcceptanceController,
+    OwnershipController,
     KeysController,
 )
 
@@ -52,6 +54,7 @@ USE_CASES = (
     "keyring",
     "memberships",
     "my_sessions",
+    "ownership",
     "reauthentication",
     "registration",
     "roles",
@@ -66,7 +69,7 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles, services.own_account)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
