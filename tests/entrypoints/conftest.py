@@ -38,7 +38,7 @@ def serving(folder: Path) -> Iterator[Serve]:
     def serve(**variables: str) -> Served:
         port = variables.setdefault("PORT", str(free_port()))
         process = subprocess.Popen(
-            [*COMMAND, "serve"],
+            [*COMMAND, "serve", "--allow-superuser"],
             cwd=folder,
             env=environment(variables),
             stdout=subprocess.PIPE,
