@@ -14,6 +14,10 @@ GIVEN_UP_MAIL = timedelta(days=30)
 """How long mails that could not be sent are kept for inspection."""
 
 
+ENDED_KEYS = timedelta(days=90)
+"""How long keys are kept after their end, for those who look into what a key did."""
+
+
 class RetentionRule(Enum):
     """Kinds of data that are removed by age, each with the time that counts for it."""
 
@@ -41,6 +45,9 @@ class RetentionRule(Enum):
 
     ANSWERS = "answers kept for repeated requests"
     """Time when the response was given."""
+
+    API_KEYS = "ended API keys"
+    """Time of their end, by revocation, rotation or expiry."""
 
     MAILS = "mails given up"
     """Time when they were given up."""

@@ -35,7 +35,8 @@ def registered(name: str, category: str) -> Permission:
 def own_permissions() -> list[Permission]:
     """Permissions that the service's own endpoints require."""
     actions = ("create", "read", "update", "delete")
-    names = [f"{action}:{noun}" for noun in ("users", "roles", "tenants") for action in actions]
+    nouns = ("users", "roles", "tenants", "service-accounts")
+    names = [f"{action}:{noun}" for noun in nouns for action in actions]
     return [registered(name, "administration") for name in (*names, "create:permissions", "read:permissions")]
 
 
@@ -75,6 +76,29 @@ def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
     """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
     names = sorted({EVERYTHING if name == "*:*" else name for name in permissions})
     return tuple(name for name in names if not any(other != name and covers(other, name) for other in names))
+
+
+def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    """The permissions that both lists imply: ``meet(["*:users"], ["read:*"])`` is ``("read:users",)``.
+
+    ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)`` for every permission ``p``.
+    """
+    others = tuple(second)
+    return smallest(common for held in first for other in others if (common := _common(held, other)) is not None)
+
+
+def _common(held: str, other: str) -> str | None:
+    """What two permissions have in common, which may be nothing."""
+    if EVERYTHING in (held, other):
+        return other if held == EVERYTHING else held
+    action, _, resource = held.partition(":")
+    other_action, _, other_resource = other.partition(":")
+    if "*" not in (action, other_action) and action != other_action:
+        return None
+    if "*" not in (resource, other_resource) and resource != other_resource:
+        return None
+    narrow_action = other_action if action == "*" else action
+    return f"{narrow_action}:{other_resource if resource == '*' else resource}"
 
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
