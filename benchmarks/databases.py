@@ -27,7 +27,7 @@ async def servers() -> AsyncIterator[tuple[str, str]]:
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:
         embedded = start_embedded(Path(folder), postgres=database_url is None, valkey=redis_url is None, durable=True)
         try:
-            yield database_url or str(embedded.database_url), redis_url or str(embedded.redis_url)
+            yield database_url or str(embedded.owner_url), redis_url or str(embedded.redis_url)
         finally:
             embedded.stop()
 

@@ -118,6 +118,16 @@ class EveryTenant(Struct, frozen=True):
 Scope = OneTenant | EveryTenant
 
 
+class Rights(Struct, frozen=True):
+    """Permissions without their bearer: equal, and a key of caches, for all callers who may do the same."""
+
+    permissions: tuple[str, ...]
+    is_super_admin: bool
+
+    def may(self, permission: str) -> bool:
+        return allows(self.permissions, permission)
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The user behind a verified token; ``issued`` are the token versions it was issued under."""
 
@@ -141,6 +151,10 @@ class Caller(Struct, frozen=True, kw_only=True):
     def acts_for_all(self) -> bool:
         """Whether the caller is a super-admin in the tenant ``system``, acting on users of all tenants."""
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
+
+    @property
+    def rights(self) -> Rights:
+        return Rights(self.permissions, self.is_super_admin)
 
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)

@@ -117,7 +117,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
-        upkeep=PostgresUpkeep(url, registry),
+        upkeep=PostgresUpkeep(settings.owner_url, registry),
         clock=clock,
         ids=ids,
         own_queries=database.own_queries,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.postgres.connection.locales import locale_mistake
+from adapters.postgres.connection.login_roles import ensure_login_role
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, pending, unknown_sentence, unknown_to
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
@@ -36,7 +37,15 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     await _upgrade(url, registry, folders)
 
 
+async def ensure_login(settings: Settings) -> None:
+    """Makes the role of TENANTRY_DATABASE_URL, where TENANTRY_DATABASE_OWNER_URL names another one."""
+    if settings.database_owner_url is not None:
+        assert settings.database_url is not None
+        await ensure_login_role(settings.database_owner_url.reveal(), settings.database_url.reveal())
+
+
 async def migrate(settings: Settings) -> str:
+    await ensure_login(settings)
     await _ensure_locale(settings)
     await _ensure_known(settings)
     await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
@@ -171,8 +180,7 @@ def _listed(title: str, lines: Sequence[str], way_out: str) -> str:
 
 
 def _url(settings: Settings) -> str:
-    assert settings.database_url is not None
-    return settings.database_url.reveal()
+    return settings.owner_url
 
 
 def _folders(settings: Settings) -> list[Path]:

@@ -1,11 +1,25 @@
 """Preparation before anybody is served: migrations, the signing keys, the first start."""
 
+from adapters.postgres.connection.login_roles import login_role
 from adapters.redis.refusals import ensure_accepted
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
-from entrypoints.migrations import ensure_migrated
+from entrypoints.migrations import ensure_login, ensure_migrated
+from entrypoints.server.start_warnings import database_warnings
 from entrypoints.settings.settings import Settings
 from entrypoints.use_cases import assemble, ensure_routes_served
+
+
+async def ensure_fit_login(settings: Settings, *, allows_superuser: bool) -> list[str]:
+    """Makes the role that the service logs in as, where an owner is named, and returns sentences to warn of.
+
+    Raises CommandError for a superuser beyond this machine, before anything else is changed.
+    """
+    assert settings.database_url is not None
+    if settings.migrate:
+        await ensure_login(settings)
+    role = await login_role(settings.database_url.reveal())
+    return list(database_warnings(role, settings, allows_superuser=allows_superuser))
 
 
 async def prepare(settings: Settings) -> str | None:

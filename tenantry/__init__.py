@@ -7,7 +7,19 @@ without notice.
 
 from typing import TYPE_CHECKING
 
-from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
+from domain.entities.markers import (
+    big,
+    entity,
+    guarded,
+    help_text,
+    index,
+    label,
+    many,
+    money,
+    ref,
+    unique,
+    widget,
+)
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import (
@@ -76,7 +88,9 @@ __all__ = [
     "big",
     "entity",
     "guarded",
+    "help_text",
     "index",
+    "label",
     "many",
     "money",
     "needs",
@@ -87,6 +101,7 @@ __all__ = [
     "super_admin",
     "unique",
     "where",
+    "widget",
 ]
 
 _OF_PLUGIN = {"EntitiesError", "Settings", "SettingsError", "TenantryPlugin", "read_settings"}

@@ -47,7 +47,7 @@ def servers() -> Iterator[tuple[str, str]]:
             Path(folder), postgres=database_url is None, valkey=redis_url is None, durable=False
         )
         try:
-            yield database_url or str(embedded.database_url), redis_url or str(embedded.redis_url)
+            yield database_url or str(embedded.owner_url), redis_url or str(embedded.redis_url)
         finally:
             embedded.stop()
 

@@ -17,8 +17,12 @@ READY_WITHIN = 60.0  # recovery after a crash reads all that was written since t
 ENDINGS = {signal.SIGINT: 20.0, signal.SIGQUIT: 5.0, signal.SIGKILL: 5.0}  # fast shutdown, immediate shutdown, kill
 
 
-def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Server, str]:
-    """Starts the server and returns it with the URL of its database."""
+OWNER, SERVICE = "tenantry", "tenantry_login"
+"""Roles: the owner of the tables, who is a superuser, and the login of the service, which the owner makes."""
+
+
+def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Server, str, str]:
+    """Starts the server and returns it with the URLs of its database, of the service and of the owner."""
     home = data_dir / "postgres"
     _remove_unfinished(data_dir)
     if not home.exists():
@@ -28,8 +32,17 @@ def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Ser
     end_orphans({"postgres"}, cluster)
     _forget_stranger(cluster / "postmaster.pid")
     server = _serve(cluster, data_dir / "log" / "postgres.log", sockets, durable=durable)
-    password = (home / "password").read_text()
-    return server, f"postgresql://tenantry:{password}@/tenantry?host={sockets}&port=5432"
+    service, owner = _password(home / "service-password"), (home / "password").read_text()
+    database = f"@/tenantry?host={sockets}&port=5432"
+    return server, f"postgresql://{SERVICE}:{service}{database}", f"postgresql://{OWNER}:{owner}{database}"
+
+
+def _password(file: Path) -> str:
+    """Content of the file, which is made where it is missing or empty: a start may have been killed before."""
+    if not file.exists() or not file.read_text():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(24))
+    return file.read_text()
 
 
 def _program(name: str) -> Path:
@@ -47,9 +60,7 @@ def _make(home: Path, *, durable: bool) -> None:
     """Creates the cluster and the file of its password."""
     # Both in a folder that is renamed when complete: a start that is killed half-way leaves no cluster behind.
     unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.parent))
-    password = secrets.token_urlsafe(24)
-    (unfinished / "password").touch(mode=0o600)
-    (unfinished / "password").write_text(password)
+    password = _password(unfinished / "password")
     log = home.parent / "log" / "initdb.log"
     cluster = private_folder(unfinished / "data")
     _make_cluster(cluster, password, log)
@@ -61,10 +72,10 @@ def _make(home: Path, *, durable: bool) -> None:
 def _make_cluster(cluster: Path, password: str, log: Path) -> None:
     where = ["-D", own_name(cluster)]
     encoding = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    run([_program("initdb"), *where, "-U", "tenantry", "-A", "reject", "--no-sync", *encoding], cluster, log)
+    run([_program("initdb"), *where, "-U", OWNER, "-A", "reject", "--no-sync", *encoding], cluster, log)
     (cluster / "pg_hba.conf").write_text("local all all scram-sha-256\n")
     # The password goes through a pipe: command lines are readable for every user of the machine.
-    setup = f"ALTER ROLE tenantry PASSWORD '{password}';\nCREATE DATABASE tenantry;\n"
+    setup = f"ALTER ROLE {OWNER} PASSWORD '{password}';\nCREATE DATABASE tenantry;\n"
     options = ["-c", "exit_on_error=on", "-c", "fsync=off"]
     run([_program("postgres"), "--single", *where, *options, "postgres"], cluster, log, setup.encode())
 

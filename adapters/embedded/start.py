@@ -16,9 +16,13 @@ from adapters.embedded.valkey import start_valkey
 
 @dataclass(frozen=True)
 class EmbeddedServices:
-    """Running servers, by their URLs for asyncpg and redis-py; `None` for a server that was not asked for."""
+    """Running servers, by their URLs for asyncpg and redis-py; `None` for a server that was not asked for.
+
+    `owner_url` logs in as the owner of the database, `database_url` as a role that the owner has to make.
+    """
 
     database_url: str | None
+    owner_url: str | None
     redis_url: str | None
     _started: ExitStack
 
@@ -34,7 +38,7 @@ def start_embedded(data_dir: Path, *, postgres: bool, valkey: bool, durable: boo
     `durable=False` loses data in a power cut, and is for tests.
     """
     if not postgres and not valkey:
-        return EmbeddedServices(None, None, ExitStack())
+        return EmbeddedServices(None, None, None, ExitStack())
     with ExitStack() as started:
         try:
             return _start(data_dir.resolve(), started, postgres=postgres, valkey=valkey, durable=durable)
@@ -47,14 +51,14 @@ def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, 
     started.callback(os.close, lock)
     sockets = _socket_folder(data_dir)
     started.callback(shutil.rmtree, sockets, ignore_errors=True)
-    database_url = redis_url = None
+    database_url = owner_url = redis_url = None
     if postgres:
-        server, database_url = start_postgres(data_dir, sockets, durable=durable)
+        server, database_url, owner_url = start_postgres(data_dir, sockets, durable=durable)
         started.callback(server.stop)
     if valkey:
         server, redis_url = start_valkey(data_dir, sockets)
         started.callback(server.stop)
-    return EmbeddedServices(database_url, redis_url, started.pop_all())
+    return EmbeddedServices(database_url, owner_url, redis_url, started.pop_all())
 
 
 def _socket_folder(data_dir: Path) -> Path:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
@@ -61,6 +62,7 @@ class UseCases:
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    descriptions: Descriptions
     crud: Crud
     batches: Batches
     histories: Histories

@@ -32,7 +32,7 @@ class ClearedReferences:
 
     async def find(self, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
         """Living rows with a rule that the deletion of these rows changes, directly or through cascades."""
-        if not self._leads_to_a_rule(model, set()):
+        if not leads_to_a_rule(self.registry, model):
             return []
         # Locked first: a row that comes to refer to them waits, and then finds them gone.
         await self.records.current(model, ids)
@@ -40,7 +40,7 @@ class ClearedReferences:
         waiting, seen = [(model, list(ids))], {(model.plural, row_id) for row_id in ids}
         while waiting:
             target, targets = waiting.pop()
-            for referring, field, on_delete in self._followed(target):
+            for referring, field, on_delete in _followed(self.registry, target):
                 rows = await self._referring(referring, field, targets)
                 if on_delete == "clear" and referring.rules_look_at([field.name]):
                     found.append((referring, await self.records.current(referring, rows)))
@@ -49,19 +49,6 @@ class ClearedReferences:
                     seen |= {(referring.plural, row_id) for row_id in fresh}
                     waiting += [(referring, fresh)] if fresh else []
         return found
-
-    def _leads_to_a_rule(self, model: EntityModel, seen: set[str]) -> bool:
-        seen.add(model.plural)
-        return any(
-            (on_delete == "clear" and referring.rules_look_at([field.name]))
-            or (on_delete == "cascade" and referring.plural not in seen and self._leads_to_a_rule(referring, seen))
-            for referring, field, on_delete in self._followed(model)
-        )
-
-    def _followed(self, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
-        for referring, field in self.registry.referring(model.plural):
-            if field.reference is not None and field.reference.on_delete != "restrict":
-                yield referring, field, field.reference.on_delete
 
     async def _referring(self, model: EntityModel, field: FieldModel, targets: Sequence[UUID]) -> list[UUID]:
         where = (Condition(Path((), field.name), Operator.IN, tuple(targets)),)
@@ -73,3 +60,20 @@ class ClearedReferences:
             if len(rows) < _AT_ONCE:
                 break
         return found
+
+
+def leads_to_a_rule(registry: Registry, model: EntityModel, seen: set[str] | None = None) -> bool:
+    """Whether the deletion of such rows clears references that a rule looks at, directly or through cascades."""
+    seen = set() if seen is None else seen
+    seen.add(model.plural)
+    return any(
+        (on_delete == "clear" and referring.rules_look_at([field.name]))
+        or (on_delete == "cascade" and referring.plural not in seen and leads_to_a_rule(registry, referring, seen))
+        for referring, field, on_delete in _followed(registry, model)
+    )
+
+
+def _followed(registry: Registry, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
+    for referring, field in registry.referring(model.plural):
+        if field.reference is not None and field.reference.on_delete != "restrict":
+            yield referring, field, field.reference.on_delete

@@ -10,8 +10,9 @@ from msgspec import Raw
 
 from domain.entities.bodies import EVERYTHING, FieldAccess, field_access
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.sheets import RowError
 from domain.entities.visibility import hidden_from
-from domain.errors import Error
+from domain.errors import Error, UnprocessableEntity
 from domain.scope import Caller
 
 NOTHING: frozenset[str] = frozenset()
@@ -49,6 +50,11 @@ class GuardedFields:
                 raise
             raise type(error)(fields=fields) from None
 
+    def told(self, caller: Caller, errors: Sequence[RowError]) -> list[RowError]:
+        """Errors of stored rows, without the fields that do not exist for the caller."""
+        hidden = self._hidden_from(caller)
+        return [_told(error, hidden) for error in errors] if hidden else [*errors]
+
     @cached_property
     def _has_guards(self) -> bool:
         return any(field.guard.read or field.guard.write for field in self.model.declared)
@@ -58,3 +64,10 @@ class GuardedFields:
             return NOTHING
         hidden = hidden_from(self.registry, caller.permissions)
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
+
+
+def _told(error: RowError, hidden: frozenset[str]) -> RowError:
+    kept = [wrong for wrong in error.details if wrong.field not in hidden]
+    if len(kept) == len(error.details):
+        return error
+    return RowError.on(error.row, kept) if kept else RowError(error.row, UnprocessableEntity.sentence)

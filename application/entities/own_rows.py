@@ -26,6 +26,7 @@ from domain.entities.bodies import (
 )
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import EntityModel
+from domain.entities.exact_values import made_of_json
 from domain.entities.query.query import WHOLE, Condition, Path, Query, SortKey, default_sort, whole_order
 from domain.errors import Forbidden
 from domain.scope import Caller, Scope
@@ -178,7 +179,7 @@ class Rows(Generic[E]):
         await self.access.batches.delete(await self._write(), self.access.model, ids)
 
     def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:
-        value = msgspec.json.decode(stored.body, type=self.access.model.struct)
+        value = made_of_json(self.access.model, stored.body)
         body = self.access.fields.shown(self.request.caller, stored.body)
         return StoredRow(stored.id, stored.version, cast(E, value), body, is_replayed)
 

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from uuid import UUID
 
-from domain.entities.declaration import Registry
+from domain.entities.declaration import EntityModel, Registry
 from domain.entities.visibility import hidden_from
-from domain.errors import Conflict, FieldError, NotFound, Referrer, StillReferredTo
+from domain.errors import Conflict, Error, FieldError, NotFound, Referrer, StillReferredTo
 from domain.scope import Caller, allows
 
 
@@ -30,6 +30,19 @@ def told_to(caller: Caller, registry: Registry, ids: Sequence[UUID], error: Stil
             readable = [each for each in seen if allows(caller.permissions, registry[each.plural].permission("read"))]
             fields.append(FieldError(f"ids[{n}]", _sentence(readable)))
     return Conflict(_sentence([]) if len(fields) > 1 else fields[0].message, fields)
+
+
+def broken_told_to(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
+    """Fields that a rule of ``model`` refuses to have cleared, named by the entity: such as ``volumes.genreId``.
+
+    Nothing is told of an entity that the caller may not read, nor of a field that does not exist for the caller.
+    """
+    if not allows(caller.permissions, model.permission("read")):
+        return []
+    hidden = hidden_from(registry, caller.permissions)
+    unseen = {model.by_name[name].wire for plural, name in hidden if plural == model.plural}
+    seen = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2].partition("[")[0] not in unseen]
+    return [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in seen]
 
 
 def _sentence(referrers: Collection[Referrer]) -> str:

@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from application.entities.cleared_references import ClearedReferences, ClearedRows
 from application.entities.conditional_changes import is_conditional, settled
-from application.entities.refused_deletions import ensure_found, told_to
+from application.entities.refused_deletions import broken_told_to, ensure_found, told_to
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values, Versions
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.exact_values import all_made_of_json
 from domain.entities.query.query import Condition, Count, Path, Query, SortKey
 from domain.entities.rules import E
 from domain.errors import (
@@ -165,7 +166,7 @@ class RowWriter:
             except StillReferredTo as error:
                 ensure_found(ids, error.found)
                 raise told_to(write.caller, self.registry, ids, error) from None
-            await self._ensure_cleared(tx, cleared)
+            await self._ensure_cleared(tx, write.caller, cleared)
             # The exception rolls the deletion of the others back.
             ensure_found(ids, removed)
             return await self._store_response(tx, write, removed)
@@ -184,7 +185,7 @@ class RowWriter:
                     raise NotFound
             except StillReferredTo as error:
                 raise told_to(write.caller, self.registry, [row_id], error) from None
-            await self._ensure_cleared(tx, cleared)
+            await self._ensure_cleared(tx, write.caller, cleared)
 
     async def _replayed_response(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
         if write.idempotency_key is None:
@@ -216,7 +217,7 @@ class RowWriter:
     async def _cleared_by(self, tx: WriteTransaction, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
         return await ClearedReferences(tx.records, self.registry).find(model, ids)
 
-    async def _ensure_cleared(self, tx: WriteTransaction, cleared: ClearedRows) -> None:
+    async def _ensure_cleared(self, tx: WriteTransaction, caller: Caller, cleared: ClearedRows) -> None:
         for model, before in cleared:
             # Read again: a row may have been deleted too, and then its rule has nothing to say.
             after = await tx.records.current(model, list(before))
@@ -224,9 +225,7 @@ class RowWriter:
             try:
                 await self._ensure_rules(tx, model, inputs)
             except UnprocessableEntity as error:
-                # Named by the entity: the caller deletes a row of another one.
-                told = [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in error.fields]
-                raise UnprocessableEntity(fields=told) from None
+                raise UnprocessableEntity(fields=broken_told_to(caller, self.registry, model, error)) from None
 
     def _act(self, write: Write) -> Act:
         return Act(write.caller.user_id, self.clock.now())
@@ -252,9 +251,10 @@ class TransactionRows:
         return made
 
     async def all(self, kind: type[E], *conditions: Condition) -> list[E]:
+        model = self._model(kind)
         query = Query(where=conditions, sort=_BY_ID, page_size=MOST_ASKED, count=Count.NONE)
-        page = await self.records.page(self._model(kind), query)
-        return msgspec.json.decode(page.items, type=list[kind])  # type: ignore[valid-type]  # it is one, at run time
+        rows = all_made_of_json(model, (await self.records.page(model, query)).items)
+        return [row for row in rows if isinstance(row, kind)]
 
     async def count(self, kind: type[Struct], *conditions: Condition) -> int:
         page = await self.records.page(self._model(kind), Query(where=conditions, sort=_BY_ID, page_size=1))

@@ -5,9 +5,11 @@ from functools import lru_cache
 from typing import TypeVar
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel
+from domain.entities.exact_values import as_column
 from domain.entities.forms import read_changes, read_new, strangers
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.scope import allows
@@ -100,8 +102,23 @@ def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> SentC
     try:
         kept = read_changes(model, {name: body[name] for name in closed})
     except ValidationError:
-        raise Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in sorted(closed)]) from None
+        kept = _as_stored(model, {name: body[name] for name in sorted(closed)})
     return SentChanges(_read(model, rest, may, read_changes), kept)
+
+
+def _as_stored(model: EntityModel, sent: Body) -> Values:
+    """Values of closed fields, of which some are not what the declaration allows: they may have been stored before."""
+    kept: Values = {}
+    for name, value in sent.items():
+        try:
+            kept |= read_changes(model, {name: value})
+        except ValidationError:
+            field = model.by_wire[name.lower()]
+            try:
+                kept[field.name] = as_column(field, value)
+            except msgspec.ValidationError:
+                raise Forbidden(fields=[FieldError(wire, NOT_WRITABLE) for wire in sent]) from None
+    return kept
 
 
 def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[EntityModel, Body], Values]) -> Values:

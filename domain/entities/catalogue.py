@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.markers import entity, index, many, money, ref, unique
+from domain.entities.markers import entity, index, label, many, money, ref, unique
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -40,10 +40,12 @@ class Status(Enum):
     indexes=[index("category_id", "price")],
     has_many={"reviews": many("reviews", by="product_id")},
     check_reads=["status", "category_id"],
+    display="name",
+    columns=["name", "sku", "price", "status"],
 )
 class Product(Struct, rename="camel", kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=200)]
-    sku: Annotated[str, Meta(pattern="^[A-Z0-9-]{3,32}$", examples=["LAMP-01"])]
+    sku: Annotated[str, Meta(pattern="^[A-Z0-9-]{3,32}$", examples=["LAMP-01"]), label("SKU")]
     description: Annotated[str, Meta(max_length=10_000)] | None = None
     price: Annotated[Decimal, money(12, 2, ge=0)]
     stock: Annotated[int, Meta(ge=0)] = 0

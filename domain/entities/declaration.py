@@ -20,6 +20,7 @@ from domain.entities.markers import (
     OnDelete,
     Reference,
     Unique,
+    WidgetName,
     big,
     entity,
     guarded,
@@ -81,6 +82,7 @@ class FieldModel:
     """A field of an entity. ``name`` is its column and Python name, ``wire`` its JSON name.
 
     ``type`` is the type that msgspec checks a value of a body against; ``default`` is UNSET when a value is required.
+    ``label``, ``help_text`` and ``widget`` are what the declaration says for screens, None where it says nothing.
     """
 
     name: str
@@ -93,6 +95,9 @@ class FieldModel:
     money: Money | None = None
     reference: Reference | None = None
     guard: Guard = UNGUARDED
+    label: str | None = None
+    help_text: str | None = None
+    widget: WidgetName | None = None
     server_owned: bool = False
 
     @property

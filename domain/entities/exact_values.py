@@ -1,11 +1,20 @@
-"""Values of a body that would be stored as something else: not rounded, not spelt in a second way, never infinite."""
+"""Values as they are stored: those of a body are not rounded, not spelt in a second way and never infinite.
+
+What was stored before the declaration was narrowed is read by the type of its column alone.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
+from typing import Any
+from uuid import UUID
 
-from domain.entities.declaration import FieldModel, Kind
+import msgspec
+from msgspec import Raw, Struct
+
+from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.errors import FieldError
 
 CHECKED_KINDS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UUID, Kind.UUIDS})
@@ -17,6 +26,21 @@ _TOO_FINE = re.compile(r"\.[0-9]{7}")
 _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
 # 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
 _DIGITS, _BEYOND = 20, 10**20
+
+_COLUMN_TYPES: Mapping[Kind, Any] = {
+    Kind.TEXT: str | None,
+    Kind.CHOICE: str | None,
+    Kind.INTEGER: int | None,
+    Kind.BIG_INTEGER: int | None,
+    Kind.DECIMAL: Decimal | None,
+    Kind.FLOAT: float | None,
+    Kind.BOOLEAN: bool | None,
+    Kind.TIMESTAMP: datetime | None,
+    Kind.DATE: date | None,
+    Kind.UUID: UUID | None,
+    Kind.UUIDS: list[UUID] | None,
+    Kind.TEXTS: list[str] | None,
+}
 
 
 def plain_numbers(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Mapping[str, object]:
@@ -55,3 +79,37 @@ def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]
     for n, item in enumerate(items):
         if isinstance(item, str) and UUID_TEXT.fullmatch(item) is None:
             yield FieldError(f"{field.wire}[{n}]", _NO_ID)
+
+
+def as_column(field: FieldModel, value: object) -> object:
+    """A value of a body as the field's column can hold it, whatever the declaration allows.
+
+    An unknown member of an enum stays text. Raises msgspec.ValidationError for a value of another type.
+    """
+    return msgspec.convert(value, _COLUMN_TYPES[field.kind])
+
+
+def made_of_json(model: EntityModel, row: bytes | Raw) -> Struct:
+    """The entity's struct of a stored row; a value that the declaration no longer allows stays as it is stored."""
+    try:
+        made: Struct = msgspec.json.decode(row, type=model.struct)
+    except msgspec.ValidationError:
+        members = msgspec.json.decode(row, type=dict[str, Raw])
+        return model.made_of({field.name: _read(field, members[field.wire]) for field in model.declared})
+    return made
+
+
+def all_made_of_json(model: EntityModel, rows: bytes | Raw) -> Sequence[Struct]:
+    """The structs of a JSON array of stored rows."""
+    try:
+        made: list[Struct] = msgspec.json.decode(rows, type=list[model.struct])  # type: ignore[name-defined]
+    except msgspec.ValidationError:
+        return [made_of_json(model, row) for row in msgspec.json.decode(rows, type=list[Raw])]
+    return made
+
+
+def _read(field: FieldModel, value: Raw) -> object:
+    try:
+        return msgspec.json.decode(value, type=field.type)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(value, type=_COLUMN_TYPES[field.kind])

@@ -13,9 +13,10 @@ from msgspec import UNSET, Meta
 from msgspec.structs import FieldInfo
 
 from domain.entities.declaration import FieldModel, Kind
-from domain.entities.markers import UNGUARDED, Big, Guard, Money, Reference
+from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Money, Reference, Widget
 from domain.entities.mistakes.fields import BITS, STORABLE, bound_mistakes, default_mistake, empty_range, mark_mistakes
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
+from domain.entities.mistakes.screens import screen_mark_mistakes
 
 M = TypeVar("M")
 
@@ -55,10 +56,11 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         default = _default(info)
     except _Unreadable as mistake:
         return _placeholder(info, hint), [str(mistake)], True
-    mistakes = [*mark_mistakes(kind, marks), *_rule_mistakes(kind, _rules(marks))]
+    mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, _rules(marks))]
     mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
     # Bounds that the column cannot hold make no type either: msgspec takes those of 64 bits alone.
     checked = Any if mistakes else _checked_type(kind, bare, _rules(marks), nullable)
+    label, widget = _mark(marks, Label), _mark(marks, Widget)
     field = FieldModel(
         name=info.name,
         wire=info.encode_name,
@@ -70,6 +72,9 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         money=_mark(marks, Money),
         reference=_mark(marks, Reference),
         guard=_mark(marks, Guard) or UNGUARDED,
+        label=label.text if label else None,
+        help_text=_rules(marks).get("description"),
+        widget=widget.name if widget else None,
     )
     if not mistakes and (wrong := default_mistake(field)) is not None:
         mistakes.append(wrong)
@@ -169,6 +174,8 @@ def _rules(marks: Sequence[object]) -> dict[str, Any]:
     for mark in marks:
         if isinstance(mark, Meta):
             rules |= {name: getattr(mark, name) for name in _CONSTRAINTS if getattr(mark, name) is not None}
+    if (text := _mark(marks, HelpText)) is not None:
+        rules["description"] = text.text
     return rules
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 T = TypeVar("T", bound=type[Struct])
 
 OnDelete = Literal["restrict", "cascade", "clear"]
+WidgetName = Literal["multiline", "color", "url"]
 
 
 class Money(Struct, frozen=True):
@@ -39,6 +40,18 @@ UNGUARDED = Guard()
 
 class Big(Struct, frozen=True):
     pass
+
+
+class Label(Struct, frozen=True):
+    text: str
+
+
+class HelpText(Struct, frozen=True):
+    text: str
+
+
+class Widget(Struct, frozen=True):
+    name: WidgetName
 
 
 class Many(Struct, frozen=True):
@@ -103,6 +116,24 @@ def guarded(read: str | None = None, write: str | None = None) -> Guard:
     return Guard(read, write)
 
 
+def label(text: str) -> Label:
+    """The name of a field on screens: ``Annotated[Decimal, money(12, 2), label("Price")]``.
+
+    Without it a field is called by its name: ``released_at`` is "Released at".
+    """
+    return Label(text)
+
+
+def help_text(text: str) -> HelpText:
+    """A sentence that screens show beside a field, and the document as its description."""
+    return HelpText(text)
+
+
+def widget(name: WidgetName) -> Widget:
+    """The way in which screens show and edit a text: over several lines, as a colour, or as an address to follow."""
+    return Widget(name)
+
+
 big = Big()
 
 
@@ -114,7 +145,9 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
     for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
     ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
-    ``indexes`` are further indexes, for filters and sorts that belong together.
+    ``indexes`` are further indexes, for filters and sorts that belong together. For screens, ``title`` is the name of
+    the entity's rows, ``display`` the field that names a row, and ``columns`` are the fields of a table of rows;
+    ``presentation`` has what holds without them.
     """
 
     plural: str
@@ -129,6 +162,9 @@ class Declaration(Struct, frozen=True, kw_only=True):
     sort: str
     check_reads: frozenset[str] | None
     indexes: tuple[DeclaredIndex, ...] = ()
+    title: str | None = None
+    display: str | None = None
+    columns: tuple[str, ...] | None = None
 
 
 def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
@@ -145,16 +181,14 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     sort: str = "-created_at",
     check_reads: Sequence[str] | None = None,
     indexes: Sequence[DeclaredIndex] = (),
+    title: str | None = None,
+    display: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Callable[[T], T]:
     """Declares a struct as an entity; ``Declaration`` explains the arguments.
 
     With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
-    looks at another field raises LookupError. Example, which serves ``/api/books``::
-
-        @entity("books", search=["title"], unique=[unique("isbn")])
-        class Book(Struct, rename="camel", kw_only=True):
-            title: Annotated[str, Meta(min_length=1, max_length=200)]
-            isbn: str
+    looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
     declaration = Declaration(
         plural=plural,
@@ -169,6 +203,9 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
         sort=sort,
         check_reads=None if check_reads is None else frozenset(check_reads),
         indexes=tuple(indexes),
+        title=title,
+        display=display,
+        columns=None if columns is None else tuple(columns),
     )
 
     def declare(kind: T) -> T:

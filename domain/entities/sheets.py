@@ -124,20 +124,26 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     columns: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-def read_options(model: EntityModel, body: Mapping[str, object]) -> ImportOptions:
-    """The options in ``body``. Raises ValidationError, each field named ``options.…``."""
+def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAccess = EVERYTHING) -> ImportOptions:
+    """The options in ``body``, whose key is a field that the caller sees.
+
+    Raises ValidationError, each field named ``options.…``.
+    """
     try:
         options = read_form(ImportOptions, body)
     except ValidationError as error:
         named = [FieldError(f"options.{wrong.field}", wrong.message) for wrong in error.fields]
         raise ValidationError(fields=named) from None
-    wrong = list(_wrong_options(model, options))
+    wrong = list(_wrong_options(model, options, may))
     if wrong:
         raise ValidationError(fields=wrong)
+    if options.mode == "upsert" and options.key is None:
+        # The only one that the caller sees: another one may stand before it.
+        return msgspec.structs.replace(options, key=next(_keys(model, may)))
     return options
 
 
-def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[FieldError]:
+def _wrong_options(model: EntityModel, options: ImportOptions, may: FieldAccess) -> Iterator[FieldError]:
     if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
         yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
     if options.time_zone is not None and not _is_time_zone(options.time_zone):
@@ -146,13 +152,21 @@ def _wrong_options(model: EntityModel, options: ImportOptions) -> Iterator[Field
         if options.key is not None:
             yield FieldError("options.key", "is taken with the mode upsert only")
         return
-    keys = [model.by_name[constraint.fields[0]].wire for constraint in model.unique if len(constraint.fields) == 1]
+    keys = list(_keys(model, may))
     if options.key is None:
         if len(keys) != 1:
             hint = f"is required: it takes one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
             yield FieldError("options.key", hint)
     elif options.key.lower() not in {key.lower() for key in keys}:
         yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
+
+
+def _keys(model: EntityModel, may: FieldAccess) -> Iterator[str]:
+    """JSON names of the fields that are unique by themselves and exist for the caller."""
+    for constraint in model.unique:
+        wire = model.by_name[constraint.fields[0]].wire
+        if len(constraint.fields) == 1 and wire not in may.unknown:
+            yield wire
 
 
 def _is_time_zone(name: str) -> bool:

@@ -10,6 +10,7 @@ from domain.entities.declaration import Registry
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.server.servers import any_servers
+from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 
@@ -18,6 +19,8 @@ def report(environment: Mapping[str, str]) -> bool:
     try:
         settings = read_settings(environment, Path.cwd())
         _say("settings", "all of them are right")
+        for warning in setting_warnings(settings):
+            _say("note", warning)
         registry = load_registry(settings.entities)
         _say("entities", ", ".join(model.plural for model in registry))
         for oddity in registry.oddities:

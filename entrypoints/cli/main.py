@@ -48,12 +48,18 @@ def tenantry() -> None:
 
 
 @tenantry.command("serve")
-def serve_command() -> None:
+@click.option(
+    "--allow-superuser",
+    "allows_superuser",
+    is_flag=True,
+    help="Start beyond this machine although the service logs in to PostgreSQL as a superuser.",
+)
+def serve_command(allows_superuser: bool) -> None:
     """Serve until stopped, with embedded PostgreSQL and Valkey where no URL is set."""
     # Here and below: a command imports what it needs when it runs, so that `--help` answers at once.
     from entrypoints.server.serve import serve  # noqa: PLC0415
 
-    serve(_settings())
+    serve(_settings(), allows_superuser=allows_superuser)
 
 
 @tenantry.command("init")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +26,7 @@ from entrypoints.entities import load_registry
 from entrypoints.server.logs import configure_logs, log_configuration
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
+from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, host_and_port
 
 PORT_FREE_WITHIN = 2.0  # the workers of a killed service are on their way out
@@ -39,15 +40,15 @@ FILES_OF_ITS_OWN = 256
 HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so long ends
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     """Returns when it was told to stop and everything that it started has ended."""
     signal.signal(signal.SIGTERM, _stop)
     configure_logs(settings)
-    _warn(settings)
+    warn(setting_warnings(settings))
     ensure_port_free(settings)
     load_registry(settings.entities)
     with own_servers(settings) as ready, _greeting(ready, is_embedded=settings.database_url is None) as greeting:
-        greeting.password = _prepare(ready)
+        greeting.password = _prepare(ready, allows_superuser=allows_superuser)
         _run(ready, greeting)
 
 
@@ -56,20 +57,19 @@ def _stop(*_: object) -> NoReturn:
     sys.exit(128 + signal.SIGTERM)
 
 
-def _warn(settings: Settings) -> None:
-    if settings.rate_limits == "count":
-        click.echo("Warning: TENANTRY_RATE_LIMITS is count: limits are shown, and nothing is refused.", err=True)
-    if settings.rate_limits == "off":
-        click.echo("Warning: TENANTRY_RATE_LIMITS is off: requests are not limited.", err=True)
+def warn(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        click.echo(f"Warning: {sentence}", err=True)
 
 
-def _prepare(settings: Settings) -> str | None:
+def _prepare(settings: Settings, *, allows_superuser: bool) -> str | None:
     """Aside: what migrations and the first start take would stay in the memory of all that are forked from here."""
     from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
-    from entrypoints.preparation import prepare  # noqa: PLC0415
+    from entrypoints.preparation import ensure_fit_login, prepare  # noqa: PLC0415
 
     async def explaining() -> str | None:
         async with explained():
+            warn(await ensure_fit_login(settings, allows_superuser=allows_superuser))
             return await prepare(settings)
 
     return run_in_child(lambda: asyncio.run(explaining()))

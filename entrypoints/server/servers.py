@@ -1,5 +1,6 @@
 """The servers that a command works with: given by URL, embedded, or those of a service that runs already."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -48,6 +49,7 @@ def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]
 
 def _start(settings: Settings, stops: ExitStack) -> Running:
     from adapters.embedded import DataDirInUse, EmbeddedUnavailable, start_embedded  # noqa: PLC0415  # needs wheels
+    from adapters.postgres.connection.login_roles import ensure_login_role  # noqa: PLC0415  # slow to import
 
     try:
         embedded = start_embedded(
@@ -61,11 +63,14 @@ def _start(settings: Settings, stops: ExitStack) -> Running:
     except EmbeddedUnavailable as error:
         raise CommandError(str(error), UNAVAILABLE) from None
     stops.callback(embedded.stop)
+    if embedded.owner_url is not None and embedded.database_url is not None:
+        asyncio.run(ensure_login_role(embedded.owner_url, embedded.database_url))
     return Running(
         pid=os.getpid(),
         base_url=settings.base_url,
         database_url=embedded.database_url,
         redis_url=embedded.redis_url,
+        owner_url=embedded.owner_url,
     )
 
 
@@ -78,6 +83,7 @@ def _joined(settings: Settings, running: Running) -> Settings:
     return replace(
         settings,
         database_url=settings.database_url or _secret(running.database_url),
+        database_owner_url=settings.database_owner_url or _secret(running.owner_url),
         redis_url=settings.redis_url or _secret(running.redis_url),
     )
 

@@ -19,6 +19,7 @@ class Running(Struct, frozen=True, kw_only=True):
     base_url: str
     database_url: str | None
     redis_url: str | None
+    owner_url: str | None = None
 
 
 def secret_key(data_dir: Path) -> Secret:

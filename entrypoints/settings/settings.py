@@ -64,6 +64,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     base_url: Annotated[str, BASE_URL] = ""
     data_dir: Annotated[Path, FOLDER] = Path(".data")
     database_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
+    database_owner_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
     database_connections: Annotated[int, number(2, 1_000)] = 20
     redis_url: Annotated[Secret | None, secret_url("redis", "rediss", "unix")] = None
     redis_prefix: Annotated[str, KEY_PREFIX] = "tenantry"
@@ -106,6 +107,13 @@ class Settings(Struct, frozen=True, kw_only=True):
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"
     log_format: Annotated[Literal["auto", "console", "json"], one_of("auto", "console", "json")] = "auto"
+
+    @property
+    def owner_url(self) -> str:
+        """URL of the owner of the tables, who migrates and vacuums; of the service where nobody else is named."""
+        url = self.database_owner_url or self.database_url
+        assert url is not None
+        return url.reveal()
 
 
 class SettingsError(Exception):
@@ -204,6 +212,8 @@ def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterat
             f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "
             f"and must be given when {PREFIX}DATABASE_URL is."
         )
+    if "DATABASE_OWNER_URL" in given and "DATABASE_URL" not in given:
+        yield f"{PREFIX}DATABASE_OWNER_URL is set without {PREFIX}DATABASE_URL; the embedded server has its owner."
     for provider in PROVIDERS:
         yield from _social_mistakes(f"SOCIAL_{provider.upper()}", given, provider in NEED_SECRET)
     yield from _password_mistakes(values)

@@ -25,6 +25,9 @@ MARKERS: tuple[Callable[..., Any], ...] = (
     markers.unique,
     markers.many,
     markers.index,
+    markers.label,
+    markers.help_text,
+    markers.widget,
 )
 
 
@@ -36,7 +39,7 @@ def shop(tmp_path: Path) -> Registry:
 
 
 def test_the_page_is_a_file_that_can_be_served(shop: Registry) -> None:
-    assert len(shop.models) == 10
+    assert len(shop.models) == 11
     assert shop.oddities == ()
 
 

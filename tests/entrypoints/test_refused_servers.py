@@ -22,7 +22,7 @@ COMMANDS = (("serve", 2), ("migrate", 2), ("check", 1))
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a PostgreSQL that asks for a password, which the tests' own server does not."""
     embedded = start_embedded(tmp_path_factory.mktemp("guarded"), postgres=True, valkey=False, durable=False)
-    yield str(embedded.database_url)
+    yield str(embedded.owner_url)
     embedded.stop()
 
 

@@ -1,6 +1,7 @@
 """``tenantry serve`` as a newcomer, an operator and a crash see it."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -27,6 +28,9 @@ def test_the_first_minute(serve: Serve, tenantry: Tenantry, tmp_path: Path) -> N
     assert '"isSuccess":true' in pasted(served.words)
     token = served.log_in(served.password)
     assert served.call("POST", "/api/products", product("Kettle"), token).status == 201
+
+    running = json.loads((tmp_path / ".data" / "run.json").read_text())
+    assert urlsplit(running["database_url"]).username == "tenantry_login"
 
     second = tenantry("serve", PORT=str(free_port()))
     assert second.returncode == 3

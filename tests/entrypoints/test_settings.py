@@ -19,6 +19,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("BASE_URL", "http://127.0.0.1:8000", "https://api.example.com/", "https://api.example.com", "api.example.com"),
     ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), None),
     ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
+    ("DATABASE_OWNER_URL", None, "postgres://o:p@h/d", Secret("postgres://o:p@h/d"), "redis://h"),
     ("DATABASE_CONNECTIONS", 20, "40", 40, "1"),
     ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
     ("REDIS_PREFIX", "tenantry", "shop.test", "shop.test", "{shop}"),
@@ -92,9 +93,9 @@ NAMES = [case[0] for case in CASES]
 
 
 def given(**variables: str) -> dict[str, str]:
-    """With what a DATABASE_URL asks for beside it."""
-    key = {"SECRET_KEY": KEY} if "SECRET_KEY" not in variables else {}
-    return {f"TENANTRY_{name}": value for name, value in {**key, **variables}.items()}
+    """With what a DATABASE_URL and a DATABASE_OWNER_URL ask for beside them."""
+    beside = {"SECRET_KEY": KEY} | ({"DATABASE_URL": "postgresql://h/d"} if "DATABASE_OWNER_URL" in variables else {})
+    return {f"TENANTRY_{name}": value for name, value in {**beside, **variables}.items()}
 
 
 def mistakes(environment: dict[str, str]) -> tuple[str, ...]:
@@ -219,6 +220,14 @@ def test_a_client_id_turns_a_social_provider_on(provider: str) -> None:
 def test_a_social_provider_is_whole_or_off(variables: dict[str, str], missing: str) -> None:
     (mistake,) = mistakes(given(**variables))
     assert mistake.startswith(f"{missing} is not set")
+
+
+def test_an_owner_belongs_to_a_database_that_is_named() -> None:
+    (mistake,) = mistakes({"TENANTRY_DATABASE_OWNER_URL": "postgresql://h/d"})
+    assert mistake.startswith("TENANTRY_DATABASE_OWNER_URL is set without TENANTRY_DATABASE_URL")
+    settings = read_settings(given(DATABASE_OWNER_URL="postgresql://owner@h/d"))
+    assert settings.owner_url == "postgresql://owner@h/d"
+    assert read_settings(given(DATABASE_URL="postgresql://service@h/d")).owner_url == "postgresql://service@h/d"
 
 
 def test_no_secret_is_ever_shown() -> None:

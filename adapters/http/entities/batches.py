@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
-from adapters.http.entities.shapes import entity_operation, may_write, rule_errors, shape, typed
+from adapters.http.entities.shapes import deletion_errors, entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data, enveloped
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
@@ -104,13 +104,14 @@ DELETED_TEXT = (
 
 def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     model = fields.model
+    policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", *deletion_errors(fields.registry, model))
 
     async def delete_batch(request: StrictRequest, data: Any) -> Response[Any]:
         return await _deleted(fields, batches, request, data)
 
     return delete(
         "/batch",
-        **entity_operation(model, "delete-batch", DELETE, may_write(model, "delete"), "NOT_FOUND", "CONFLICT"),
+        **entity_operation(model, "delete-batch", DELETE, policy, *errors),
         status_code=200,
         description=DELETED_TEXT,
         request_max_body_size=BATCH_BODY,

@@ -54,11 +54,11 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
         # A place is taken before the file comes: it would be written to the disk for nothing.
         with importing.places.taken(request.caller):
             async with uploaded(request) as upload:
-                options = read_options(model, options_of(upload))
+                may = fields.access(request.caller)
+                options = read_options(model, options_of(upload), may)
                 if options.mode == "upsert":
                     request.caller.ensure_may(model.permission("update"))
-                write, may = write_of(request, upload.digest), fields.access(request.caller)
-                storing = importing.import_(write, model, upload.file, options, may)
+                storing = importing.import_(write_of(request, upload.digest), model, upload.file, options, may)
                 written = await while_connected(request.receive, storing)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(request, body, headers=replayed(written.is_replayed))

@@ -1,7 +1,8 @@
-"""/api/{entity}: one router per entity, with the handlers that its declaration asks for."""
+"""/api/{entity}: one router per entity, with the handlers that its declaration asks for, and one for all of them."""
 
 from litestar import Router
 
+from adapters.http.docs.descriptions import descriptions_router
 from adapters.http.entities.batches import batch_handlers
 from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handlers
@@ -17,7 +18,7 @@ from domain.entities.declaration import EntityModel
 
 
 def entity_routers(services: UseCases) -> list[Router]:
-    return [_router(services, model) for model in services.registry]
+    return [descriptions_router(services.descriptions), *(_router(services, model) for model in services.registry)]
 
 
 def _router(services: UseCases, model: EntityModel) -> Router:

@@ -12,7 +12,15 @@ from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, re
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.entities.served_entity import ServedEntity
-from adapters.http.entities.shapes import entity_operation, may_read, may_write, rule_errors, shape, typed
+from adapters.http.entities.shapes import (
+    deletion_errors,
+    entity_operation,
+    may_read,
+    may_write,
+    rule_errors,
+    shape,
+    typed,
+)
 from adapters.http.request.body import ENTITY_BODY
 from adapters.http.request.responses import LOCATION, NoBody, entity_data, enveloped, etag
 from adapters.http.request.rules import Parameter
@@ -141,7 +149,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model = entity.model
     flags: tuple[str, ...] = ()
     policy, parameters = may_write(model, "delete"), [IF_MATCH]
-    errors = ("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR")
+    errors = ("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR", *deletion_errors(entity.fields.registry, model))
     if model.can_be_purged:
         purge = model.permission("purge")
         text = f"Deletes for good, deleted ones too. Needs `{purge}` instead."

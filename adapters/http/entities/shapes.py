@@ -8,9 +8,11 @@ from litestar import Response
 from litestar.params import JSONBody
 
 from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
-from domain.entities.declaration import EntityModel
+from application.entities.cleared_references import leads_to_a_rule
+from domain.entities.declaration import EntityModel, Registry
 from domain.limits import entity_limit
 
+BROKEN_RULE = "UNPROCESSABLE_ENTITY"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -61,4 +63,9 @@ def may_write(model: EntityModel, action: str) -> Policy:
 
 
 def rule_errors(model: EntityModel) -> tuple[str, ...]:
-    return ("UNPROCESSABLE_ENTITY",) if model.has_rule else ()
+    return (BROKEN_RULE,) if model.has_rule else ()
+
+
+def deletion_errors(registry: Registry, model: EntityModel) -> tuple[str, ...]:
+    """Errors of the rules of other entities, whose references a deletion clears."""
+    return (BROKEN_RULE,) if leads_to_a_rule(registry, model) else ()

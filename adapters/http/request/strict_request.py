@@ -138,6 +138,12 @@ class StrictRequest(Request[Any, Any, Any]):
             return True
         return any(_strong_version(tag.removeprefix(b"W/")) == version for tag in _tags(given))
 
+    def knows(self, tag: str) -> bool:
+        """True where ``If-None-Match`` names this entity tag, or any; tags are compared weakly."""
+        given = self._list_header(b"if-none-match")
+        wanted = tag.removeprefix("W/").encode("latin-1")
+        return given.strip() == b"*" or wanted in (known.removeprefix(b"W/") for known in _tags(given))
+
     def _list_header(self, name: bytes) -> bytes:
         """The lines of a header that is a list, joined as RFC 9110, 5.3 says."""
         if self._raw_header(name) is None:

@@ -15,7 +15,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.schema.rows import add_row_tables
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import json_value
-from adapters.postgres.statements.rows import TENANT, Truth, Value
+from adapters.postgres.statements.rows import Truth, Value, of_tenant
 from adapters.postgres.statements.running import fetch, fetch_value
 from adapters.postgres.statements.writing import AT, BY, next_version
 from application.ports.entities.history import Action, Entry, FieldChange
@@ -134,10 +134,9 @@ def page_statement(owner: Owner) -> CompiledStatement:
 
 
 def _of_row(owner: Owner) -> list[Truth]:
-    # the first of two walls, beside row-level security: the statement names the tenant itself
     owners: dict[Owner, list[Truth]] = {
         "shared": [LINES.c.tenant_id.is_(None)],
-        "tenant": [LINES.c.tenant_id == TENANT],
+        "tenant": [of_tenant(LINES)],
         "every tenant": [],
     }
     row = [LINES.c.entity == parameter("entity", sa.Text()), LINES.c.row_id == parameter("row", sa.Uuid())]

@@ -7,6 +7,7 @@ from pathlib import Path
 import asyncpg
 
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.scaled import scaled_columns
 from domain.entities.declaration import EntityModel, Registry
 
@@ -15,6 +16,11 @@ VERSIONS = Path(__file__).parent / "versions"
 _REVISION = re.compile(r"^revision = ['\"](\w+)['\"]", re.MULTILINE)
 _FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = ['\"](\w+)['\"]", re.MULTILINE)
 _VERSIONS = "SELECT version_num FROM alembic_version"
+# a login without rights of its own reads the version as the service
+_AS_SERVICE = """
+SELECT set_config('role', rolname, false) FROM pg_roles
+WHERE rolname = $1 AND pg_has_role(session_user, rolname, 'MEMBER')
+AND NOT has_table_privilege(to_regclass('alembic_version'), 'SELECT')"""
 _COLUMNS = """
 SELECT c.relname AS table, array_agg(a.attname::text) AS columns
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -43,6 +49,7 @@ async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
     with translated():
         connection = await asyncpg.connect(url, timeout=5)
         try:
+            await connection.execute(_AS_SERVICE, ROLE)
             return await pending_on(connection, registry, folders)
         finally:
             await connection.close()
@@ -68,6 +75,7 @@ async def applied_versions(url: str) -> list[str]:
     with translated():
         connection = await asyncpg.connect(url, timeout=5)
         try:
+            await connection.execute(_AS_SERVICE, ROLE)
             if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
                 return []
             return sorted(row["version_num"] for row in await connection.fetch(_VERSIONS))

@@ -34,9 +34,14 @@ def rows_of(registry: Registry, model: EntityModel, alias: str) -> NamedFromClau
     return table_of(registry, model).alias(alias)
 
 
+def of_tenant(rows: FromClause) -> Truth:
+    """The tenant's own rows: the only condition by which statements name the tenant, beside row-level security."""
+    return rows.c.tenant_id == TENANT
+
+
 def owner(model: EntityModel, rows: FromClause) -> list[Truth]:
-    """The first of the two walls between tenants: the statement names the tenant itself."""
-    return [rows.c.tenant_id == TENANT] if model.tenant_owned else []
+    """No condition for entities that all tenants share."""
+    return [of_tenant(rows)] if model.tenant_owned else []
 
 
 def living(model: EntityModel, rows: FromClause) -> list[Truth]:

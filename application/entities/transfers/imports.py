@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
 from application.ports.database import Database
@@ -16,6 +18,7 @@ from domain.entities.sheets import (
     MOST_ERRORS,
     ImportOptions,
     Report,
+    RowError,
     RowFault,
     key_field,
 )
@@ -78,7 +81,9 @@ class FileImport(RowWriter):
             ):
                 if (replayed := await self._replayed_response(tx, write, Report)) is not None:
                     return replayed
-                report = _report(sheet, await tx.transfers.load(model, sheet.rows(), loading))
+                loaded = await tx.transfers.load(model, sheet.rows(), loading)
+                # The sheet knows what its caller may not see; the database has judged whole rows.
+                report = _report(sheet, loaded, GuardedFields(model, self.registry).told(write.caller, loaded.errors))
                 # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):
                     raise _RollBack(report)
@@ -104,13 +109,13 @@ class FileImport(RowWriter):
             )
 
 
-def _report(sheet: ReadSheet, loaded: Loaded) -> Report:
+def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Report:
     # The sheet's own errors and the database's are found at different times.
-    errors = sorted((*sheet.errors, *loaded.errors), key=lambda error: error.row)
+    errors = sorted((*sheet.errors, *refused), key=lambda error: error.row)
     return Report(
         imported=loaded.imported,
         skipped=loaded.skipped,
-        failed=sheet.failed + len(loaded.errors),
+        failed=sheet.failed + len(refused),
         errors=tuple(errors[:MOST_ERRORS]),
     )
 

@@ -10,8 +10,9 @@ from domain.entities.markers import OnDelete
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
+from domain.entities.mistakes.screens import screen_mistakes
 
-RESERVED_PATHS = frozenset({"auth", "users", "roles", "permissions", "tenants"})
+RESERVED_PATHS = frozenset({"auth", "entities", "users", "roles", "permissions", "tenants"})
 RESERVED_TABLES = frozenset(
     """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
     user-roles row-history kept-answers""".split()
@@ -62,6 +63,7 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], b
         yield from _unique_mistakes(model, unique)
     yield from _index_mistakes(model)
     yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
+    yield from screen_mistakes(model)
     yield from method_mistakes(model)
 
 

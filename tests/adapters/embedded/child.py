@@ -29,7 +29,7 @@ def main(data_dir: str, user: str) -> None:
     except (DataDirInUse, EmbeddedUnavailable) as error:
         say(error=type(error).__name__, message=str(error))
         return
-    say(database_url=services.database_url, redis_url=services.redis_url)
+    say(database_url=services.owner_url, redis_url=services.redis_url)
     sys.stdin.read()
     services.stop()
 

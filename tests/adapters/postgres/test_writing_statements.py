@@ -81,7 +81,6 @@ def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatem
         if field.reference is not None:
             yield loading.find_missing(registry, model, field.name)
     for key in {name for rule in model.unique for name in rule.fields}:
-        yield loading.lock_matching(registry, model, key)
         yield loading.adopt_matching(registry, model, key)
         yield loading.drop_doubles(model, key)
         for is_single in (True, False):

@@ -1,23 +1,27 @@
 """Rows whose stored value the enum does not know any more: they are read, found and mended."""
 
+from decimal import Decimal
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 import msgspec
 import pytest
 
-from application.entities.writing import Write
+from application.entities.conditional_changes import change_of
+from application.entities.writing import TransactionRows, Write
 from application.ports.entities.records import Act, Change, NewRow, RowPage
 from application.ports.whole_database import WholeDatabase
+from domain.entities.bodies import FieldAccess, read_changes_from
 from domain.entities.declaration import Registry
+from domain.entities.exact_values import made_of_json
 from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.query import View
 from domain.entities.query.read_query import read_query
-from domain.errors import NotFound
+from domain.errors import Forbidden, NotFound
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_writing import ADA, HERE, THERE, Desk
-from tests.library import Condition
+from tests.library import Condition, Volume
 
 WRITE = Write(caller=ADA, scope=HERE)
 
@@ -85,3 +89,38 @@ async def test_an_unknown_member_is_mended(desk: Desk) -> None:
     changed = await desk.crud.update(WRITE, desk.registry["volumes"], change)
     assert msgspec.json.decode(changed.body)["condition"] == "worn"
     assert titles(await page(desk, "condition=worn")) == ["Torn"]
+
+
+async def test_a_closed_field_with_an_unknown_member_is_sent_back_as_it_was_read(desk: Desk) -> None:
+    row_id, model = await store(desk, "Torn", "torn"), desk.registry["volumes"]
+    closed = FieldAccess(closed=frozenset({"condition", "cost"}))
+    read = msgspec.json.decode((await desk.crud.get(HERE, model, row_id, View())).body)
+    sent = read_changes_from(model, {**read, "title": "Old"}, closed)
+    changed = await desk.crud.update(WRITE, model, change_of(row_id, sent.values, None, sent.kept))
+    assert (changed.version, msgspec.json.decode(changed.body)["title"]) == (2, "Old")
+    for condition in ("burnt", "worn", None):
+        other = read_changes_from(model, {"condition": condition, "cost": "0.00"}, closed)
+        with pytest.raises(Forbidden) as error:
+            await desk.crud.update(WRITE, model, change_of(row_id, other.values, None, other.kept))
+        assert [wrong.field for wrong in error.value.fields] == ["condition"]
+    with pytest.raises(Forbidden):
+        read_changes_from(model, {"condition": 7}, closed)
+
+
+async def test_a_rule_reads_rows_with_an_unknown_member(desk: Desk) -> None:
+    row_id = await store(desk, "Torn", "torn")
+    await desk.create("volumes", title="Worn", condition=Condition.WORN)
+    async with desk.writing.database.transaction(HERE) as tx:
+        rows = TransactionRows(tx.records, desk.registry)
+        found, single = await rows.all(Volume), await rows.get(Volume, row_id)
+    assert [(row.title, row.condition) for row in found] == [("Torn", "torn"), ("Worn", Condition.WORN)]
+    assert single == found[0]
+
+
+async def test_code_of_a_project_reads_a_row_with_an_unknown_member(desk: Desk) -> None:
+    row_id = await store(desk, "Torn", "torn")
+    stored = await desk.crud.get(HERE, desk.registry["volumes"], row_id, View())
+    made = made_of_json(desk.registry["volumes"], stored.body)
+    assert isinstance(made, Volume)
+    condition: object = made.condition
+    assert (made.title, condition, made.cost) == ("Torn", "torn", Decimal("0.00"))

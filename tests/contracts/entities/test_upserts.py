@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from typing import Annotated
 
 import asyncpg
@@ -54,6 +55,7 @@ class Guest(Person, rename="camel", kw_only=True):
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Person, Team, Guest])
 PEOPLE = REGISTRY["people"]
+EACH = "SELECT id FROM (SELECT id, email FROM people UNION ALL SELECT id, email FROM teams) AS each"
 Row = dict[str, object]
 
 
@@ -236,3 +238,33 @@ async def test_a_row_that_is_made_at_the_same_moment_is_changed(
         await waiting(owner_of_people)
     assert await importing == Loaded(1, 0, [])
     assert await stored(database, plural=plural) == [{"email": "a@x", "name": "ours", "note": "theirs", "version": 2}]
+
+
+@pytest.mark.parametrize("plural", ["people", "teams", "guests"])
+async def test_a_row_that_has_nothing_but_its_key_keeps_its_version(people: WholeDatabase, plural: str) -> None:
+    await add(people, {"email": "a@x"}, {"email": "b@x", "name": "B"}, plural=plural)
+    assert await load(people, line(2, email="a@x"), line(3, email="b@x", note="n"), plural=plural) == Loaded(2, 0, [])
+    assert [row["version"] for row in await stored(people, plural=plural)] == [1, 2]
+
+
+@pytest.mark.parametrize("plural", ["people", "teams"])
+async def test_a_row_that_appears_while_another_is_waited_for_is_not_changed_unlocked(
+    emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]", plural: str
+) -> None:
+    database, model = emptied_postgres, REGISTRY[plural]
+    await add(database, {"email": "a@x"}, plural=plural)
+    first = await owner_of_people.fetchval(f"{EACH} WHERE email = 'a@x'")
+    async with AsyncExitStack() as third:
+        async with database.transaction(HERE) as tx:
+            await tx.records.change(model, [Change(first, {"note": "theirs"})], ACT)
+            rows = line(2, email="a@x", note="ours"), line(3, version=1, email="b@x", name="B", note="ours")
+            importing = asyncio.create_task(load(database, *rows, plural=plural))
+            await waiting(owner_of_people)
+            await add(database, {"email": "b@x", "name": "B"}, plural=plural)
+            tx_of_third = await third.enter_async_context(database.transaction(HERE))
+            second = await owner_of_people.fetchval(f"{EACH} WHERE email = 'b@x'")
+            await tx_of_third.records.change(model, [Change(second, {"note": "third"})], ACT)
+        await waiting(owner_of_people)
+    loaded = await importing
+    assert (loaded.imported, [error.row for error in loaded.errors]) == (1, [3])
+    assert [row["note"] for row in await stored(database, plural=plural)] == ["ours", "third"]

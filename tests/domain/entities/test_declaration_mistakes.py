@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct, defstruct
 
-from domain.entities.markers import big, entity, index, many, money, ref, unique
+from domain.entities.markers import big, entity, help_text, index, label, many, money, ref, unique, widget
 from domain.entities.registry import DeclarationError, build_registry
 from domain.errors import FieldError
 
@@ -102,6 +102,14 @@ WRONG_FIELDS: dict[str, tuple[Any, str]] = {
     "permanent without a cascade": (Annotated[UUID, ref("as", permanent=True)], "says something of a cascade alone"),
     "nested repetition": (text(pattern="^(a+)+$"), "in which a repetition repeats another"),
     "anchored in part": (text(pattern="^a|b$"), "anchors only some of its alternatives"),
+    "an empty label": (Annotated[str, label(" ")], "has label(' '), which is no text to show"),
+    "two labels": (Annotated[str, label("A"), label("B")], "has more than one label(…)"),
+    "help beyond 500 characters": (Annotated[str, help_text("x" * 501)], "has 501 characters: at most 500 are shown"),
+    "an unknown widget": (
+        Annotated[str, widget("slider")],  # type: ignore[arg-type]  # the mistake
+        "has widget('slider'), which is unknown: use one of 'multiline', 'color', 'url'",
+    ),
+    "a widget of a number": (Annotated[int, widget("multiline")], "has widget('multiline'), which is for texts"),
 }
 
 
@@ -139,6 +147,13 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
         declared({"a_id": Annotated[UUID, ref("as")]}, has_many={"the.as": many("as", by="a_id")}),
         "relation 'the.as' has a name that no filter can spell",
     ),
+    "an empty title": (declared({"name": str}, title=""), "title is '', which is no text to show"),
+    "a row named by no field": (declared({"name": str}, display="nam"), "display names 'nam', which is not a field"),
+    "a row named by a list": (declared({"words": list[str]}, display="words"), "which is a list and names no row"),
+    "no columns": (declared({"name": str}, columns=[]), "columns is empty: name one field or more"),
+    "a column of no field": (declared({"name": str}, columns=["nam"]), "columns names 'nam', which is not a field"),
+    "a column twice": (declared({"name": str}, columns=["name", "name"]), "columns names 'name' twice"),
+    "the path of the descriptions": (declared({"name": str}, plural="entities"), "is a path of the service itself"),
     "an annotation of nothing": (entity("as")(type("A", (Struct,), {"__annotations__": {"b": "Nothing"}})), "Nothing"),
 }
 

@@ -80,6 +80,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     for shelf in SHELVES:
         await use_entity(call, shelf)
     await read_audit_trail(call)
+    await call.done("GET", "/api/entities")
     await administer(call)
     await use_account(call)
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):

@@ -57,7 +57,6 @@ class Load:
 
     async def _adopt(self, key: str) -> int:
         """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
-        await self._fetch(statements.lock_matching(self.registry, self.model, key))
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model))
         await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])

@@ -34,6 +34,7 @@ REMEMBERED = 256
 INCOMING = "tenantry incoming"
 """Name of the temporary table. Neither an entity's table nor a field has a blank in its name."""
 _N, _ID, _GIVEN, _REFUSED, _VERSION = "row n", "row id", "row given", "row refused", "row version"
+_KEY = "row key"
 
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
@@ -118,19 +119,18 @@ def insert_incoming(
 
 
 @lru_cache(maxsize=REMEMBERED)
-def lock_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Locks the rows that are going to be updated, in the order of their ids, whatever that of the file."""
+def adopt_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Gives each row that is an update the id of the stored row with its key, and counts these rows.
+
+    The stored rows are locked in the order of their ids, whatever that of the file; a row that is not locked, because
+    it appeared meanwhile, is not taken.
+    """
     incoming, table = _incoming(model), table_of(registry, model)
     given = sa.select(_key(model, key, incoming))
-    rows = sa.select().select_from(table).where(*owned_and_living(model, table), _key(model, key, table).in_(given))
-    return compiled(rows.order_by(table.c.id).with_for_update())
-
-
-@lru_cache(maxsize=REMEMBERED)
-def adopt_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Gives each row that is an update the id of the stored row with its key, and counts these rows."""
-    incoming, table = _incoming(model), table_of(registry, model)
-    adopting = sa.update(incoming).values({_ID: table.c.id}).where(*_matches(model, key, table, incoming))
+    rows = sa.select(table.c.id, _key(model, key, table).label(_KEY))
+    rows = rows.where(*owned_and_living(model, table), _key(model, key, table).in_(given)).order_by(table.c.id)
+    held = materialized(rows.with_for_update(), "held rows")
+    adopting = sa.update(incoming).values({_ID: held.c.id}).where(held.c[_KEY] == _key(model, key, incoming))
     adopted = adopting.returning(incoming.c[_N]).cte("adopted")
     return compiled(sa.select(func.count()).select_from(adopted))
 
@@ -177,12 +177,15 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
     """Updates stored rows and counts them, if ``is_single`` only by ``row`` of the file; the ``key`` stays."""
     incoming, table = _incoming(model), table_of(registry, model)
     updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
+    # a row that has nothing but its key stays as it is, its version too
+    has_values = func.strpos(_given(model, but=key), constant("1")) > constant(0)
+    acted = {name: sa.case((has_values, value), else_=table.c[name]) for name, value in update_columns(table).items()}
     matches = _adopted(model, table, incoming)
     if is_single:
         matches.append(incoming.c[_N] == _ROW)
     rows = sa.select(table).select_from(incoming.join(table, sa.and_(*matches)))
     before = materialized(rows, "rows before")
-    update = sa.update(table).values({**updated, **update_columns(table)}).where(*matches)
+    update = sa.update(table).values({**updated, **acted}).where(*matches)
     return _counted(model, update, "changed", before)
 
 
@@ -203,12 +206,14 @@ def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
     return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
 
 
+def _given(model: EntityModel, *, but: str) -> Value:
+    """Flags of the fields that a row has values for, without that of the field ``but``."""
+    incoming, place = _incoming(model), [field.name for field in model.declared].index(but) + 1
+    return func.overlay(incoming.c[_GIVEN], constant("0"), constant(place))
+
+
 def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause) -> list[Truth]:
     return [*owned_and_living(model, table), table.c.id == incoming.c[_ID]]
-
-
-def _matches(model: EntityModel, key: str, table: sa.Table, incoming: FromClause) -> list[Truth]:
-    return [*owned_and_living(model, table), _key(model, key, table) == _key(model, key, incoming)]
 
 
 def _key(model: EntityModel, key: str, rows: FromClause) -> Value:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from adapters.postgres.entities.history import history_lines, with_history
 from adapters.postgres.schema.sql import DELETED_WITH
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-from adapters.postgres.statements.rows import TENANT, Truth, living, owner, table_of
+from adapters.postgres.statements.rows import Truth, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
     AT,
     BY,
@@ -139,6 +139,6 @@ def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
 def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
     """Conditions for the rows that refer to ``ids``: rows of every tenant, where ``model`` has no owner."""
     referring, name = reference
-    refers = [*([rows.c.tenant_id == TENANT] if model.tenant_owned else []), is_among(rows.c[name])]
+    refers = [*([of_tenant(rows)] if model.tenant_owned else []), is_among(rows.c[name])]
     # when the target is deleted for good, rows marked deleted count as well: their foreign key would lead nowhere
     return refers if is_final else [*refers, *living(referring, rows)]

@@ -1,0 +1,70 @@
+"""`GET /api/entities`: the entities that the caller may read, described."""
+
+import gzip
+import hashlib
+from functools import lru_cache
+
+import msgspec
+from litestar import Response, Router, get
+from litestar.datastructures import ResponseHeader
+from litestar.openapi.datastructures import ResponseSpec
+
+from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.responses import EntityData, Json, NoBody, entity_data
+from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, rules
+from adapters.http.request.strict_request import StrictRequest
+from application.entities.description_forms import EntityList
+from application.entities.descriptions import Descriptions
+from domain.scope import Rights
+
+TEXT = """Everything that a client needs to show entities that it has never heard of: names, fields with their rules \
+and operators, relations, and what the caller may do with rows. Fields that a permission of their own closes to the \
+caller are left out. `areas` names the areas of administration that the caller may use. The answer changes with the \
+caller's permissions and with the declarations alone: ask again with `If-None-Match`."""
+REMEMBERED = 64
+"""Sets of permissions whose descriptions are kept, of some ten kilobytes each."""
+SMALLEST_COMPRESSED = 1_000  # bytes
+LEVEL = 5
+
+IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if the description is still this one.", "header")
+ETAG = ResponseHeader(name="ETag", description="Of this description, for `If-None-Match`.", documentation_only=True)
+NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
+
+# amounts are numbers here, as they are in rows
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+def descriptions_router(descriptions: Descriptions) -> Router:
+    @lru_cache(REMEMBERED)
+    def described(rights: Rights) -> tuple[bytes, str]:
+        body = _ENCODER.encode(descriptions.all(rights))
+        # weak, for the time in the envelope differs each time
+        return body, f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
+
+    @get(
+        "/",
+        name="entities.described",
+        summary="Describe the entities that the caller may read",
+        description=TEXT,
+        opt=rules(policy=TENANT_TOKEN, parameters=(IF_NONE_MATCH,)),
+        response_headers=[ETAG],
+        responses=NOT_MODIFIED,
+    )
+    async def all_described(request: StrictRequest) -> Response[EntityData[EntityList]]:
+        body, tag = described(request.caller.rights)
+        headers = {"etag": tag, "cache-control": "private, no-cache", "vary": "Accept-Encoding, Authorization"}
+        if request.knows(tag):
+            return NoBody(304, headers)
+        return _compressed(request, entity_data(request, body, headers=headers))
+
+    opt = rules(area="B", limit=ORDINARY, any_query=False)
+    return Router("/api/entities", route_handlers=[all_described], tags=["entities"], opt=opt)
+
+
+def _compressed(request: StrictRequest, answer: Json) -> Json:
+    """The answer as gzip where the client takes it, and no middleware of the application's compresses it."""
+    coding = chosen_coding(request.header(b"accept-encoding"), ["gzip"])
+    if coding and request.app.compression_config is None and len(answer.content) > SMALLEST_COMPRESSED:
+        answer.content = gzip.compress(answer.content, LEVEL)
+        answer.headers["content-encoding"] = "gzip"
+    return answer

@@ -1,0 +1,96 @@
+"""The role that the service logs in as: what it may become by a statement, and how the owner of the tables makes it."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import unicodedata
+from contextlib import suppress
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import asyncpg
+from msgspec import Struct
+
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.row_security import ROLE
+
+ITERATIONS = 4096  # PostgreSQL's own number (scram_iterations)
+
+_ASKED = """
+SELECT session_user::text AS name, rolsuper OR rolbypassrls AS passes_row_security,
+    coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted,
+    host(inet_server_addr()) AS server
+FROM pg_roles WHERE rolname = session_user"""
+_TURNS = "SELECT pg_advisory_lock(hashtextextended('tenantry.login', 0))"
+_IS_THERE = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)"
+_IS_MEMBER = "SELECT pg_has_role($1::name, $2::name, 'MEMBER')"
+_MAKE_SERVICE = "SELECT format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS', $1::text)"
+# NOINHERIT: as itself the role may read no table, so that leaving the service's role gains nothing
+_MAKE_LOGIN = "SELECT format('CREATE ROLE %I LOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS PASSWORD %L', $1::text, $2::text)"
+_GRANT = "SELECT format('GRANT %I TO %I', $1::text, $2::text)"
+
+
+class LoginRole(Struct, frozen=True):
+    """Role of a session. ``server`` is the server's address, None for a Unix socket."""
+
+    name: str
+    passes_row_security: bool
+    is_encrypted: bool
+    server: str | None
+
+
+async def login_role(url: str) -> LoginRole:
+    """Raises ServiceUnavailable while the database is away."""
+    with translated():
+        connection = await asyncpg.connect(url, timeout=5)
+        try:
+            row = await connection.fetchrow(_ASKED)
+        finally:
+            await connection.close()
+    assert row is not None
+    return LoginRole(**dict(row))
+
+
+async def ensure_login_role(owner_url: str, url: str) -> None:
+    """Makes the role that ``url`` names, with its password, and lets it take on the service's role; as the owner.
+
+    A role that exists keeps its password. Nothing is done where both URLs name one role.
+    """
+    name, password = _credentials(url)
+    if not name or name == _credentials(owner_url)[0]:
+        return
+    with translated():
+        connection = await asyncpg.connect(owner_url, timeout=5)
+        try:
+            await connection.execute(_TURNS)  # replicas start together
+            await _make(connection, _MAKE_SERVICE, ROLE)
+            await _make(connection, _MAKE_LOGIN, name, _verifier(password))
+            if not await connection.fetchval(_IS_MEMBER, name, ROLE):
+                await connection.execute(await connection.fetchval(_GRANT, ROLE, name))
+        finally:
+            await connection.close()
+
+
+async def _make(connection: "asyncpg.Connection[asyncpg.Record]", statement: str, name: str, *more: str) -> None:
+    if not await connection.fetchval(_IS_THERE, name):
+        # a service with another database on this server may make the same role now
+        with suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
+            await connection.execute(await connection.fetchval(statement, name, *more))
+
+
+def _credentials(url: str) -> tuple[str, str]:
+    """User and password of a URL, which may stand in its query: ``postgresql:///tenantry?user=service``."""
+    parts = urlsplit(url)
+    query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return user or query.get("user", ""), password or query.get("password", "")
+
+
+def _verifier(password: str) -> str:
+    """The password as PostgreSQL stores it (RFC 5803), so that the server's log of statements never has it in clear."""
+    salt = secrets.token_bytes(16)
+    salted = hashlib.pbkdf2_hmac("sha256", unicodedata.normalize("NFKC", password).encode(), salt, ITERATIONS)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    salt_text, stored_text, server_text = (base64.b64encode(part).decode() for part in (salt, stored, server))
+    return f"SCRAM-SHA-256${ITERATIONS}:{salt_text}${stored_text}:{server_text}"

@@ -1,0 +1,115 @@
+"""Entities as they are described to a client: what the caller may read and do, with rules of every field."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from domain.entities.markers import OnDelete, WidgetName
+
+
+class EntityRights(Struct, kw_only=True):
+    """Whether the caller may do this to rows of the entity; ``export`` follows from ``read``."""
+
+    create: bool
+    read: bool
+    update: bool
+    delete: bool
+    purge: bool
+    # ``import`` is a word of Python
+    import_: bool = msgspec.field(name="import")
+    export: bool
+
+
+class EntityFeatures(Struct, rename="camel", kw_only=True):
+    """Parts of the API that the entity has; ``search`` names the fields that the parameter of that name looks at."""
+
+    soft_delete: bool
+    history: bool
+    changes: bool
+    search: list[str]
+    tenant_owned: bool
+
+
+class EntityLimits(Struct, rename="camel", kw_only=True):
+    """Most rows of a page, and of a batch."""
+
+    page_size: int
+    batch: int
+
+
+class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """Rules that a value of a body is checked against, in the words of JSON Schema."""
+
+    precision: int | UnsetType = UNSET
+    scale: int | UnsetType = UNSET
+    minimum: float | int | UnsetType = UNSET
+    maximum: float | int | UnsetType = UNSET
+    exclusive_minimum: float | int | UnsetType = UNSET
+    exclusive_maximum: float | int | UnsetType = UNSET
+    multiple_of: float | int | UnsetType = UNSET
+    min_length: int | UnsetType = UNSET
+    max_length: int | UnsetType = UNSET
+    pattern: str | UnsetType = UNSET
+    choices: list[str] | UnsetType = UNSET
+
+
+DefaultValue = Annotated[object, Meta(description="The default as JSON; null too where there is none.")]
+
+
+class FieldDescription(Struct, rename="camel", kw_only=True):
+    """A field; the last four are there where it refers to rows of another entity.
+
+    ``indexed``: an index begins with it. ``target_display`` is null where the caller may not read the target.
+    """
+
+    name: str
+    title: str
+    kind: str
+    required: bool
+    nullable: bool
+    default: DefaultValue
+    writable: bool
+    rules: FieldRules
+    operators: list[str]
+    sortable: bool
+    indexed: bool
+    help: str | None
+    widget: WidgetName | None
+    target: str | UnsetType = UNSET
+    relation: str | UnsetType = UNSET
+    target_display: str | None | UnsetType = UNSET
+    on_delete: OnDelete | UnsetType = UNSET
+
+
+class RelationDescription(Struct, kw_only=True):
+    """A relation to an entity that the caller may read; ``by`` is the field that refers, of the target for ``many``."""
+
+    name: str
+    target: str
+    by: str
+    many: bool
+
+
+class EntityDescription(Struct, kw_only=True):
+    """An entity; ``display`` is the field that names a row, null where none can; ``sort`` is the default order."""
+
+    plural: str
+    name: str
+    title: str
+    display: str | None
+    columns: list[str]
+    may: EntityRights
+    has: EntityFeatures
+    sort: str
+    limits: EntityLimits
+    fields: list[FieldDescription]
+    relations: list[RelationDescription]
+    unique: list[list[str]]
+
+
+class EntityList(Struct, kw_only=True):
+    """Entities that the caller may read, and names of the areas of administration that the caller may use."""
+
+    entities: list[EntityDescription]
+    areas: list[str]

@@ -1,0 +1,173 @@
+"""Descriptions of the entities that a caller may read, for clients that know none of them beforehand."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from msgspec import UNSET
+
+from application.entities.description_forms import (
+    EntityDescription,
+    EntityFeatures,
+    EntityLimits,
+    EntityList,
+    EntityRights,
+    FieldDescription,
+    FieldRules,
+    RelationDescription,
+)
+from domain.areas import areas_of
+from domain.entities.bodies import MOST_ITEMS
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.operators import OPERATORS, is_sortable
+from domain.entities.query.query import Hidden, default_sort, searched
+from domain.entities.query.read_query import MAX_PAGE_SIZE
+from domain.entities.query.vocabulary import Vocabulary
+from domain.entities.screens.field_rules import rules_of
+from domain.entities.screens.presentation import (
+    columns_of,
+    display_of,
+    entity_title,
+    field_title,
+    leads_an_index,
+    widget_of,
+)
+from domain.entities.visibility import hidden_from
+from domain.scope import Rights
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    registry: Registry
+
+    def all(self, rights: Rights) -> EntityList:
+        """What a caller with these rights may read, with what they may do there."""
+        hidden = hidden_from(self.registry, rights.permissions)
+        readable = [model for model in self.registry if rights.may(model.permission("read"))]
+        describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
+        return EntityList(entities=[describer.entity(model) for model in readable], areas=list(areas_of(rights)))
+
+
+@dataclass(frozen=True)
+class _Describer:
+    registry: Registry
+    rights: Rights
+    hidden: Hidden
+    readable: frozenset[str]
+
+    def entity(self, model: EntityModel) -> EntityDescription:
+        visible = self._visible(model)
+        display = display_of(model, visible)
+        return EntityDescription(
+            plural=model.plural,
+            name=model.name,
+            title=entity_title(model),
+            display=display.wire if display else None,
+            columns=[field.wire for field in columns_of(model, visible)],
+            may=_rights(model, self.rights),
+            has=self._features(model),
+            sort=self._sort(model),
+            limits=EntityLimits(page_size=MAX_PAGE_SIZE, batch=MOST_ITEMS),
+            fields=[self._field(model, field) for field in visible],
+            relations=self._relations(model),
+            unique=self._unique(model, visible),
+        )
+
+    def _visible(self, model: EntityModel) -> list[FieldModel]:
+        return Vocabulary(self.registry, model, self.hidden).visible(model)
+
+    def _features(self, model: EntityModel) -> EntityFeatures:
+        return EntityFeatures(
+            soft_delete=model.soft_delete,
+            history=model.declaration.history,
+            changes=False,  # no entity has a feed of changes yet
+            search=[model.by_name[name].wire for name in searched(model, self.hidden)],
+            tenant_owned=model.tenant_owned,
+        )
+
+    def _sort(self, model: EntityModel) -> str:
+        """The default order as the parameter ``sort`` spells it, without the id at its end: ``createdAt:desc``."""
+        first = default_sort(model, self.hidden)[0]
+        return f"{model.by_name[first.path.field].wire}:{'desc' if first.descending else 'asc'}"
+
+    def _field(self, model: EntityModel, field: FieldModel) -> FieldDescription:
+        described = FieldDescription(
+            name=field.wire,
+            title=field_title(field),
+            kind=_kind(field),
+            required=field.required and not field.server_owned,
+            nullable=field.nullable,
+            default=None if field.default is UNSET else _plain(field.default),
+            writable=self._is_writable(model, field),
+            rules=FieldRules(**rules_of(field)),  # type: ignore[arg-type]
+            operators=[operator.value for operator in OPERATORS[field.kind]],
+            sortable=is_sortable(field),
+            indexed=leads_an_index(model, field),
+            help=field.help_text,
+            widget=widget_of(field),
+        )
+        return described if field.reference is None else self._reference(model, field, described)
+
+    def _reference(self, model: EntityModel, field: FieldModel, described: FieldDescription) -> FieldDescription:
+        relation = next(name for name, found in model.relations.items() if not found.is_many and found.by == field.name)
+        target = self.registry[model.relations[relation].target]
+        # the name of a row of the target is for those alone who may read the target
+        display = display_of(target, self._visible(target)) if target.plural in self.readable else None
+        described.target, described.relation = target.plural, relation
+        described.target_display = display.wire if display else None
+        described.on_delete = model.relations[relation].on_delete
+        return described
+
+    def _is_writable(self, model: EntityModel, field: FieldModel) -> bool:
+        needed = field.guard.write
+        return not field.server_owned and model.declaration.writable and (needed is None or self.rights.may(needed))
+
+    def _relations(self, model: EntityModel) -> list[RelationDescription]:
+        names = Vocabulary(self.registry, model, self.hidden).relation_names(model)
+        relations = [model.relations[name] for name in names if model.relations[name].target in self.readable]
+        return [
+            RelationDescription(
+                name=relation.name,
+                target=relation.target,
+                by=(self.registry.target(relation) if relation.is_many else model).by_name[relation.by].wire,
+                many=relation.is_many,
+            )
+            for relation in relations
+        ]
+
+    def _unique(self, model: EntityModel, visible: Iterable[FieldModel]) -> list[list[str]]:
+        """Unique values whose fields are all visible."""
+        wires = {field.name: field.wire for field in visible}
+        return [
+            [wires[name] for name in unique.fields] for unique in model.unique if wires.keys() >= set(unique.fields)
+        ]
+
+
+def _rights(model: EntityModel, rights: Rights) -> EntityRights:
+    # rows that all tenants share are written by super-admins only, whatever the permissions say
+    can_write = model.declaration.writable and (model.tenant_owned or rights.is_super_admin)
+    create, update, delete, purge = (
+        can_write and rights.may(model.permission(action)) for action in ("create", "update", "delete", "purge")
+    )
+    return EntityRights(
+        create=create,
+        read=True,
+        update=update,
+        delete=delete,
+        purge=purge and model.can_be_purged,
+        import_=create,
+        export=True,
+    )
+
+
+def _kind(field: FieldModel) -> str:
+    """The kind on the wire: ``reference`` for an id of a row, else the field's own: ``bigInteger``."""
+    if field.reference is not None:
+        return "reference"
+    return re.sub(" (.)", lambda found: found[1].upper(), field.kind.value)
+
+
+def _plain(value: object) -> object:
+    """A default as JSON has it: a choice is its text."""
+    return value.value if isinstance(value, Enum) else value

@@ -1,0 +1,71 @@
+"""Mistakes in what a declaration says for screens: titles, labels, help, widgets, and the fields they name."""
+
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+from domain.entities.declaration import EntityModel, Kind
+from domain.entities.markers import HelpText, Label, Widget, WidgetName
+from domain.entities.mistakes.places import Mistake
+
+LONGEST_TITLE = 100
+LONGEST_HELP = 500
+LISTS = (Kind.UUIDS, Kind.TEXTS)
+
+_WIDGETS = ", ".join(map(repr, get_args(WidgetName)))
+
+
+def screen_mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
+    """Mistakes of a field's label, help and widget, as parts of a sentence."""
+    for mark in marks:
+        if isinstance(mark, Label) and (wrong := _text_mistake(mark.text, LONGEST_TITLE)):
+            yield f"has label({mark.text!r}), which {wrong}"
+        if isinstance(mark, HelpText) and (wrong := _text_mistake(mark.text, LONGEST_HELP)):
+            yield f"has help_text({mark.text!r}), which {wrong}"
+        if isinstance(mark, Widget):
+            yield from _widget_mistakes(kind, mark)
+    for word, marker in (("label", Label), ("help_text", HelpText), ("widget", Widget)):
+        if sum(isinstance(mark, marker) for mark in marks) > 1:
+            yield f"has more than one {word}(…)"
+
+
+def screen_mistakes(model: EntityModel) -> Iterator[Mistake]:
+    """Mistakes of an entity's title, display and columns."""
+    declaration = model.declaration
+    if declaration.title is not None and (wrong := _text_mistake(declaration.title, LONGEST_TITLE)):
+        yield Mistake(f"title is {declaration.title!r}, which {wrong}")
+    if declaration.display is not None:
+        yield from _display_mistakes(model, declaration.display)
+    if declaration.columns is not None:
+        yield from _column_mistakes(model, declaration.columns)
+
+
+def _text_mistake(text: object, longest: int) -> str | None:
+    if not isinstance(text, str) or not text.strip():
+        return "is no text to show"
+    return f"has {len(text)} characters: at most {longest} are shown" if len(text) > longest else None
+
+
+def _widget_mistakes(kind: Kind, mark: Widget) -> Iterator[str]:
+    if mark.name not in get_args(WidgetName):
+        yield f"has widget({mark.name!r}), which is unknown: use one of {_WIDGETS}"
+    elif kind is not Kind.TEXT:
+        yield f"has widget({mark.name!r}), which is for texts"
+
+
+def _display_mistakes(model: EntityModel, name: str) -> Iterator[Mistake]:
+    field = model.by_name.get(name)
+    if field is None:
+        yield Mistake(f"display names {name!r}, which is not a field of it")
+    elif field.kind in LISTS:
+        yield Mistake(f"display names {name!r}, which is a list and names no row")
+
+
+def _column_mistakes(model: EntityModel, columns: Sequence[str]) -> Iterator[Mistake]:
+    if not columns:
+        yield Mistake("columns is empty: name one field or more, or leave it out")
+    yield from (
+        Mistake(f"columns names {name!r}, which is not a field of it")
+        for name in dict.fromkeys(columns)
+        if name not in model.by_name
+    )
+    yield from (Mistake(f"columns names {name!r} twice") for name in dict.fromkeys(columns) if columns.count(name) > 1)

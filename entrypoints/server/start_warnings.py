@@ -1,0 +1,69 @@
+"""Warnings of a start: what is safe on this machine alone, and what leaves it in clear."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from adapters.mail.smtp_url import read_smtp_url
+from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from adapters.postgres.connection.login_roles import LoginRole  # would import the driver for every command
+
+PLAIN_ROLE = (
+    "Name its owner in TENANTRY_DATABASE_OWNER_URL and a role that is not there yet in TENANTRY_DATABASE_URL: the start"
+    " makes that role, without rights of its own."
+)
+
+
+def setting_warnings(settings: Settings) -> Iterator[str]:
+    """Sentences about settings that any server would run with."""
+    if settings.rate_limits == "count":
+        yield "TENANTRY_RATE_LIMITS is count: limits are shown, and nothing is refused."
+    if settings.rate_limits == "off":
+        yield "TENANTRY_RATE_LIMITS is off: requests are not limited."
+    if not is_this_machine(urlsplit(settings.base_url).hostname):
+        if settings.base_url.startswith("http://"):
+            yield f"TENANTRY_BASE_URL is {settings.base_url}: passwords and tokens cross the network in clear."
+        if settings.smtp_url is None:
+            yield f"TENANTRY_SMTP_URL is not set: mails are files in {settings.data_dir / 'mail'}, and reach nobody."
+    yield from _in_clear(settings)
+
+
+def _in_clear(settings: Settings) -> Iterator[str]:
+    if settings.smtp_url is not None:
+        server = read_smtp_url(settings.smtp_url.reveal())
+        if not (server.tls or server.starttls) and not is_this_machine(server.host):
+            yield f"TENANTRY_SMTP_URL: mails go to {server.host} in clear; use smtps:// or ?starttls=true."
+    redis = urlsplit(settings.redis_url.reveal()) if settings.redis_url else None
+    if redis is not None and redis.scheme == "redis" and not is_this_machine(redis.hostname):
+        yield f"TENANTRY_REDIS_URL: the connection to {redis.hostname} is in clear; use rediss://."
+
+
+def database_warnings(role: "LoginRole", settings: Settings, *, allows_superuser: bool) -> Iterator[str]:
+    """Sentences about the session of the service. Raises CommandError for a superuser beyond this machine."""
+    if role.server is not None and not role.is_encrypted and not is_this_machine(role.server):
+        yield (
+            f"TENANTRY_DATABASE_URL: the connection to {role.server} is in clear; set up TLS there, and end the URL"
+            " with ?sslmode=verify-full."
+        )
+    if not role.passes_row_security:
+        return
+    problem = (
+        f"TENANTRY_DATABASE_URL logs in as {role.name}, a role that row-level security does not hold. {PLAIN_ROLE}"
+    )
+    if not allows_superuser and not is_this_machine(urlsplit(settings.base_url).hostname):
+        raise CommandError(f"{problem} To start all the same: tenantry serve --allow-superuser", SETTINGS)
+    yield problem
+
+
+def is_this_machine(host: str | None) -> bool:
+    """Whether what is sent to the host stays on this machine; None is a Unix socket."""
+    if host is None or host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,105 @@
+"""Reports of imports and deletions: what a rule says of fields that the caller may not read is left out."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated
+from uuid import UUID
+
+import pytest
+import pytest_asyncio
+from msgspec import Struct
+
+from domain.entities.markers import entity, guarded, ref, unique
+from domain.errors import FieldError, UnprocessableEntity
+from tests.http.app import Json, TestApp, open_test_app
+from tests.http.conftest import seed
+
+
+@entity("rooms", unique=[unique("number")])
+class Room(Struct, rename="camel", kw_only=True):
+    number: str
+
+
+@entity("parcels", unique=[unique("label"), unique("secret")])
+class Parcel(Struct, rename="camel", kw_only=True):
+    label: str
+    weight: int = 0
+    secret: Annotated[str | None, guarded(read="read:secrets")] = None
+    room_id: Annotated[UUID | None, ref("rooms", on_delete="clear"), guarded(read="read:places")] = None
+
+    def check(self, before: "Parcel | None") -> Iterator[FieldError]:
+        if before is not None and self.weight > 10:
+            yield FieldError("weight", "is too heavy")
+        if before is not None and self.weight > 5:
+            yield FieldError("secret", f"{self.secret} takes at most 5")
+        if before is not None and before.room_id is not None and self.room_id is None:
+            yield FieldError("roomId", "stays in its room")
+
+
+ALL = [f"{action}:{plural}" for plural in ("parcels", "rooms") for action in ("create", "read", "update", "delete")]
+
+
+@pytest_asyncio.fixture
+async def parcels() -> AsyncIterator[TestApp]:
+    """``clerk`` reads neither secrets nor places; ``porter`` does not read parcels at all; ``acme`` reads all."""
+    opened = await open_test_app(entities=[Room, Parcel])
+    await seed(opened)
+    for name, rights in (("clerk", ALL), ("porter", ["delete:rooms"])):
+        await opened.make_role("acme", name, rights)
+        await opened.make_user("acme", f"{name}@acme.example", [name])
+        await opened.login(name, f"{name}@acme.example")
+    yield opened
+    await opened.client.aclose()
+
+
+async def upsert(app: TestApp, whom: str, lines: str, options: str = '{"mode":"upsert","key":"label"}') -> Json:
+    form = {"file": ("parcels.csv", f"label,weight\r\n{lines}"), "options": (None, options)}
+    answer: Json = (await app.call("POST", "/api/parcels/import", as_whom=whom, files=form)).json()
+    return answer
+
+
+async def parcel(app: TestApp, label: str, **values: object) -> Json:
+    made = await app.call("POST", "/api/parcels", as_whom="acme", json={"label": label, **values})
+    data: Json = made.json()["data"]
+    return data
+
+
+async def test_the_report_of_an_upsert_leaves_out_what_the_caller_may_not_read(parcels: TestApp) -> None:
+    for label in ("a", "b"):
+        await parcel(parcels, label, secret=f"code {label}")
+    told = (await upsert(parcels, "acme", "a,11\r\nb,6\r\n"))["data"]["errors"]
+    assert [[wrong["field"] for wrong in error["details"]] for error in told] == [["weight", "secret"], ["secret"]]
+    data = (await upsert(parcels, "clerk", "a,11\r\nb,6\r\n"))["data"]
+    assert data["errors"] == [
+        {
+            "row": 2,
+            "message": "weight: is too heavy",
+            "details": [{"field": "weight", "message": "is too heavy"}],
+        },
+        {"row": 3, "message": UnprocessableEntity.sentence, "details": []},
+    ]
+    atomic = '{"mode":"upsert","key":"label","atomic":true}'
+    assert "code" not in str((await upsert(parcels, "clerk", "a,11\r\nb,6\r\n", atomic))["error"]["details"])
+
+
+async def test_a_unique_field_that_one_may_not_read_is_no_key(parcels: TestApp) -> None:
+    for options in ('{"mode":"upsert"}', '{"mode":"upsert","key":"secret"}', '{"mode":"upsert","key":"nothing"}'):
+        told = await upsert(parcels, "clerk", "a,1\r\n", options)
+        assert "secret" not in str(told).replace('"key":"secret"', "")
+    assert (await upsert(parcels, "clerk", "a,1\r\n", '{"mode":"upsert"}'))["data"]["imported"] == 1
+
+
+@pytest.mark.parametrize("whom", ["clerk", "porter"])
+async def test_a_deletion_that_a_cleared_row_refuses_names_no_field_that_the_caller_may_not_read(
+    parcels: TestApp, whom: str
+) -> None:
+    room = (await parcels.call("POST", "/api/rooms", as_whom="acme", json={"number": "1"})).json()["data"]
+    await parcel(parcels, "a", roomId=room["id"])
+    path, batch = f"/api/rooms/{room['id']}", {"ids": [room["id"]]}
+    named = (await parcels.call("DELETE", path, as_whom="acme")).json()["error"]
+    assert [wrong["field"] for wrong in named["details"]] == ["parcels.roomId"]
+    for answer in (
+        await parcels.call("DELETE", path, as_whom=whom),
+        await parcels.call("DELETE", "/api/rooms/batch", as_whom=whom, json=batch),
+    ):
+        assert (answer.status_code, answer.json()["error"].get("details", [])) == (422, [])
+        assert answer.json()["error"]["message"] == UnprocessableEntity.sentence
