@@ -124,6 +124,11 @@ class Rights(Struct, frozen=True):
     permissions: tuple[str, ...]
     is_super_admin: bool
 
+    @property
+    def counted_as(self) -> str:
+        """Name under which the caller's requests are counted: ``user:…`` or ``service:…``."""
+        return f"{'user' if self.kind == 'person' else 'service'}:{self.user_id}"
+
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)
 

@@ -11,9 +11,18 @@ from zlib import crc32
 from msgspec import Struct
 
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.tokens import at_issue, grants_subject, role_subject, session_subject, tenant_subject, user_subject
+from domain.identity.signing_keys import LEEWAY
+from domain.identity.tokens import (
+    Claims,
+    at_issue,
+    grants_subject,
+    role_subject,
+    session_subject,
+    tenant_subject,
+    user_subject,
+)
 from domain.identity.users import SUPER_ADMIN, Role
-from domain.scope import SYSTEM_TENANT_ID, meet, smallest
+from domain.scope import SYSTEM_TENANT_ID, Caller, meet, smallest
 
 Network = IPv4Network | IPv6Network
 
@@ -37,6 +46,9 @@ LONGEST_KEY = 16 + 1 + SECRET_LENGTH + CHECKSUM_LENGTH
 
 WARNED_BEFORE = timedelta(days=7)
 """Time before the end of a key at which the tenant is told by mail."""
+
+NO_END = timedelta(days=36_500)
+"""Time to the end of a caller whose key has none."""
 
 _KEY = re.compile(rf"{PREFIX}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
@@ -121,6 +133,67 @@ class KeyState(Struct, frozen=True, kw_only=True, rename="camel"):
             raise TokenInvalid
         if self.key.expires_at is not None and self.key.expires_at <= now:
             raise TokenExpired("The key has expired: ask for a new one.")
+
+
+def service_caller(state: KeyState, now: datetime) -> Caller:
+    """The caller behind a key."""
+    account, ends_at = state.account, state.key.ends_at
+    return Caller(
+        user_id=account.id,
+        session_id=state.key.id,
+        tenant_id=account.tenant_id,
+        name=account.name,
+        email="",
+        roles=tuple(sorted({role.name for role in account.roles})),
+        permissions=state.permissions,
+        is_super_admin=account.is_super_admin,
+        app_id=None,
+        issued=state.issued,
+        expires_at=int((ends_at or now + NO_END).timestamp()),
+        kind="service",
+    )
+
+
+class ServiceIssue(Struct, frozen=True, kw_only=True):
+    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime."""
+
+    issuer: str
+    audience: str
+    jti: UUID
+    lifetime: timedelta
+
+
+def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, issue: ServiceIssue) -> Claims:
+    """Claims of a token that stands for the account, with ``permissions`` of those that the key has.
+
+    It is an ordinary Tenant Token, so that all that kills tokens kills it; it ends with its key at the latest.
+    """
+    account, issued, seconds = state.account, state.issued, int(now.timestamp())
+    user, session = user_subject(account.id), session_subject(state.key.id)
+    ends = seconds + int(issue.lifetime.total_seconds())
+    if state.key.ends_at is not None:
+        # A token is taken for as long as clocks may differ beyond its end, and a key is not.
+        ends = min(ends, int((state.key.ends_at - LEEWAY).timestamp()))
+    return Claims(
+        iss=issue.issuer,
+        aud=issue.audience,
+        sub=account.id,
+        jti=issue.jti,
+        sid=state.key.id,
+        iat=seconds,
+        nbf=seconds,
+        exp=ends,
+        token_type="Tenant",
+        tenant_id=account.tenant_id,
+        permissions=tuple(permissions),
+        roles=tuple(sorted({role.name for role in account.roles})),
+        name=account.name,
+        email="",
+        super_admin=account.is_super_admin,
+        rev=issued[user],
+        ver={subject: version for subject, version in issued.items() if subject not in (user, session)},
+        kind="service",
+    )
 
 
 def compose_key(prefix: str, secret: str) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from application.ports.identity.sessions import Tokens
 from domain.bounded_cache import BoundedCache
 from domain.errors import TokenInvalid, Unauthorized
+from domain.identity.service_accounts import looks_like_key
 from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
@@ -36,6 +37,14 @@ class Security:
         self._callers.drop_ended(now.timestamp())
         self._callers.put(token, (claims, caller), len(token), claims.exp)
         return caller
+
+
+def bearer_key(authorization: bytes | None) -> str | None:
+    """The API key of the header, None where it holds anything else; the form is not checked yet."""
+    if not authorization or b"_" not in authorization[:32] or b"." in authorization:
+        return None
+    text = bearer_token(authorization)
+    return text if looks_like_key(text) else None
 
 
 def bearer_token(authorization: bytes | None) -> str:

@@ -12,7 +12,7 @@ from application.ports.admissions import Admissions
 from application.ports.database import Database
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from domain.bounded_cache import BoundedCache
-from domain.errors import Error, Forbidden, RateLimited, TokenExpired, TokenInvalid, Unauthorized
+from domain.errors import Forbidden, RateLimited, TokenInvalid, Unauthorized
 from domain.identity.service_accounts import (
     LONGEST_KEY,
     KeyState,
@@ -90,12 +90,15 @@ class KeyAuthentication:
         self.last_uses.note(known.state.key.id, now, client.address)
         return known
 
-    async def renewed(self, text: str, client: Client, now: datetime) -> Caller:
+    async def renewed(self, text: str, client: Client, now: datetime) -> KnownKey:
         """The account as it is now, for a key whose remembered caller is out of date; raises as ``caller`` does."""
         digest = key_digest(text)
         self._known.drop(digest)
         # A key that was known a moment ago is no guess, and is not counted as one.
-        return (await self._read(digest, client, now)).caller
+        return await self._read(digest, client, now)
+
+    async def renewed_caller(self, text: str, client: Client, now: datetime) -> Caller:
+        return (await self.renewed(text, client, now)).caller
 
     async def _read_together(self, digest: bytes, client: Client, now: datetime) -> KnownKey:
         """Requests that come with the same key at once share one look-up."""
