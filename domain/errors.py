@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -74,6 +75,43 @@ class AccountDisabled(Error):
 class EmailNotConfirmed(Error):
     code = "EMAIL_NOT_CONFIRMED"
     sentence = "The e-mail address has not been confirmed yet."
+
+
+class Challenge(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A login that is not complete: ``ticket`` finishes it, by one of ``methods``, until ``expires_at``."""
+
+    ticket: str
+    methods: tuple[str, ...]
+    expires_at: datetime
+
+
+class MfaRequired(Error):
+    """The first factor was right; there is no session and no token before the second one is."""
+
+    code = "MFA_REQUIRED"
+    sentence = "Show a second factor to finish."
+
+    def __init__(self, challenge: Challenge) -> None:
+        self.challenge = challenge
+        super().__init__()
+
+
+class MfaEnrolmentRequired(MfaRequired):
+    """A second factor is required, and the account has none that counts; ``methods`` are those that would."""
+
+    code = "MFA_ENROLMENT_REQUIRED"
+    sentence = "A second factor is required here: set one up to finish."
+
+
+class ReauthenticationRequired(Error):
+    """The session was proved too long ago for this; ``max_age`` is the greatest age, in seconds."""
+
+    code = "REAUTHENTICATION_REQUIRED"
+    sentence = "Show again that it is you: this needs a proof of the last minutes."
+
+    def __init__(self, max_age: int) -> None:
+        self.max_age = max_age
+        super().__init__()
 
 
 class Forbidden(Error):

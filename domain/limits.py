@@ -120,6 +120,10 @@ NETWORK_FORGOTTEN = timedelta(days=90)
 """Time after its last successful login for which a network of an address is known."""
 
 
+REAUTHENTICATED = timedelta(minutes=10)
+"""Time for which a proof counts as recent, where no setting says otherwise."""
+
+
 class Lockout(Struct, frozen=True):
     """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
 

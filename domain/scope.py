@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Annotated
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
 from uuid import UUID, uuid5
 
 from msgspec import Meta, Struct
 
-from domain.errors import Forbidden
+from domain.errors import Forbidden, ReauthenticationRequired
 
 EVERYTHING = "*"
 
@@ -124,17 +124,19 @@ class Rights(Struct, frozen=True):
     permissions: tuple[str, ...]
     is_super_admin: bool
 
-    @property
-    def counted_as(self) -> str:
-        """Name under which the caller's requests are counted: ``user:…`` or ``service:…``."""
-        return f"{'user' if self.kind == 'person' else 'service'}:{self.user_id}"
-
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)
 
 
+CallerKind = Literal["person", "service"]
+
+
 class Caller(Struct, frozen=True, kw_only=True):
-    """The user behind a verified token; ``issued`` are the token versions it was issued under."""
+    """The user or service account behind a verified token; ``issued`` are the token versions it was issued under.
+
+    ``methods`` are how the session was proved, by the names of RFC 8176. ``authenticated_at`` is the epoch second of
+    the last proof, 0 where it is not known.
+    """
 
     user_id: UUID
     session_id: UUID
@@ -147,6 +149,9 @@ class Caller(Struct, frozen=True, kw_only=True):
     app_id: str | None
     issued: dict[str, int]
     expires_at: int
+    kind: CallerKind = "person"
+    methods: tuple[str, ...] = ()
+    authenticated_at: int = 0
 
     @property
     def is_global(self) -> bool:
@@ -160,6 +165,21 @@ class Caller(Struct, frozen=True, kw_only=True):
     @property
     def rights(self) -> Rights:
         return Rights(self.permissions, self.is_super_admin)
+
+    @property
+    def counted_as(self) -> str:
+        """Name under which the caller's requests are counted: ``user:…`` or ``service:…``."""
+        return f"{'user' if self.kind == 'person' else 'service'}:{self.user_id}"
+
+    def ensure_person(self) -> None:
+        """Raises Forbidden for a service account."""
+        if self.kind != "person":
+            raise Forbidden("This is for people: a service account cannot do it.")
+
+    def ensure_recent(self, now: datetime, within: timedelta) -> None:
+        """Raises ReauthenticationRequired when the last proof is older than ``within``."""
+        if now.timestamp() - self.authenticated_at > within.total_seconds():
+            raise ReauthenticationRequired(int(within.total_seconds()))
 
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)

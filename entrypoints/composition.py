@@ -12,6 +12,7 @@ from adapters.joserfc import (
     JoserfcKeyring,
     JoserfcTokens,
     SealedRefreshTokens,
+    SealedTickets,
 )
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.postgres.database import PostgresDatabase
@@ -34,6 +35,7 @@ from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
+from application.ports.identity.tickets import Tickets
 from application.ports.mail_delivery import Mailer
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
@@ -64,6 +66,7 @@ class Adapters:
     keyring: Keyring
     social: SocialProviders
     refresh_tokens: RefreshTokens
+    tickets: Tickets
     cache: Cache
     sheets: Sheets
     mailer: Mailer
@@ -114,6 +117,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
+        tickets=SealedTickets(_key(settings)),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
@@ -154,6 +158,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=MemorySocialProviders(settings.social),
         refresh_tokens=_refresh_tokens(settings),
+        tickets=SealedTickets(_key(settings)),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),

@@ -34,7 +34,9 @@ from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
 from application.identity.login.encrypted_passwords import PasswordReader
-from application.identity.login.sign_in import SignIn, SignInPolicy
+from application.identity.login.issuing import SignInPolicy, TokenIssuing
+from application.identity.login.reauthentication import Reauthentication
+from application.identity.login.sign_in import SignIn
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
@@ -85,6 +87,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     places = TransferPlaces()
     return Services(
         sign_in=_sign_in(adapters, settings),
+        reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
@@ -192,6 +195,7 @@ def http_settings(
         cors=_cors(settings),
         allowed_hosts=settings.allowed_hosts,
         is_https=_is_https(settings.base_url),
+        recent=timedelta(minutes=settings.reauth_minutes),
         compression=_compression(settings),
     )
 
@@ -209,23 +213,42 @@ def _compression(settings: Settings) -> CompressionConfig | None:
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
+    return SignIn(
+        database=adapters.database,
+        authentication=_authentication(adapters, settings),
+        issuing=_issuing(adapters, settings),
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+
+
+def _reauthentication(adapters: Adapters, settings: Settings) -> Reauthentication:
+    return Reauthentication(
+        adapters.database, _authentication(adapters, settings), _issuing(adapters, settings), adapters.clock
+    )
+
+
+def _authentication(adapters: Adapters, settings: Settings) -> PasswordAuthentication:
+    return PasswordAuthentication(
+        adapters.database,
+        ConstantTimePasswords(adapters.passwords, adapters.database),
+        _password_reader(adapters, strict=settings.strict_password_encryption),
+        adapters.clock,
+        _lockout(settings),
+    )
+
+
+def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
     registered = RegisteredApplications(
         adapters.database, adapters.registry["applications"], settings.require_registered_app
     )
-    return SignIn(
+    return TokenIssuing(
         database=adapters.database,
-        authentication=PasswordAuthentication(
-            adapters.database,
-            ConstantTimePasswords(adapters.passwords, adapters.database),
-            _password_reader(adapters, strict=settings.strict_password_encryption),
-            adapters.clock,
-            _lockout(settings),
-        ),
         applications=registered,
         tokens=adapters.tokens,
         refresh_tokens=adapters.refresh_tokens,
-        revocations=adapters.revocations,
-        cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
         policy=_sign_in_policy(settings),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from litestar import Litestar
@@ -22,6 +23,7 @@ from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.use_cases import UseCases
+from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 Handlers = Sequence[ControllerRouterHandler]
@@ -34,6 +36,7 @@ class HttpSettings:
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
     handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
     the service alone: an application with the plugin judges its own. ``is_https`` tells browsers to come by https.
+    ``recent`` is the greatest age of a proof that counts as recent.
     """
 
     about: About = field(default_factory=About)
@@ -46,6 +49,7 @@ class HttpSettings:
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
     is_https: bool = False
+    recent: timedelta = REAUTHENTICATED
     compression: CompressionConfig | None = None
 
 
@@ -105,6 +109,7 @@ def build_pipeline(
         counts_limits=settings.counts_limits,
         hosts=hosts,
         is_https=is_https,
+        recent=settings.recent,
     )
 
 

@@ -17,6 +17,7 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
@@ -53,6 +54,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts

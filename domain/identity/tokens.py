@@ -7,10 +7,11 @@ from typing import Literal
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from domain.errors import Forbidden, TokenExpired, TokenInvalid
 from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
-from domain.scope import Caller, smallest
+from domain.scope import Caller, CallerKind, smallest
 
 Versions = Mapping[str, int]
 """Subject → its version; a subject that was never bumped has version 0."""
@@ -75,7 +76,8 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
 class Session(Struct, frozen=True, kw_only=True):
     """A login, one row for its whole life.
 
-    ``counter`` is the one in its current refresh token; ``tenant_id`` is None before a tenant is chosen.
+    ``counter`` is the one in its current refresh token; ``tenant_id`` is None before a tenant is chosen. ``methods``
+    are how it was proved, ``authenticated_at`` when last; sessions of before these were kept have neither.
     """
 
     id: UUID
@@ -88,6 +90,8 @@ class Session(Struct, frozen=True, kw_only=True):
     app_id: str | None = None
     address: str = ""
     device: str = ""
+    methods: tuple[str, ...] = ()
+    authenticated_at: datetime | None = None
 
 
 class RefreshToken(Struct, frozen=True):
@@ -173,6 +177,9 @@ class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope: str | UnsetType = UNSET
     app_id: str | UnsetType = UNSET
     super_admin: bool = False
+    amr: tuple[str, ...] = ()
+    auth_time: int = 0
+    kind: CallerKind = "person"
 
 
 def caller_of(claims: Claims) -> Caller:
@@ -190,6 +197,9 @@ def caller_of(claims: Claims) -> Caller:
         # A session's version rises once, at its end, so the token need not carry it.
         issued={user_subject(claims.sub): claims.rev, session_subject(claims.sid): 0, **claims.ver},
         expires_at=claims.exp,
+        kind=claims.kind,
+        methods=claims.amr,
+        authenticated_at=claims.auth_time,
     )
 
 
@@ -257,7 +267,14 @@ def claims_for(
         super_admin=membership is not None and state.is_super_admin,
         rev=state.token_versions.get(user_subject(user.id), 0),
         ver=at_issue(_stale_subjects(user, membership, roles), state.token_versions),
+        amr=session.methods,
+        auth_time=int(session.authenticated_at.timestamp()) if session.authenticated_at else 0,
     )
+
+
+def proved_by(session: Session, methods: Iterable[str], now: datetime) -> Session:
+    """The session after its user showed further proof: ``methods`` are added to those before, each once."""
+    return replace(session, methods=tuple(dict.fromkeys((*session.methods, *methods))), authenticated_at=now)
 
 
 class Issue(Struct, frozen=True, kw_only=True):

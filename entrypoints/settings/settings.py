@@ -91,6 +91,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     password_max_age_days: Annotated[int, number(0, 36_500)] = 0
     lockout_attempts: Annotated[int, number(1, 1_000)] = 5
     lockout_minutes: Annotated[int, number(1, 525_600)] = 15
+    reauth_minutes: Annotated[int, number(1, 1_440)] = 10
     rate_limits: Annotated[Literal["on", "count", "off"], one_of("on", "count", "off")] = "on"
     secret_key: Annotated[Secret | None, SECRET_KEY] = None
     metrics_token: Annotated[Secret | None, SECRET] = None

@@ -9,11 +9,26 @@ from msgspec.inspect import DictType, ListType, StructType, Type, UnionType, Var
 
 from adapters.http.request.errors import STATUS, code_in
 from adapters.http.request.rules import Area
-from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, InvalidCredentials
+from domain.errors import (
+    AccountDisabled,
+    AccountLocked,
+    EmailNotConfirmed,
+    InvalidCredentials,
+    MfaEnrolmentRequired,
+    MfaRequired,
+)
 
 Json = dict[str, Any]
 
-_OF_LOGIN = {kind.code for kind in (AccountDisabled, AccountLocked, EmailNotConfirmed, InvalidCredentials)}
+_REFUSALS = (
+    AccountDisabled,
+    AccountLocked,
+    EmailNotConfirmed,
+    InvalidCredentials,
+    MfaEnrolmentRequired,
+    MfaRequired,
+)
+_OF_LOGIN = {kind.code for kind in _REFUSALS}
 _ROW = {"type": "integer", "minimum": 1, "description": "The row of a file that was imported; its header is row 1."}
 
 

@@ -120,6 +120,8 @@ def _text(given: str | None, rules: Rules) -> str:
         "Takes a Global Token as well as a Tenant Token.": rules.policy.asks == "any",
         "For super-admins only.": rules.policy.super_admin,
         f"Needs `{rules.policy.permission}`.": rules.policy.permission,
+        "Not for service accounts.": rules.policy.people,
+        "Needs a login, or a call of reauthenticate, within the last minutes.": rules.policy.recent,
     }
     if isinstance(rules.limit, Limit):
         sentences[f"At most {rules.limit.count} requests a minute."] = True
@@ -174,6 +176,7 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
     if rules.policy.asks and rules.policy != ANY_TOKEN:
         codes.append("FORBIDDEN")
+    codes += ["REAUTHENTICATION_REQUIRED"] if rules.policy.recent else []
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
     if has_id or rules.takes_scope:

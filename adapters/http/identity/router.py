@@ -8,6 +8,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -22,6 +23,7 @@ from adapters.http.use_cases import UseCases
 
 CONTROLLERS = (
     AuthController,
+    ReauthenticationController,
     SocialController,
     RegistrationController,
     AccountsController,
@@ -43,6 +45,7 @@ def identity_router(services: UseCases) -> Router:
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,
+        "reauthentication": services.reauthentication,
         "registration": services.registration,
         "roles": services.roles,
         "sign_in": services.sign_in,

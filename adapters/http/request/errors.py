@@ -16,12 +16,15 @@ from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
 from domain.errors import (
     BadRequest,
+    Challenge,
     Error,
     FieldError,
     InternalError,
     MethodNotAllowed,
+    MfaRequired,
     NotFound,
     RateLimited,
+    ReauthenticationRequired,
     TooBusy,
     Unauthorized,
     ValidationError,
@@ -37,6 +40,9 @@ STATUS = {
     "INVALID_CREDENTIALS": 401,
     "ACCOUNT_DISABLED": 401,
     "EMAIL_NOT_CONFIRMED": 401,
+    "MFA_REQUIRED": 401,
+    "MFA_ENROLMENT_REQUIRED": 401,
+    "REAUTHENTICATION_REQUIRED": 401,
     "FORBIDDEN": 403,
     "QUOTA_EXCEEDED": 403,
     "NOT_FOUND": 404,
@@ -51,7 +57,13 @@ STATUS = {
     "INTERNAL_ERROR": 500,
     "SERVICE_UNAVAILABLE": 503,
 }
-STATUS_AT = {("auth.login", "ACCOUNT_LOCKED"): 401}
+STATUS_AT = {
+    ("auth.login", "ACCOUNT_LOCKED"): 401,
+    ("auth.refresh", "MFA_REQUIRED"): 403,
+    ("auth.refresh", "MFA_ENROLMENT_REQUIRED"): 403,
+    ("auth.switch-tenant", "MFA_REQUIRED"): 403,
+    ("auth.switch-tenant", "MFA_ENROLMENT_REQUIRED"): 403,
+}
 """Where one operation answers a code with another number."""
 
 NAMES: dict[Area, dict[str, str]] = {
@@ -70,6 +82,7 @@ class ErrorA(Struct, rename="camel", kw_only=True):
     error_code: str
     error_message: str
     errors: tuple[FieldError, ...] = ()
+    mfa: Challenge | UnsetType = UNSET
 
 
 class ErrorDetail(Struct, rename="camel", kw_only=True):
@@ -89,7 +102,7 @@ class ErrorResponse(Json):
 
     def __init__(self, error: Error, area: Area, operation: str, request_id: str) -> None:
         status = STATUS_AT.get((operation, error.code)) or STATUS[error.code]
-        super().__init__(msgspec.json.encode(_envelope(error, area, request_id)), status, dict(_headers(error)))
+        super().__init__(msgspec.json.encode(_envelope(error, area, request_id)), status, dict(_headers(error, status)))
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
@@ -150,13 +163,14 @@ def code_in(area: Area, code: str) -> str:
 def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB:
     code = code_in(area, error.code)
     if area == "A":
-        return ErrorA(error_code=code, error_message=error.message, errors=error.fields)
+        mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
+        return ErrorA(error_code=code, error_message=error.message, errors=error.fields, mfa=mfa)
     details = error.fields or UNSET
     return ErrorB(error=ErrorDetail(code=code, message=error.message, details=details, trace_id=request_id))
 
 
-def _headers(error: Error) -> Iterator[tuple[str, str]]:
-    if STATUS[error.code] == 401:
+def _headers(error: Error, status: int) -> Iterator[tuple[str, str]]:
+    if status == 401:
         yield "www-authenticate", _challenge(error)
     elif isinstance(error, MethodNotAllowed):
         yield "allow", ", ".join(error.allowed)
@@ -169,7 +183,9 @@ def _headers(error: Error) -> Iterator[tuple[str, str]]:
 
 
 def _challenge(error: Error) -> str:
-    """RFC 6750: an error is named only where a token was shown."""
+    """RFC 6750: an error is named only where a token was shown. RFC 9470 says that the token's proof is too old."""
+    if isinstance(error, ReauthenticationRequired):
+        return f'Bearer error="insufficient_user_authentication", max_age="{error.max_age}"'
     if not isinstance(error, Unauthorized) or type(error) is Unauthorized:
         return 'Bearer realm="tenantry"'
     said = error.message.replace('"', "'").encode("ascii", "replace").decode("ascii")

@@ -39,7 +39,7 @@ from domain.errors import (
     unknown_name,
 )
 from domain.identity.users import email_key
-from domain.limits import Hit, Limit, Verdict
+from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant
 from domain.scope import Scope as TenantScope
 
@@ -94,7 +94,8 @@ class Pipeline(ASGIMiddleware):
     """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
     ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation. ``hosts`` None
-    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so.
+    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so. ``recent``
+    is the greatest age of a proof that counts as recent.
     """
 
     security: Security
@@ -107,6 +108,7 @@ class Pipeline(ASGIMiddleware):
     counts_limits: bool = True
     hosts: AllowedHosts | None = None
     is_https: bool = False
+    recent: timedelta = REAUTHENTICATED
     scopes = (ScopeType.HTTP,)
 
     def __deepcopy__(self, _: object) -> "Pipeline":
@@ -170,6 +172,8 @@ class Pipeline(ASGIMiddleware):
         if refusal is not None:
             raise refusal
         rules.policy.ensure(scope["auth"])
+        if rules.policy.recent and (caller := scope["auth"]) is not None:
+            caller.ensure_recent(scope["state"]["at"], self.recent)
         if TENANT_SCOPE in headers:
             await self._open_scope(rules, scope, headers[TENANT_SCOPE])
         if rules.query is not None and scope["query_string"]:

@@ -27,13 +27,17 @@ RULES = "rules"
 class Policy:
     """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
 
-    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes.
+    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. ``people``
+    refuses service accounts; ``recent`` asks for a proof of the last minutes (TENANTRY_REAUTH_MINUTES), which the
+    pipeline judges.
     """
 
     asks: Literal["any", "tenant"] | None
     permission: str | None = None
     super_admin: bool = False
     or_permission: str | None = None
+    recent: bool = False
+    people: bool = False
 
     def ensure(self, caller: Caller | None) -> None:
         """Raises Forbidden, before anybody looks whether the thing exists."""
@@ -47,16 +51,19 @@ class Policy:
             raise Forbidden
         if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
             caller.ensure_may(self.permission)
+        if self.people:
+            caller.ensure_person()
 
 
 PUBLIC = Policy(None)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
+PEOPLE = Policy("any", people=True)
 
 
-def needs(permission: str) -> Policy:
-    """A Tenant Token that holds the permission: ``needs("read:products")``."""
-    return Policy("tenant", permission)
+def needs(permission: str, *, recent: bool = False, people: bool = False) -> Policy:
+    """A Tenant Token that holds the permission: ``needs("read:products")``; Policy explains the rest."""
+    return Policy("tenant", permission, recent=recent, people=people)
 
 
 def super_admin(permission: str) -> Policy:

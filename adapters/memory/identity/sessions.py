@@ -54,7 +54,12 @@ class MemorySessions:
                 return False
             # Only these columns: others may have been changed since the session was read.
             store.sessions[session.id] = replace(
-                stored, counter=session.counter, tenant_id=session.tenant_id, rotated_at=session.rotated_at
+                stored,
+                counter=session.counter,
+                tenant_id=session.tenant_id,
+                rotated_at=session.rotated_at,
+                methods=session.methods,
+                authenticated_at=session.authenticated_at,
             )
             return True
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
@@ -16,7 +17,7 @@ from domain.scope import SYSTEM_TENANT_ID
 
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
-# `entered`. $1-$9 are the login, $10-$19 the session, $20-$27 the line of the audit trail.
+# `entered`. $1-$9 are the login, $10-$21 the session, $22-$29 the line of the audit trail.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -34,23 +35,26 @@ together AS (
     FROM before WHERE email_key = $8 AND network = ''),
 begun AS (
     INSERT INTO sessions (
-        id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device)
-    SELECT $10, $11, $12, $13, $14, $15, $16, $17, $18, $19 FROM entered),
+        id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
+        authenticated_at)
+    SELECT $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21 FROM entered),
 noted AS (
     INSERT INTO audit_events (
         tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
-    SELECT $20, $21, $22, $23, $24, $25, $26, $27 FROM entered)
+    SELECT $22, $23, $24, $25, $26, $27, $28, $29 FROM entered)
 SELECT true FROM entered"""
 _BY_ID = """
-SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device
+SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
+    authenticated_at
 FROM sessions WHERE id = $1"""
 # `counter = $2` makes concurrent refreshes with the same token agree: the second finds no row to change.
 _ROTATE = """
-UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5
+UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5, methods = $6, authenticated_at = $7
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
 _LIVING = """
-SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device
+SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
+    authenticated_at
 FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
 AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
@@ -63,7 +67,7 @@ class PostgresSessions:
 
     async def by_id(self, session_id: UUID) -> Session | None:
         row = await self.connection.fetchrow(_BY_ID, session_id)
-        return None if row is None else Session(**row)
+        return None if row is None else _session(row)
 
     async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
         row = await self.connection.fetchrow(ACCOUNT_STATE, None, None, session_id)
@@ -87,7 +91,9 @@ class PostgresSessions:
     async def rotate(self, session: Session, seen: int) -> bool:
         return bool(
             await self.connection.fetchval(
-                _ROTATE, session.id, seen, session.counter, session.tenant_id, session.rotated_at
+                _ROTATE,
+                *(session.id, seen, session.counter, session.tenant_id, session.rotated_at),
+                *(session.methods, session.authenticated_at),
             )
         )
 
@@ -97,4 +103,8 @@ class PostgresSessions:
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
         """Sessions that domain/identity/tokens.py calls neither ended nor expired, last used first."""
         since = (now - lifetimes.unused, now - lifetimes.session, now - lifetimes.selection)
-        return [Session(**row) for row in await self.connection.fetch(_LIVING, user_id, *since)]
+        return [_session(row) for row in await self.connection.fetch(_LIVING, user_id, *since)]
+
+
+def _session(row: asyncpg.Record) -> Session:
+    return Session(**{**row, "methods": tuple(row["methods"])})

@@ -154,6 +154,8 @@ class SessionRow(IdentityBase):
     app_id: Mapped[str | None]
     address: Mapped[str]
     device: Mapped[str]
+    methods: Mapped[list[str]] = mapped_column(server_default=text("'{}'"))
+    authenticated_at: Mapped[datetime | None]
 
     __table_args__ = (
         Index("ix_sessions_user_id", "user_id"),

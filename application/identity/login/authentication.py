@@ -9,8 +9,8 @@ from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
-from domain.errors import AccountLocked, InvalidCredentials, TooBusy
-from domain.identity.users import EMAIL_LENGTH, AccountState, email_key, normal_password
+from domain.errors import AccountLocked, InvalidCredentials, TooBusy, ValidationError
+from domain.identity.users import EMAIL_LENGTH, AccountState, User, email_key, normal_password
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -50,7 +50,26 @@ class PasswordAuthentication:
         if state is None or stored is None or not verified:
             await self._note_failure(state, client)
             raise InvalidCredentials
-        return VerifiedIdentity(state, by_password=True, renewed=await self._renewed(password, stored))
+        renewed = await self._renewed(password, stored)
+        return VerifiedIdentity(state, by_password=True, renewed=renewed, methods=("pwd",))
+
+    async def ensure_own(self, user: User, password: str, is_encrypted: bool | UnsetType, client: Client) -> None:
+        """Verifies the password of somebody who is logged in; raises AccountLocked, TooBusy or ValidationError."""
+        password = await self.password_reader.read(password, is_encrypted, "password")
+        async with self.database.autocommit(EveryTenant()) as tx:
+            if not await tx.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
+                raise AccountLocked
+        try:
+            verified = await self.passwords.verify(password, user.password_hash)
+        except TooBusy:
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await tx.attempts.release(user.email_key, client.network)
+            raise
+        if not verified:
+            async with self.database.autocommit(EveryTenant()) as tx:
+                line = event("reauthentication.refused", user.id, user.id, client, self.clock.now())
+                await tx.audit.add(SYSTEM_TENANT_ID, line)
+            raise ValidationError.on("password", "is not your password; an account without one logs in again instead")
 
     async def _renewed(self, password: str, stored: str) -> RenewedHash | None:
         if not self.passwords.is_outdated(stored):

@@ -1,12 +1,11 @@
 """Signing in and out: login, refresh, switch of the tenant, logout."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import NoReturn, TypedDict
+from datetime import datetime
+from typing import NoReturn
 from uuid import UUID
 
-from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec import UNSET
 
 from application.identity.login.forms import (
     CurrentTenant,
@@ -17,15 +16,9 @@ from application.identity.login.forms import (
     SwitchForm,
     SwitchResult,
 )
+from application.identity.login.issuing import TokenIssuing
 from application.ports.database import Database, Mail
-from application.ports.identity.sessions import (
-    Applications,
-    Authentication,
-    NewLogin,
-    RefreshTokens,
-    SessionTransaction,
-    Tokens,
-)
+from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
@@ -41,20 +34,14 @@ from domain.errors import (
 )
 from domain.identity.tokens import (
     Claims,
-    Issue,
-    Lifetimes,
     RefreshOutcome,
-    RefreshToken,
     Session,
-    TokenType,
     available,
     choose_tenant,
-    claims_for,
     membership_in,
+    proved_by,
     refresh_outcome,
     session_subject,
-    tenant_subject,
-    unknown_session,
     user_subject,
 )
 from domain.identity.users import (
@@ -70,38 +57,15 @@ from domain.identity.users import (
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
-class Pair(TypedDict):
-    """Fields that every response with tokens begins with."""
-
-    token: str
-    refresh_token: str
-    expires_at: datetime
-    is_global: bool
-    token_type: TokenType
-
-
-class SignInPolicy(Struct, frozen=True, kw_only=True):
-    """Settings of sign-in; ``password_max_age_days`` 0 means that passwords do not age."""
-
-    lifetimes: Lifetimes
-    confirm_email: bool
-    password_max_age_days: int
-    issuer: str
-    audience: str
-
-
 @dataclass(frozen=True)
 class SignIn:
     database: Database[SessionTransaction]
     authentication: Authentication
-    applications: Applications
-    tokens: Tokens
-    refresh_tokens: RefreshTokens
+    issuing: TokenIssuing
     revocations: Revocations
     cache: Cache
     clock: Clock
     ids: Ids
-    policy: SignInPolicy
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
         how = form.is_password_encrypted
@@ -135,13 +99,13 @@ class SignIn:
     async def _start_session(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> LoginResult:
-        ensure_may_sign_in(verified.state.user, confirmation_required=self.policy.confirm_email)
-        state = await self._with_visited_tenant(verified.state, preferred)
+        ensure_may_sign_in(verified.state.user, confirmation_required=self.issuing.policy.confirm_email)
+        state = await self.issuing.with_visited_tenant(verified.state, preferred)
         choice = choose_tenant(state.memberships, preferred)
         now = self.clock.now()
-        session = self._new_session(state, choice.membership, app_id, client, now)
-        claims = await self._authorised_claims(state, choice.membership, session, now)
-        user, age = state.user, self.policy.password_max_age_days
+        session = proved_by(self._new_session(state, choice.membership, app_id, client, now), verified.methods, now)
+        claims = await self.issuing.authorised_claims(state, choice.membership, session, now)
+        user, age = state.user, self.issuing.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
         entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
@@ -150,7 +114,7 @@ class SignIn:
             if not await tx.sessions.begin(entry):
                 raise InvalidCredentials
         return LoginResult(
-            **self._token_pair(claims, session, now),
+            **self.issuing.token_pair(claims, session, now),
             permissions=claims.permissions,
             is_first_login=user.last_login_at is None,
             must_change_password=must_change_password(user, age, now),
@@ -162,12 +126,12 @@ class SignIn:
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
-        opened = self.refresh_tokens.open(form.refresh_token)
+        opened = self.issuing.refresh_tokens.open(form.refresh_token)
         if opened is None:
             raise TokenInvalid("The refresh token is not valid.")
-        session, state = await self._session(opened.session_id)
+        session, state = await self.issuing.session(opened.session_id)
         now = self.clock.now()
-        outcome = refresh_outcome(session, opened.counter, now, self.policy.lifetimes)
+        outcome = refresh_outcome(session, opened.counter, now, self.issuing.policy.lifetimes)
         # RFC 9700: a reused refresh token ends the session, since the thief may hold its successor.
         if outcome is RefreshOutcome.STOLEN:
             await self._end_stolen(session, state.user, client)
@@ -176,29 +140,29 @@ class SignIn:
         if outcome is RefreshOutcome.DEAD:
             raise TokenInvalid("The session has ended.")
         # Checked at every refresh: a disabled account ends with its current access token.
-        ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
+        ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         if outcome is RefreshOutcome.FRESH:
             session, claims = await self._refreshed(session, state, form.tenant_id or session.tenant_id, now)
         else:
-            claims = await self._issued_claims(session, state, session.tenant_id, now)
-        return RefreshResult(**self._token_pair(claims, session, now), permissions=claims.permissions)
+            claims = await self.issuing.issued_claims(session, state, session.tenant_id, now)
+        return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict
     async def switch_tenant(self, caller: Caller, form: SwitchForm, client: Client) -> SwitchResult:
-        session, state = await self._session(caller.session_id)
+        session, state = await self.issuing.session(caller.session_id)
         now = self.clock.now()
-        ensure_may_sign_in(state.user, confirmation_required=self.policy.confirm_email)
-        state = await self._with_visited_tenant(state, form.tenant_id)
+        ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
+        state = await self.issuing.with_visited_tenant(state, form.tenant_id)
         membership = membership_in(state.memberships, form.tenant_id)
         # Before the rotation: a switch that is refused must leave the refresh token usable.
-        claims = await self._authorised_claims(state, membership, session, now)
-        session = await self._rotate(session, membership.tenant_id, now)
+        claims = await self.issuing.authorised_claims(state, membership, session, now)
+        session = await self.issuing.rotate(session, membership.tenant_id, now)
         if session.tenant_id != membership.tenant_id:
             # Another refresh or switch won the race: this switch is retried on the session as it is now.
             raise SerializationConflict
         async with self.database.transaction(EveryTenant()) as tx:
             await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
-        return SwitchResult(**self._token_pair(claims, session, now), current_tenant=tenant_name(membership))
+        return SwitchResult(**self.issuing.token_pair(claims, session, now), current_tenant=tenant_name(membership))
 
     @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:
@@ -212,53 +176,17 @@ class SignIn:
                 await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
             published.update(versions)
 
-    async def _session(self, session_id: UUID) -> tuple[Session, AccountState]:
-        # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
-        async with self.database.read_only(EveryTenant()) as read:
-            found = await read.sessions.with_account_state(session_id)
-        if found is None:
-            raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
-        return found
-
-    async def _with_visited_tenant(self, state: AccountState, wanted: UUID | None) -> AccountState:
-        own = state.memberships
-        if wanted is None or not state.is_super_admin or any(held.tenant_id == wanted for held in own):
-            return state
-        # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
-        async with self.database.read_only(EveryTenant()) as read:
-            versions = await read.token_versions.of([tenant_subject(wanted)])
-            visit = await read.memberships.visit(wanted, self.clock.now())
-        if visit is None:
-            return state
-        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
-
-    async def _issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
-        state = await self._with_visited_tenant(state, wanted)
-        membership = membership_in(state.memberships, wanted) if wanted else None
-        return await self._authorised_claims(state, membership, session, now)
-
     async def _refreshed(
         self, session: Session, state: AccountState, wanted: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
-        claims = await self._issued_claims(session, state, wanted, now)
-        rotated = await self._rotate(session, wanted, now)
+        claims = await self.issuing.issued_claims(session, state, wanted, now)
+        rotated = await self.issuing.rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise TokenInvalid("The session has ended.")
         # Another refresh won the race: this one answers with the winner's successor and tenant.
         if rotated.tenant_id != wanted:
-            claims = await self._issued_claims(rotated, state, rotated.tenant_id, now)
+            claims = await self.issuing.issued_claims(rotated, state, rotated.tenant_id, now)
         return rotated, claims
-
-    async def _rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
-        rotated = replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
-        async with self.database.autocommit(EveryTenant()) as tx:
-            # Compare-and-swap on the counter: of parallel refreshes one wins, the others get its result.
-            if await tx.sessions.rotate(rotated, seen=session.counter):
-                return rotated
-            winner = await tx.sessions.by_id(session.id)
-        if winner is None or winner.ended_at is not None:
-            raise TokenInvalid("The session has ended.")
-        return winner
 
     @retry_on_conflict
     async def _end_stolen(self, session: Session, user: User, client: Client) -> NoReturn:
@@ -302,30 +230,6 @@ class SignIn:
             app_id=app_id or None,
             address=client.address,
             device=client.device,
-        )
-
-    async def _authorised_claims(
-        self, state: AccountState, membership: Membership | None, session: Session, now: datetime
-    ) -> Claims:
-        issue = Issue(
-            issuer=self.policy.issuer,
-            audience=self.policy.audience,
-            jti=self.ids.new(),
-            lifetimes=self.policy.lifetimes,
-        )
-        claims = claims_for(state, membership, session, now, issue)
-        tenant_id = membership.tenant_id if membership else None
-        # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
-        await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
-        return claims
-
-    def _token_pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
-        return Pair(
-            token=self.tokens.sign(claims, now),
-            refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),
-            expires_at=datetime.fromtimestamp(claims.exp, UTC),
-            is_global=claims.tenant_id is UNSET,
-            token_type=claims.token_type,
         )
 
 

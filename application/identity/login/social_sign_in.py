@@ -60,5 +60,5 @@ class SocialSignIn:
         if state is None:
             await self.entrance.note_refusal(None, client)
             raise InvalidCredentials("No account here belongs to this login with the provider.")
-        verified = VerifiedIdentity(state, by_password=False)
+        verified = VerifiedIdentity(state, by_password=False, methods=("social",))
         return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)

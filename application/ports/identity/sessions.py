@@ -9,7 +9,7 @@ from msgspec import Struct, UnsetType
 
 from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
 from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
-from domain.identity.users import AccountState
+from domain.identity.users import AccountState, User
 from domain.scope import AuditEvent, Client
 
 
@@ -39,7 +39,10 @@ class Sessions(Protocol):
         ...
 
     async def rotate(self, session: Session, seen: int) -> bool:
-        """Stores the session's new counter, tenant and time; False when its counter is not ``seen`` or it has ended."""
+        """Stores the session's new counter, tenant, time and proof.
+
+        False, with nothing stored, when its counter is not ``seen`` or it has ended.
+        """
         ...
 
     async def end(self, session_id: UUID, at: datetime) -> bool:
@@ -65,6 +68,13 @@ class Authentication(Protocol):
         self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
     ) -> VerifiedIdentity:
         """Raises AccountLocked, TooBusy or InvalidCredentials, in the same time for unknown and known accounts."""
+        ...
+
+    async def ensure_own(self, user: User, password: str, is_encrypted: bool | UnsetType, client: Client) -> None:
+        """Verifies the password of somebody who is logged in; a guess counts towards the lock, as at login.
+
+        Raises AccountLocked, TooBusy, or ValidationError on ``password``.
+        """
         ...
 
 

@@ -48,11 +48,12 @@ class RenewedHash(Struct, frozen=True):
 
 
 class VerifiedIdentity(Struct, frozen=True):
-    """The account of a user who proved their identity, by password or to a social provider."""
+    """The account of a user who proved their identity; ``methods`` say how, by the names of RFC 8176 (``pwd``)."""
 
     state: AccountState
     by_password: bool
     renewed: RenewedHash | None = None
+    methods: tuple[str, ...] = ()
 
 
 class Users(Protocol):

@@ -11,10 +11,10 @@ from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.identity.sessions import Authentication
 from application.ports.whole_database import WholeDatabase
-from domain.errors import AccountLocked, InvalidCredentials
+from domain.errors import AccountLocked, InvalidCredentials, ValidationError
 from domain.limits import Lockout
 from domain.scope import Client, EveryTenant
-from tests.builders import user
+from tests.builders import NOW, user
 
 HERE = Client(address="192.0.2.1", network="192.0.2.1")
 CHEAP, DEAR = Cost(memory_kib=8, passes=1), Cost(memory_kib=16, passes=1)
@@ -70,3 +70,23 @@ async def test_unknown_and_wrong_are_alike_and_lock_alike(
             await authentication.by_password(email, "wrong", False, HERE)
     with pytest.raises(AccountLocked):
         await authentication.by_password(email, "wrong", False, HERE)
+
+
+async def test_ones_own_password_is_verified_and_guesses_of_it_lock_as_at_login(
+    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+) -> None:
+    await keep(database, await passwords.hash("first password 1⁄2"))
+    ada = (await authentication.by_password(EMAIL, PASSWORD, False, HERE)).state.user
+    async with database.autocommit(EveryTenant()) as tx:
+        await tx.attempts.forgive(ada.email_key, HERE.network, NOW)
+    await authentication.ensure_own(ada, PASSWORD, False, HERE)
+    for _ in range(2):
+        with pytest.raises(ValidationError):
+            await authentication.ensure_own(ada, "wrong", False, HERE)
+    with pytest.raises(AccountLocked):
+        await authentication.ensure_own(ada, PASSWORD, False, HERE)
+
+
+async def test_an_account_without_a_password_has_none_to_show(authentication: Authentication) -> None:
+    with pytest.raises(ValidationError):
+        await authentication.ensure_own(user(), "", False, HERE)

@@ -31,6 +31,7 @@ async def ada(database: WholeDatabase) -> User:
 
 async def test_a_session_is_found_as_it_was_stored(database: WholeDatabase, ada: User) -> None:
     stored = session(ada.id, tenant_id=new_id(), app_id="shop", address="::1", device="a browser", counter=7)
+    stored = replace(stored, methods=("pwd", "otp"), authenticated_at=NOW)
     async with database.transaction(EveryTenant()) as tx:
         assert await begin(tx, stored)
         assert await tx.sessions.by_id(stored.id) == stored
@@ -95,7 +96,8 @@ async def test_a_login_of_an_account_that_was_disabled_meanwhile_stores_nothing(
 async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:
     stored = session(ada.id)
     later = NOW + timedelta(minutes=5)
-    rotated = replace(stored, counter=1, tenant_id=new_id(), rotated_at=later)
+    proof = {"methods": ("pwd", "otp"), "authenticated_at": later}
+    rotated = replace(stored, counter=1, tenant_id=new_id(), rotated_at=later, **proof)
     async with database.transaction(EveryTenant()) as tx:
         assert await begin(tx, stored)
 

@@ -175,6 +175,8 @@ async def use_account(call: Caller) -> None:
         assert (await post("GET", f"/api/auth/{path}", as_whom="root")).status_code == 200
     refreshed = await post("POST", "/api/auth/refresh", json={"refreshToken": data["refreshToken"]})
     app.tokens["root"] = refreshed.json()["data"]["token"]
+    renewed = await post("POST", "/api/auth/reauthenticate", as_whom="root", json={"password": PASSWORD})
+    app.tokens["root"] = renewed.json()["data"]["token"]
     current = (await post("GET", "/api/tenants/current", as_whom="root")).json()["data"]["id"]
     await post("POST", "/api/auth/switch-tenant", as_whom="root", json={"tenantId": current})
     await app.login("root", ADMIN)

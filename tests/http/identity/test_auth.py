@@ -22,7 +22,7 @@ LOGIN = PAIR | {
 }
 CLAIMS = {
     "iss", "aud", "sub", "jti", "sid", "iat", "nbf", "exp", "token_type", "tenant_id", "permissions", "roles", "name",
-    "email", "rev", "ver",
+    "email", "rev", "ver", "amr", "auth_time",
 }  # fmt: skip
 
 

@@ -1,14 +1,16 @@
 """What every answer has, whatever it answers."""
 
+import json
 import logging
 import re
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from adapters.http.app import HttpSettings
-from adapters.http.request.errors import STATUS
+from adapters.http.request.errors import STATUS, ErrorResponse
 from application.ports.entities.records import RecordTransaction
 from domain import errors
 from domain.scope import Scope
@@ -28,6 +30,17 @@ async def test_area_a_error(app: TestApp) -> None:
     body = (await app.call("GET", "/api/users")).json()
     assert body.keys() == {"isSuccess", "errorCode", "errorMessage", "errors"}
     assert (body["isSuccess"], body["errorCode"], body["errors"]) == (False, "UNAUTHORIZED", [])
+
+
+@pytest.mark.parametrize("kind", [errors.MfaRequired, errors.MfaEnrolmentRequired])
+def test_a_login_that_is_not_complete_is_told_with_its_ticket(kind: type[errors.MfaRequired]) -> None:
+    challenge = errors.Challenge(ticket="sealed", methods=("totp",), expires_at=datetime(2026, 11, 20, tzinfo=UTC))
+    for operation, status in (("auth.login", 401), ("auth.refresh", 403), ("auth.switch-tenant", 403)):
+        answer = ErrorResponse(kind(challenge), "A", operation, "an id")
+        assert (answer.status_code, "www-authenticate" in answer.headers) == (status, status == 401)
+        body = json.loads(answer.content)
+        assert body["errorCode"] == kind.code
+        assert body["mfa"] == {"ticket": "sealed", "methods": ["totp"], "expiresAt": "2026-11-20T00:00:00Z"}
 
 
 async def test_lists_of_area_a_have_no_envelope(app: TestApp) -> None:

@@ -1,0 +1,124 @@
+"""Tokens of a session: the claims that its user may have in a tenant, and the pair that stands for them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypedDict
+from uuid import UUID
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from application.ports.database import Database
+from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
+from application.ports.runtime import Clock, Ids
+from domain.errors import TokenInvalid
+from domain.identity.tokens import (
+    Claims,
+    Issue,
+    Lifetimes,
+    RefreshToken,
+    Session,
+    TokenType,
+    claims_for,
+    membership_in,
+    tenant_subject,
+    unknown_session,
+)
+from domain.identity.users import AccountState, Membership
+from domain.scope import EveryTenant
+
+
+class Pair(TypedDict):
+    """Fields that every response with tokens begins with."""
+
+    token: str
+    refresh_token: str
+    expires_at: datetime
+    is_global: bool
+    token_type: TokenType
+
+
+class SignInPolicy(Struct, frozen=True, kw_only=True):
+    """Settings of sign-in; ``password_max_age_days`` 0 means that passwords do not age."""
+
+    lifetimes: Lifetimes
+    confirm_email: bool
+    password_max_age_days: int
+    issuer: str
+    audience: str
+
+
+@dataclass(frozen=True)
+class TokenIssuing:
+    """Steps that every way to a pair of tokens shares: login, refresh, switch of the tenant, and a proof shown anew."""
+
+    database: Database[SessionTransaction]
+    applications: Applications
+    tokens: Tokens
+    refresh_tokens: RefreshTokens
+    clock: Clock
+    ids: Ids
+    policy: SignInPolicy
+
+    async def session(self, session_id: UUID) -> tuple[Session, AccountState]:
+        # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
+        async with self.database.read_only(EveryTenant()) as read:
+            found = await read.sessions.with_account_state(session_id)
+        if found is None:
+            raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
+        return found
+
+    async def with_visited_tenant(self, state: AccountState, wanted: UUID | None) -> AccountState:
+        own = state.memberships
+        if wanted is None or not state.is_super_admin or any(held.tenant_id == wanted for held in own):
+            return state
+        # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
+        async with self.database.read_only(EveryTenant()) as read:
+            versions = await read.token_versions.of([tenant_subject(wanted)])
+            visit = await read.memberships.visit(wanted, self.clock.now())
+        if visit is None:
+            return state
+        return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
+
+    async def issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
+        state = await self.with_visited_tenant(state, wanted)
+        membership = membership_in(state.memberships, wanted) if wanted else None
+        return await self.authorised_claims(state, membership, session, now)
+
+    def rotated(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
+        return replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
+
+    async def rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
+        rotated = self.rotated(session, tenant_id, now)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            # Compare-and-swap on the counter: of parallel refreshes one wins, the others get its result.
+            if await tx.sessions.rotate(rotated, seen=session.counter):
+                return rotated
+            winner = await tx.sessions.by_id(session.id)
+        if winner is None or winner.ended_at is not None:
+            raise TokenInvalid("The session has ended.")
+        return winner
+
+    async def authorised_claims(
+        self, state: AccountState, membership: Membership | None, session: Session, now: datetime
+    ) -> Claims:
+        issue = Issue(
+            issuer=self.policy.issuer,
+            audience=self.policy.audience,
+            jti=self.ids.new(),
+            lifetimes=self.policy.lifetimes,
+        )
+        claims = claims_for(state, membership, session, now, issue)
+        tenant_id = membership.tenant_id if membership else None
+        # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
+        await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
+        return claims
+
+    def token_pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
+        return Pair(
+            token=self.tokens.sign(claims, now),
+            refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),
+            expires_at=datetime.fromtimestamp(claims.exp, UTC),
+            is_global=claims.tenant_id is UNSET,
+            token_type=claims.token_type,
+        )
