@@ -190,7 +190,7 @@ def lifetimes(settings: Settings) -> Lifetimes:
 
 def _keyring(settings: Settings) -> JoserfcKeyring:
     allowed, key = lifetimes(settings), _key(settings)
-    longest = max(allowed.access, allowed.global_access)
+    longest = max(allowed.access, allowed.global_access, timedelta(minutes=settings.service_token_minutes))
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
     return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcEncryptedPasswords(key))
 

@@ -42,6 +42,8 @@ from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
+from application.identity.service_accounts.key_expiry import KeyExpiry
+from application.identity.service_accounts.last_uses import LastUses
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
@@ -51,6 +53,7 @@ from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.mail import relay_of
+from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
 
@@ -77,6 +80,8 @@ class Services(UseCases):
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
+    last_uses: LastUses
+    key_expiry: KeyExpiry
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
@@ -85,6 +90,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
+    last_uses = LastUses(database)
     return Services(
         sign_in=_sign_in(adapters, settings),
         reauthentication=_reauthentication(adapters, settings),
@@ -92,11 +98,12 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
-        profiles=Profiles(database, adapters.cache),
+        profiles=Profiles(database, adapters.cache, clock),
         users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        service_accounts=service_account_use_cases(adapters, settings, last_uses),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -109,6 +116,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
+        last_uses=last_uses,
+        key_expiry=KeyExpiry(database, clock, ids),
         registry=adapters.registry,
         database=database,
         admissions=adapters.admissions,

@@ -23,6 +23,10 @@ from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.identity.service_accounts.administration import ServiceAccountAdministration
+from application.identity.service_accounts.client_credentials import ClientCredentials
+from application.identity.service_accounts.key_authentication import KeyAuthentication
+from application.identity.service_accounts.keys import KeyAdministration
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -50,6 +54,16 @@ class TenantSessions(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ServiceAccountUseCases:
+    """Use cases of service accounts: ``authentication`` tells the caller behind a key."""
+
+    administration: ServiceAccountAdministration
+    keys: KeyAdministration
+    authentication: KeyAuthentication
+    credentials: ClientCredentials
+
+
+@dataclass(frozen=True, kw_only=True)
 class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
@@ -64,6 +78,7 @@ class UseCases:
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    service_accounts: ServiceAccountUseCases
     descriptions: Descriptions
     crud: Crud
     batches: Batches

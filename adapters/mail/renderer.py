@@ -21,6 +21,7 @@ SUBJECTS: dict[MailKind, str] = {
     "welcome": "Your new account",
     "password-changed": "Your password was changed",
     "session-stolen": "A session of yours was ended",
+    "key-expires": "An API key expires soon",
     "email-changed": "The e-mail address of your account was changed",
 }
 

@@ -37,11 +37,15 @@ class AuditTrail(Protocol):
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
 
 
-MailKind = Literal["confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed"]
+MailKind = Literal[
+    "confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed", "key-expires"
+]
 
 
 class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
+
+    For ``key-expires`` ``address`` has the first characters of the key and the time of its end.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
     the time of sending, or to nobody. The others are notices to a stored address.

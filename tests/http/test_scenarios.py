@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from adapters.http.request.rules import ANY_TOKEN
 from tests.http.app import ADMIN, PASSWORD, Json, TestApp
 from tests.http.served import Served, served_by
 
@@ -186,7 +185,7 @@ async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> N
         answer = await app.call(
             endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.has_body else None
         )
-        assert (answer.status_code == 403) is (endpoint.policy != ANY_TOKEN), endpoint
+        assert (answer.status_code == 403) is (endpoint.policy.asks != "any"), endpoint
     current = await app.call("GET", "/api/tenants/current", as_whom="selector")
     assert (current.status_code, current.json()["errorCode"]) == (404, "NOT_FOUND")
 

@@ -14,6 +14,9 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
+from adapters.http.identity.service_accounts.keys import ApiKeysController
+from adapters.http.identity.service_accounts.token import MetadataController, TokenController, server_metadata
 from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -34,6 +37,10 @@ CONTROLLERS = (
     TenantsController,
     MembershipsController,
     KeysController,
+    ServiceAccountsController,
+    ApiKeysController,
+    TokenController,
+    MetadataController,
 )
 
 
@@ -42,12 +49,16 @@ def identity_router(services: UseCases) -> Router:
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {
         "accounts": services.accounts,
+        "api_keys": services.service_accounts.keys,
+        "client_credentials": services.service_accounts.credentials,
         "keyring": services.keyring,
         "memberships": services.memberships,
         "my_sessions": services.my_sessions,
         "reauthentication": services.reauthentication,
         "registration": services.registration,
         "roles": services.roles,
+        "server_metadata": server_metadata(services.service_accounts.credentials.policy.issuer),
+        "service_accounts": services.service_accounts.administration,
         "sign_in": services.sign_in,
         "social_sign_in": services.social_sign_in,
         "tenants": services.tenants,

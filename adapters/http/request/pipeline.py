@@ -16,7 +16,7 @@ from litestar.middleware import ASGIMiddleware
 from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.operations.access_log import AccessLine, AccessLog
+from adapters.http.operations.access_log import AccessLine, AccessLog, without_keys
 from adapters.http.request.bearer import Security, bearer_key
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client

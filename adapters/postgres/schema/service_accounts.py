@@ -85,4 +85,6 @@ class ApiKeyRow(IdentityBase):
     )
 
 
-SERVICE_ACCOUNT_TABLES = (ServiceAccountRow.__table__, ServiceAccountRoleRow.__table__, ApiKeyRow.__table__)
+SERVICE_ACCOUNT_TABLES = tuple(
+    IdentityBase.metadata.tables[row.__tablename__] for row in (ServiceAccountRow, ServiceAccountRoleRow, ApiKeyRow)
+)

@@ -48,7 +48,7 @@ class TokenAnswer(Struct, frozen=True, kw_only=True):
     """Answer in RFC 6749's names; ``expires_in`` is in seconds, ``scope`` are permissions with blanks between."""
 
     access_token: str
-    token_type: Literal["Bearer"] = "Bearer"
+    token_type: Literal["Bearer"] = "Bearer"  # noqa: S105  # the kind of a token
     expires_in: int
     scope: str
 

@@ -25,9 +25,7 @@ from tests.builders import NOW, api_key, new_id, role, service_account
 
 SECRETS = st.text(BASE62, min_size=32, max_size=32)
 ACTIONS = st.sampled_from(["*", "read", "update"])
-NAMES = st.one_of(
-    st.just("*"), st.tuples(ACTIONS, st.sampled_from(["*", "users", "products"])).map(lambda parts: ":".join(parts))
-)
+NAMES = st.one_of(st.just("*"), st.tuples(ACTIONS, st.sampled_from(["*", "users", "products"])).map(":".join))
 TICK = timedelta.resolution
 
 
