@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: help run test stress fuzz check fix migrate bench bench-quick lock clean FORCE
+.PHONY: help run test stress fuzz check fix migrate bench bench-quick console lock clean FORCE
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -48,6 +48,9 @@ bench: .venv/dev ## measure the service against a hand-written baseline: eleven 
 
 bench-quick: .venv/dev ## the same in three minutes: one short round of the main operations
 	@exec $(BIN)/python -m benchmarks --quick $(ARGS)
+
+console: ## build the application for the browser, after a change of its sources: needs Node 20 and npm
+	@cd adapters/console/source && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(COMPILE) pyproject.toml --extra embedded --group dev -o requirements/dev.txt

@@ -11,7 +11,9 @@ from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
+from adapters import console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
 from adapters.http.plugin import NoPolicy, ServedTwice
@@ -40,6 +42,7 @@ from application.identity.login.sign_in import SignIn
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.operator_accounts import OperatorAccounts
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.identity.service_accounts.key_expiry import KeyExpiry
@@ -70,12 +73,14 @@ EXPOSED = (
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
@@ -112,6 +117,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
+        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
         first_start=FirstStart(database, adapters.passwords, clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
@@ -195,6 +201,11 @@ def http_settings(
             contact_url=settings.docs_contact_url,
             license_url=settings.docs_license_url,
         ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
@@ -217,8 +228,11 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
-    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
+
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:

@@ -11,6 +11,7 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
+from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
 from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
@@ -34,12 +35,13 @@ class HttpSettings:
     """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
-    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
-    the service alone: an application with the plugin judges its own. ``is_https`` tells browsers to come by https.
-    ``recent`` is the greatest age of a proof that counts as recent.
+    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
+    ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
+    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent.
     """
 
     about: About = field(default_factory=About)
+    console: Console = field(default_factory=Console)
     trusted_proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
     server_timing: bool = False
@@ -123,7 +125,10 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 
 
 def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
+    console = settings.console
     return [
+        front_handler(ROOT if console.is_on else f"/{settings.about.root}/index.html"),
+        *(page_handlers(console) if console.is_on else ()),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
         *account_handlers(settings.about.title),

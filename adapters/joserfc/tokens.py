@@ -97,7 +97,7 @@ class JoserfcTokens:
             self._remembered.put(digest, claims, len(token), claims.exp + _LEEWAY)
         if now.timestamp() >= claims.exp + _LEEWAY:
             self._remembered.drop(digest)
-            raise TokenExpired
+            raise TokenExpired(session_id=claims.sid)
         return claims
 
     def public_keys(self, now: datetime) -> list[Raw]:

@@ -39,10 +39,14 @@ class LinkedIdentity(Struct, frozen=True):
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks."""
+    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks.
+
+    ``locks`` counts the locks in a row, the one in force included.
+    """
 
     count: int = 0
     limit: int = 0
+    locks: int = 0
     locked_until: datetime | None = None
     known_at: datetime | None = None
     tried_at: datetime | None = None

@@ -73,6 +73,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     admin_email: Annotated[str, EMAIL] = "admin@example.com"
     admin_password: Annotated[Secret | None, PASSWORD] = None
     entities: Annotated[tuple[str, ...], MODULES] = ("tenantry.catalogue",)
+    console: Annotated[bool, SWITCH] = True
     docs_root: Annotated[str, DOCS_ROOT] = "docs"
     docs_title: Annotated[str, TEXT] = "Tenantry"
     docs_version: Annotated[str, TEXT] = "v1"

@@ -21,7 +21,7 @@ T = TypeVar("T")
 Network = IPv4Network | IPv6Network
 
 SECRET_LENGTH = 32
-DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")  # first path segments of the service's own routes
+DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account", "console")  # first path segments of the service's own routes
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 

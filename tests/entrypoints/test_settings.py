@@ -27,6 +27,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
     ("ADMIN_PASSWORD", None, "correct horse", Secret("correct horse"), "short"),
     ("ENTITIES", ("tenantry.catalogue",), "shop.books, films.py", ("shop.books", "films.py"), ","),
+    ("CONSOLE", True, "off", False, "perhaps"),
     ("DOCS_ROOT", "docs", "reference", "reference", "api"),
     ("DOCS_TITLE", "Tenantry", "Shop", "Shop", None),
     ("DOCS_VERSION", "v1", "v2", "v2", None),

@@ -1,5 +1,6 @@
 """Who is asking, read from the Authorization header."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,6 +11,7 @@ from domain.identity.service_accounts import looks_like_key
 from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
+SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 REMEMBERED = 16 * 1024 * 1024
 """Bytes of tokens; their callers take a few times as much."""
 
@@ -60,3 +62,14 @@ def bearer_token(authorization: bytes | None) -> str:
     if not text:
         raise TokenInvalid
     return text
+
+
+def repeated_header(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The first of the headers in SINGLE that stands there more than once."""
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in seen:
+            return name
+        if name in SINGLE:
+            seen.add(name)
+    return None

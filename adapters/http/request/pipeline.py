@@ -17,7 +17,7 @@ from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from adapters.http.operations.access_log import AccessLine, AccessLog, without_keys
-from adapters.http.request.bearer import Security, bearer_key
+from adapters.http.request.bearer import Security, bearer_key, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
@@ -34,6 +34,7 @@ from domain.errors import (
     FieldError,
     Forbidden,
     RateLimited,
+    TokenExpired,
     Unauthorized,
     ValidationError,
     unknown_name,
@@ -48,7 +49,6 @@ LONG_BODY = timedelta(seconds=1)
 """Time after which a body has taken so long that the rights of its sender are judged again."""
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
-SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 
 
 class Outgoing:
@@ -168,7 +168,7 @@ class Pipeline(ASGIMiddleware):
             raise wrong_host
         refusal = await self._identify(rules, scope, headers)
         if isinstance(rules.limit, Limit):
-            await self._admit(rules.limit, rules, scope, body, outgoing)
+            await self._admit(rules.limit, rules, scope, body, outgoing, refusal)
         if refusal is not None:
             raise refusal
         rules.policy.ensure(scope["auth"])
@@ -198,7 +198,7 @@ class Pipeline(ASGIMiddleware):
         """A token that does not verify is refused only once it was counted, against the address."""
         # Security: of a header that stands twice, a proxy may have judged the other one.
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
-        if len(headers) != len(given) and (name := _repeated(given)):
+        if len(headers) != len(given) and (name := repeated_header(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
         if rules.policy.asks is None:
             return None
@@ -219,7 +219,15 @@ class Pipeline(ASGIMiddleware):
         caller = await self.keys.caller(key, client, now)
         return caller, partial(self.keys.renewed_caller, key, client, now)
 
-    async def _admit(self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
+    async def _admit(
+        self,
+        limit: Limit,
+        rules: Rules,
+        scope: HTTPScope,
+        body: BodyReader,
+        outgoing: Outgoing,
+        refusal: Error | None,
+    ) -> None:
         """Limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
@@ -228,8 +236,7 @@ class Pipeline(ASGIMiddleware):
         if rules.by_email and self.counts_limits:
             key, too_large = await _email_of(scope, body)
         if key is None:
-            hit = address if caller is None else Hit(limit, caller.counted_as)
-            hits, instead = ([hit], [address]) if self.counts_limits else ([], [])
+            hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
             admitted = await self.throttle.admit(hits, caller, instead, scope["state"].get("renewal"))
             if admitted.renewed is not None:
                 scope["auth"] = admitted.renewed
@@ -277,15 +284,16 @@ class Refusal(Response[None]):
         return cast(ASGIResponse, self._send)
 
 
-def _repeated(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-    """The first of the headers in SINGLE that stands there more than once."""
-    seen: set[bytes] = set()
-    for name, _ in headers:
-        if name in seen:
-            return name
-        if name in SINGLE:
-            seen.add(name)
-    return None
+def _buckets(limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None) -> tuple[list[Hit], list[Hit]]:
+    """Hits to count, and those to count for a token that turns out to be dead.
+
+    A token that was issued here and has ended counts for its session: its client learns 401, and refreshes, however
+    full the limit of an address is that it shares with others.
+    """
+    if caller is not None:
+        return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
+    ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
+    return [address if ended is None else Hit(limit, f"session:{ended}")], []
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:

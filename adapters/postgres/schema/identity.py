@@ -173,6 +173,7 @@ class LoginAttemptRow(IdentityBase):
     network: Mapped[TextKey]
     failures: Mapped[int]
     locks_at: Mapped[int]  # number of failures that locks the address
+    locks: Mapped[int] = mapped_column(server_default=text("0"))  # locks in a row, the one in force included
     locked_until: Mapped[datetime | None]
     known_at: Mapped[datetime | None]
     tried_at: Mapped[datetime]
