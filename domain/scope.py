@@ -84,6 +84,7 @@ def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
     ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)`` for every permission ``p``.
     """
     others = tuple(second)
+    # Every pair is looked at: both lists are short, and the outcome is remembered with its key.
     return smallest(common for held in first for other in others if (common := _common(held, other)) is not None)
 
 
@@ -97,6 +98,7 @@ def _common(held: str, other: str) -> str | None:
         return None
     if "*" not in (resource, other_resource) and resource != other_resource:
         return None
+    # Of each half the narrower one is what both imply.
     narrow_action = other_action if action == "*" else action
     return f"{narrow_action}:{other_resource if resource == '*' else resource}"
 

@@ -8,6 +8,7 @@ from application.identity.service_accounts.client_credentials import ClientCrede
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.identity.service_accounts.keys import KeyAdministration, KeyPolicy
 from application.identity.service_accounts.last_uses import LastUses
+from domain.identity.signing_keys import LEEWAY
 from entrypoints.composition import Adapters
 from entrypoints.settings.settings import Settings
 
@@ -15,6 +16,7 @@ from entrypoints.settings.settings import Settings
 def service_account_use_cases(adapters: Adapters, settings: Settings, last_uses: LastUses) -> ServiceAccountUseCases:
     database, clock, ids = adapters.database, adapters.clock, adapters.ids
     counts, enforced = settings.rate_limits != "off", settings.rate_limits == "on"
+    # One for the whole process: handlers and client credentials share what is remembered of a key.
     authentication = KeyAuthentication(database, adapters.admissions, last_uses, counts, enforced)
     return ServiceAccountUseCases(
         administration=ServiceAccountAdministration(database, adapters.revocations, clock, ids),
@@ -31,6 +33,7 @@ def service_account_use_cases(adapters: Adapters, settings: Settings, last_uses:
                 issuer=settings.base_url,
                 audience=settings.base_url,
                 lifetime=timedelta(minutes=settings.service_token_minutes),
+                leeway=LEEWAY,
                 counts_limits=counts,
                 enforced=enforced,
             ),
@@ -39,6 +42,7 @@ def service_account_use_cases(adapters: Adapters, settings: Settings, last_uses:
 
 
 def key_administration(adapters: Adapters, settings: Settings) -> KeyAdministration:
+    # 0 stands for no greatest lifetime.
     longest = timedelta(days=settings.api_key_max_days) if settings.api_key_max_days else None
     policy = KeyPolicy(prefix=settings.api_key_prefix, longest=longest)
     return KeyAdministration(adapters.database, adapters.revocations, adapters.clock, adapters.ids, policy)

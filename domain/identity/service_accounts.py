@@ -11,7 +11,6 @@ from zlib import crc32
 from msgspec import Struct
 
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.signing_keys import LEEWAY
 from domain.identity.tokens import (
     Claims,
     at_issue,
@@ -155,12 +154,16 @@ def service_caller(state: KeyState, now: datetime) -> Caller:
 
 
 class ServiceIssue(Struct, frozen=True, kw_only=True):
-    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime."""
+    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime.
+
+    ``leeway`` is the time beyond its end for which a token is still taken, as clocks may differ.
+    """
 
     issuer: str
     audience: str
     jti: UUID
     lifetime: timedelta
+    leeway: timedelta
 
 
 def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, issue: ServiceIssue) -> Claims:
@@ -172,8 +175,8 @@ def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, i
     user, session = user_subject(account.id), session_subject(state.key.id)
     ends = seconds + int(issue.lifetime.total_seconds())
     if state.key.ends_at is not None:
-        # A token is taken for as long as clocks may differ beyond its end, and a key is not.
-        ends = min(ends, int((state.key.ends_at - LEEWAY).timestamp()))
+        # A token is taken for a moment beyond its end, and a key is not.
+        ends = min(ends, int((state.key.ends_at - issue.leeway).timestamp()))
     return Claims(
         iss=issue.issuer,
         aud=issue.audience,
@@ -204,6 +207,7 @@ def compose_key(prefix: str, secret: str) -> str:
 
 def checksum(text: str) -> str:
     """CRC-32 of the text in base 62: six characters, padded with ``0``."""
+    # The most significant digit first, as numbers are written.
     number, digits = crc32(text.encode()), ""
     for _ in range(CHECKSUM_LENGTH):
         number, digit = divmod(number, len(BASE62))
@@ -213,6 +217,7 @@ def checksum(text: str) -> str:
 
 def looks_like_key(text: str) -> bool:
     """Whether the text was meant to be a key. Tokens are never taken for one: they contain dots."""
+    # Signed tokens have three parts with dots between them, which base 62 does not know.
     return "_" in text[:17] and "." not in text
 
 
@@ -227,6 +232,7 @@ def key_digest(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
+# Networks are read once per look-up, and compared with every request.
 def read_networks(networks: Sequence[str] | None) -> tuple[Network, ...] | None:
     """The networks as values; raises ValueError for a text that is none."""
     return None if networks is None else tuple(ip_network(text) for text in networks)

@@ -42,6 +42,7 @@ async def background(services: Services) -> AsyncIterator[None]:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        # What was noted since the last turn would be lost with the process.
         await _store_uses(services.last_uses)
 
 
@@ -106,5 +107,6 @@ async def _keep_announcing(expiry: KeyExpiry) -> None:
             log.debug("Keys that expire cannot be looked for while the database is away.")
         except Exception:
             log.exception("Keys that expire could not be announced.")
+        # As long as some were found there may be more: they are taken some at a time.
         if not announced:
             await asyncio.sleep(LOOKED_FOR_EXPIRY_EVERY)

@@ -13,10 +13,9 @@ from application.ports.database import Database
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.sessions import Tokens
 from application.ports.runtime import Clock, Ids
-from application.retry import retry_on_conflict
 from domain.errors import Forbidden, RateLimited, Unauthorized
-from domain.identity.administration import GRANTS_BYTES
 from domain.identity.service_accounts import ServiceIssue, looks_like_key, service_claims
+from domain.identity.tokens import GRANTS_BYTES
 from domain.limits import TOKENS, Hit
 from domain.scope import Client, EveryTenant, event, is_permission, may_grant, smallest
 
@@ -59,6 +58,7 @@ class TokenPolicy(Struct, frozen=True, kw_only=True):
     issuer: str
     audience: str
     lifetime: timedelta
+    leeway: timedelta
     counts_limits: bool
     enforced: bool
 
@@ -86,8 +86,10 @@ class ClientCredentials:
             audience=self.policy.audience,
             jti=self.ids.new(),
             lifetime=self.policy.lifetime,
+            leeway=self.policy.leeway,
         )
         claims = service_claims(known.state, permissions, now, issue)
+        # The key lives, but a token of it would be dead before it arrives.
         if claims.exp <= claims.iat:
             raise TokenRefused("invalid_client", "The key ends in a moment.")
         await self._note(known, client, now)
@@ -120,10 +122,9 @@ class ClientCredentials:
         if not verdict.allowed and self.policy.enforced:
             raise RateLimited(verdict.retry_after)
 
-    @retry_on_conflict
     async def _note(self, known: KnownKey, client: Client, now: datetime) -> None:
         key = known.state.key
-        async with self.database.transaction(EveryTenant()) as tx:
+        async with self.database.autocommit(EveryTenant()) as tx:
             await tx.audit.add(key.tenant_id, event("token.issued", key.account_id, key.id, client, now))
 
 
@@ -135,6 +136,7 @@ def _granted(held: tuple[str, ...], scope: str | None) -> tuple[str, ...]:
     if scope is None:
         granted = held
     else:
+        # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
         asked = scope.split(" ")
         if not all(map(is_permission, asked)):
             raise TokenRefused("invalid_scope", "The scope is a list of permissions with one blank between them.")

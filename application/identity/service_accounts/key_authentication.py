@@ -106,10 +106,12 @@ class KeyAuthentication:
             self._absent.drop_ended(now.timestamp())
             if digest in self._absent:
                 raise type(refusal)(refusal.message)
+        # Another request with this key may be asking already: a restart must not ask once for every request.
         reading = self._reading.get(digest)
         if reading is None:
             reading = self._reading[digest] = asyncio.ensure_future(self._counted_read(digest, client, now))
             reading.add_done_callback(lambda _: self._reading.pop(digest, None))
+        # A client that leaves must not cancel what the others wait for.
         return await asyncio.shield(reading)
 
     async def _counted_read(self, digest: bytes, client: Client, now: datetime) -> KnownKey:
@@ -162,5 +164,5 @@ class KeyAuthentication:
         if key.id in self._noted:
             return
         self._noted.put(key.id, True, 1, (now + REFUSAL_NOTED_EVERY).timestamp())
-        async with self.database.transaction(EveryTenant()) as tx:
+        async with self.database.autocommit(EveryTenant()) as tx:
             await tx.audit.add(key.tenant_id, event("key.refused", key.account_id, key.id, client, now))

@@ -32,6 +32,7 @@ class KeyExpiry:
 
     async def _tell(self, tx: ServiceAccountTransaction, key: ApiKey, now: datetime) -> None:
         assert key.expires_at is not None
+        # Who can rotate the key is told; in a tenant without an Admin nobody is, and the key expires all the same.
         for user_id in await tx.memberships.lock_admins(key.tenant_id):
             state = await tx.users.state(user_id)
             if state is None:

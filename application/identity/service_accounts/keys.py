@@ -150,6 +150,7 @@ class KeyAdministration:
         )
 
     def _text(self) -> str:
+        # 62 to the power of 32 is more than 190 bits, each character drawn without bias.
         secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
         return compose_key(self.policy.prefix, secret)
 

@@ -19,6 +19,7 @@ class LastUses:
 
     def note(self, key_id: UUID, at: datetime, address: str) -> None:
         """Costs a request no round trip."""
+        # Later uses replace earlier ones: one write tells of a key's last use, however many there were.
         self._uses[key_id] = KeyUse(key_id, at, address)
 
     async def store(self) -> int:

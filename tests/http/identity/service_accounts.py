@@ -1,9 +1,15 @@
 """Steps that tests of service accounts share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from application.identity.service_accounts.key_authentication import KeyAuthentication
+from domain.scope import Scope
+from tests.http.app import TestApp
 from tests.http.two_tenants import TwoTenants
 
 Json = dict[str, Any]
@@ -39,3 +45,33 @@ def code_of(answer: httpx.Response) -> str:
     body = answer.json()
     code: str = body["errorCode"] if "errorCode" in body else body["error"]["code"]
     return code
+
+
+@dataclass
+class Counted:
+    """A database that counts the look-ups of keys."""
+
+    database: Any
+    reads: int = 0
+
+    def read_only(self, scope: Scope) -> Any:
+        self.reads += 1
+        return self.database.read_only(scope)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.database, name)
+
+
+def authentication_of(app: TestApp) -> KeyAuthentication:
+    return app.services.service_accounts.authentication
+
+
+@contextmanager
+def counted(app: TestApp) -> Iterator[Counted]:
+    """Counts the look-ups of keys in the block."""
+    authentication = authentication_of(app)
+    before = authentication.database
+    counting = Counted(before)
+    object.__setattr__(authentication, "database", counting)
+    yield counting
+    object.__setattr__(authentication, "database", before)

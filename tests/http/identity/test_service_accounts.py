@@ -65,8 +65,8 @@ async def test_wrong_bodies_name_every_field(tenants: TwoTenants) -> None:
         "networks[1]",
         "expiresAt",
     }
-    for empty in ({"permissions": []}, {"networks": []}):
-        answer = await tenants.call("admin", "POST", f"{ACCOUNTS}/{account['id']}/keys", {"name": "k", **empty})
+    for empty in ("permissions", "networks"):
+        answer = await tenants.call("admin", "POST", f"{ACCOUNTS}/{account['id']}/keys", {"name": "k", empty: []})
         assert code_of(answer) == "VALIDATION_ERROR"
 
 
@@ -148,13 +148,12 @@ async def test_an_account_cannot_widen_itself_by_the_role_it_holds(tenants: TwoT
 
 async def test_quotas_end_with_a_clear_error(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
-    for number in range(10):
-        last = await make_key(tenants, account, name=f"key {number}")
+    keys = [await make_key(tenants, account, name=f"key {number}") for number in range(10)]
     path = f"{ACCOUNTS}/{account['id']}/keys"
     answer = await tenants.call("admin", "POST", path, {"name": "one more"})
     assert (answer.status_code, code_of(answer)) == (403, "QUOTA_EXCEEDED")
     # One rotated key may live beside the ten.
-    rotated = await tenants.call("admin", "POST", f"{path}/{last['id']}/rotate", {})
+    rotated = await tenants.call("admin", "POST", f"{path}/{keys[-1]['id']}/rotate", {})
     assert rotated.status_code == 201
     successor = rotated.json()["data"]["id"]
     answer = await tenants.call("admin", "POST", f"{path}/{successor}/rotate", {"overlapMinutes": 5})
