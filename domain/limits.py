@@ -80,6 +80,8 @@ def over_all_networks(limit: Limit) -> Limit:
 LOGIN = Limit("login", 10)
 REGISTER = Limit("register", 5)
 RESET = Limit("request-password-reset", 3)
+INVITE = Limit("invitations", 20)
+INVITATION_LINK = Limit("invitation-link", 10)
 RESEND = Limit("resend-confirmation", 3)
 UNKNOWN_KEYS = Limit("keys.unknown", 60)
 """Look-ups of API keys that a process does not know, per network; a key that is good takes its look-up back."""

@@ -17,6 +17,9 @@ GIVEN_UP_MAIL = timedelta(days=30)
 ENDED_KEYS = timedelta(days=90)
 """How long keys are kept after their end, for those who look into what a key did."""
 
+ENDED_INVITATION = timedelta(days=90)
+"""How long an invitation is listed after its end."""
+
 
 class RetentionRule(Enum):
     """Kinds of data that are removed by age, each with the time that counts for it."""
@@ -42,6 +45,9 @@ class RetentionRule(Enum):
     # An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
     LINKS = "links of mails"
     """Time when the link expired."""
+
+    INVITATIONS = "invitations"
+    """Time when the invitation ended, or expired."""
 
     ANSWERS = "answers kept for repeated requests"
     """Time when the response was given."""

@@ -28,10 +28,14 @@ from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -39,10 +43,12 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.identity.service_accounts.key_expiry import KeyExpiry
@@ -55,7 +61,7 @@ from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.mail import relay_of
+from entrypoints.mail import link_secrets, relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
@@ -98,16 +104,23 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     last_uses = LastUses(database)
     return Services(
         sign_in=_sign_in(adapters, settings),
+        sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
-        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        users=UserAdministration(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
+        ),
+        held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        invitations=_invitations(adapters, settings),
+        acceptance=_acceptance(adapters, settings),
+        inbox=InvitationInbox(database, clock),
         service_accounts=service_account_use_cases(adapters, settings, last_uses),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
@@ -117,8 +130,10 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        operator_accounts=OperatorAccounts(database, revocations, adapters.passwords, adapters.cache, clock),
-        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        operator_accounts=OperatorAccounts(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
@@ -139,6 +154,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
         adapters.database,
         adapters.passwords,
         _password_reader(adapters, strict=False),
+        _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -150,12 +166,44 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         database=adapters.database,
         passwords=adapters.passwords,
         password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=_lockout(settings),
     )
+
+
+def _invitations(adapters: Adapters, settings: Settings) -> InvitationAdministration:
+    return InvitationAdministration(
+        database=adapters.database,
+        secrets=link_secrets(settings),
+        clock=adapters.clock,
+        ids=adapters.ids,
+        lifetime=timedelta(days=settings.invitation_days),
+    )
+
+
+def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
+    return InvitationAcceptance(
+        database=adapters.database,
+        passwords=adapters.passwords,
+        password_reader=_password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
+        # A new account is let in by the second half of a login, as a social one is.
+        entrance=_sign_in(adapters, settings),
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+
+
+def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+    host = urlsplit(settings.base_url).hostname or ""
+    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
+    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:

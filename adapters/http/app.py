@@ -12,6 +12,7 @@ from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
 from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
+from adapters.http.console.session import session_router
 from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
@@ -125,12 +126,17 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 
 
 def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
-    console = settings.console
     return [
-        front_handler(ROOT if console.is_on else f"/{settings.about.root}/index.html"),
-        *(page_handlers(console) if console.is_on else ()),
+        *_console_handlers(services, settings),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
         *account_handlers(settings.about.title),
         *docs_handlers(settings.about),
     ]
+
+
+def _console_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
+    console = settings.console
+    if not console.is_on:
+        return [front_handler(f"/{settings.about.root}/index.html")]
+    return [front_handler(ROOT), *page_handlers(console), session_router(services, console)]

@@ -13,12 +13,17 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
@@ -68,6 +73,7 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    sign_out: SignOut
     reauthentication: Reauthentication
     social_sign_in: SocialSignIn
     registration: Registration
@@ -75,10 +81,14 @@ class UseCases:
     my_sessions: MySessions
     profiles: Profiles
     users: UserAdministration
+    held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
     service_accounts: ServiceAccountUseCases
+    invitations: InvitationAdministration
+    acceptance: InvitationAcceptance
+    inbox: InvitationInbox
     descriptions: Descriptions
     crud: Crud
     batches: Batches

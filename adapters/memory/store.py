@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
+from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
@@ -109,6 +110,7 @@ class Store:
     one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
     service_accounts: dict[UUID, ServiceAccount] = field(default_factory=dict)
     api_keys: dict[bytes, StoredApiKey] = field(default_factory=dict)
+    invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

@@ -12,6 +12,7 @@ from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTokens
 from adapters.memory.identity.attempts import MemoryAttempts
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
+from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.permissions import MemoryPermissions
 from adapters.memory.identity.roles import MemoryRoles
@@ -110,6 +111,14 @@ class MemoryTransaction:
     @property
     def social(self) -> MemorySocialIdentities:
         return MemorySocialIdentities(self.access)
+
+    @property
+    def invitations(self) -> MemoryInvitations:
+        return MemoryInvitations(self.access, self.ids)
+
+    @property
+    def received(self) -> MemoryReceivedInvitations:
+        return MemoryReceivedInvitations(self.access)
 
     @property
     def imported(self) -> MemoryImportedHashes:

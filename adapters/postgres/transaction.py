@@ -9,6 +9,7 @@ from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.records import PostgresRecords
 from adapters.postgres.identity.accounts import PostgresCredentials, PostgresImportedHashes, PostgresOneTimeTokens
 from adapters.postgres.identity.attempts import PostgresAttempts
+from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
 from adapters.postgres.identity.roles import PostgresRoles
@@ -103,6 +104,14 @@ class PostgresTransaction:
     @property
     def social(self) -> PostgresSocialIdentities:
         return PostgresSocialIdentities(self.connection)
+
+    @property
+    def invitations(self) -> PostgresInvitations:
+        return PostgresInvitations(self.connection, self.ids)
+
+    @property
+    def received(self) -> PostgresReceivedInvitations:
+        return PostgresReceivedInvitations(self.connection)
 
     @property
     def imported(self) -> PostgresImportedHashes:

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from application.identity.accounts import ensure_good
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction
-from application.ports.runtime import Clock, Passwords
+from application.ports.runtime import Clock, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.tokens import user_subject
-from domain.identity.users import User, email_key, normal_password, profile_key
+from domain.identity.users import AccountState, User, email_key, normal_password, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
@@ -19,23 +18,30 @@ class OperatorAccounts:
     database: Database[AccountTransaction]
     revocations: Revocations
     passwords: Passwords
+    password_rules: PasswordRules
     cache: Cache
     clock: Clock
 
     async def find(self, email: str) -> User:
         """Raises NotFound for an address without an account."""
+        return (await self._state(email)).user
+
+    async def _state(self, email: str) -> AccountState:
         key = email_key(email)
         async with self.database.read_only(EveryTenant()) as read:
             state = None if key is None else await read.users.state_by_email(key)
         if state is None:
             raise NotFound(f"There is no account with the address {email}.")
-        return state.user
+        return state
 
     async def set_password(self, email: str, password: str, client: Client) -> None:
         """Sets a password, ends every session and lifts the lock. Raises NotFound, ValidationError."""
-        user = await self.find(email)
+        state = await self._state(email)
+        user, tenants = state.user, [held.tenant_name for held in state.memberships]
         # before the hash, which costs a tenth of a second of a core
-        ensure_good(password, user)
+        await self.password_rules.ensure_good(
+            password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
+        )
         await self._set(user, await self.passwords.hash(normal_password(password)), client)
         await self.cache.drop([profile_key(user.id)])
 

@@ -38,7 +38,14 @@ class AuditTrail(Protocol):
 
 
 MailKind = Literal[
-    "confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed", "key-expires"
+    "confirmation",
+    "reset",
+    "welcome",
+    "password-changed",
+    "session-stolen",
+    "email-changed",
+    "invitation",
+    "key-expires",
 ]
 
 
@@ -48,7 +55,8 @@ class Mail(Struct, frozen=True, kw_only=True):
     For ``key-expires`` ``address`` has the first characters of the key and the time of its end.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
-    the time of sending, or to nobody. The others are notices to a stored address.
+    the time of sending, or to nobody. An ``invitation`` has a link too, and goes to its address as long as it lives.
+    The others are notices to a stored address.
     """
 
     id: UUID

@@ -7,6 +7,7 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.sessions import SessionTransaction
@@ -20,6 +21,7 @@ class Transaction(
     SessionTransaction,
     ServiceAccountTransaction,
     TenantTransaction,
+    InvitationTransaction,
     KeyTransaction,
     NonceTransaction,
     ImportedHashTransaction,

@@ -118,6 +118,17 @@ def rotate() -> None:
     _run(rotate_keys)
 
 
+@keys.command()
+def reseal() -> None:
+    """Seal stored keys with TENANTRY_SECRET_KEY after it was changed.
+
+    The secret before it stands in TENANTRY_OTHER_SECRET_KEY, and can be taken out afterwards.
+    """
+    from entrypoints.cli.identity.accounts import reseal_keys  # noqa: PLC0415
+
+    _run(reseal_keys)
+
+
 @tenantry.command()
 @click.option("--plans", "shows_plans", is_flag=True, help="Query plans of usual requests, and the tables they scan.")
 def entities(shows_plans: bool) -> None:

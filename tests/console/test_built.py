@@ -27,7 +27,8 @@ def test_the_build_is_of_these_sources() -> None:
 
 
 def test_every_file_of_the_build_is_as_it_was_made() -> None:
-    listed = dict(reversed(line.split("  ")) for line in (BUILT / "SHA256SUMS").read_text().splitlines())
+    lines = [line.split("  ") for line in (BUILT / "SHA256SUMS").read_text().splitlines()]
+    listed = {name: digested for digested, name in lines}
     there = {path.name: digest(path) for path in BUILT.iterdir() if path.name != "SHA256SUMS"}
     assert listed == there
 

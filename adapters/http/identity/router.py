@@ -9,11 +9,14 @@ from litestar.types import ControllerRouterHandler
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from adapters.http.identity.joining.acceptance import AcceptanceController
+from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
-from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController, server_metadata
@@ -34,8 +37,12 @@ CONTROLLERS = (
     UsersController,
     RolesController,
     PermissionsController,
+    HeldPermissionsController,
     TenantsController,
     MembershipsController,
+    InvitationsController,
+    ReceivedInvitationsController,
+    AcceptanceController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,
@@ -43,30 +50,43 @@ CONTROLLERS = (
     MetadataController,
 )
 
+USE_CASES = (
+    "acceptance",
+    "accounts",
+    "held_permissions",
+    "inbox",
+    "invitations",
+    "keyring",
+    "memberships",
+    "my_sessions",
+    "reauthentication",
+    "registration",
+    "roles",
+    "sign_in",
+    "social_sign_in",
+    "tenants",
+    "users",
+)
+
 
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    use_cases = {
-        "accounts": services.accounts,
+    credentials = services.service_accounts.credentials
+    beside = {
         "api_keys": services.service_accounts.keys,
-        "client_credentials": services.service_accounts.credentials,
-        "keyring": services.keyring,
-        "memberships": services.memberships,
-        "my_sessions": services.my_sessions,
-        "reauthentication": services.reauthentication,
-        "registration": services.registration,
-        "roles": services.roles,
-        "server_metadata": server_metadata(services.service_accounts.credentials.policy.issuer),
+        "client_credentials": credentials,
+        "server_metadata": server_metadata(credentials.policy.issuer),
         "service_accounts": services.service_accounts.administration,
-        "sign_in": services.sign_in,
-        "social_sign_in": services.social_sign_in,
-        "tenants": services.tenants,
-        "users": services.users,
     }
-    dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
+    dependencies = {name: _use_case(services, name) for name in USE_CASES}
+    dependencies |= {name: _always(use_case) for name, use_case in beside.items()}
     handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
+
+
+def _use_case(services: UseCases, name: str) -> Provide:
+    return _always(getattr(services, name))
 
 
 def _always(use_case: Any) -> Provide:

@@ -59,6 +59,9 @@ STATUS = {
 }
 STATUS_AT = {
     ("auth.login", "ACCOUNT_LOCKED"): 401,
+    ("console.sign-in", "ACCOUNT_LOCKED"): 401,
+    ("console.refresh", "MFA_REQUIRED"): 403,
+    ("console.refresh", "MFA_ENROLMENT_REQUIRED"): 403,
     ("auth.refresh", "MFA_REQUIRED"): 403,
     ("auth.refresh", "MFA_ENROLMENT_REQUIRED"): 403,
     ("auth.switch-tenant", "MFA_REQUIRED"): 403,

@@ -200,7 +200,7 @@ class Pipeline(ASGIMiddleware):
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := repeated_header(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
-        if rules.policy.asks is None:
+        if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:
             scope["auth"], scope["state"]["renewal"] = await self._caller(scope, scope["state"]["at"])

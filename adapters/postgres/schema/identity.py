@@ -293,4 +293,38 @@ class OneTimeTokenRow(IdentityBase):
     )
 
 
+class InvitationRow(IdentityBase):
+    """Invitation of an address into a tenant; there may be no account yet, so it refers to none."""
+
+    __tablename__ = "invitations"
+
+    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id"), primary_key=True)
+    id: Mapped[RowId]
+    email: Mapped[str]
+    email_key: Mapped[str]
+    role_ids: Mapped[list[UUID]] = mapped_column(sa.ARRAY(sa.Uuid()))
+    invited_by: Mapped[UUID]
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    hash: Mapped[str]
+    status: Mapped[str] = mapped_column(server_default=text("'pending'"))
+    ended_at: Mapped[datetime | None]
+    accepted_by: Mapped[UUID | None]
+    mailed_at: Mapped[list[datetime]] = mapped_column(sa.ARRAY(sa.DateTime(timezone=True)), server_default=text("'{}'"))
+
+    __table_args__ = (
+        Index("uq_invitations_hash", "hash", unique=True),
+        Index(
+            "uq_invitations_pending",
+            "tenant_id",
+            "email_key",
+            unique=True,
+            postgresql_where=text("status = 'pending'"),
+        ),
+        Index("ix_invitations_email_key", "email_key"),
+        Index("ix_invitations_created_at", "tenant_id", "created_at"),
+        Index("ix_invitations_end", literal_column("coalesce(ended_at, expires_at)")),
+    )
+
+
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from entrypoints.cli.tables import listed
 from entrypoints.settings.files import read_files
-from entrypoints.settings.settings import PREFIX, VARIABLES, Settings, read_settings
+from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
 
 HIDDEN = "(hidden)"
 
@@ -23,14 +23,19 @@ class Setting(Struct, rename="camel"):
 def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> str:
     """Raises SettingsError for settings that cannot be used."""
     settings = read_settings(environment, folder)
-    files = read_files(folder, PREFIX, VARIABLES)
+    files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
     # an empty variable counts as unset, so that it hides no value of a file
     sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
     found = [
         Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
-        for name, set_by in ((name, sources.get(PREFIX + name)) for name in VARIABLES)
+        for name, set_by in ((name, _source(sources, PREFIX + name)) for name in VARIABLES)
     ]
     return listed(found, ("name", "value", "source"), as_json=as_json)
+
+
+def _source(sources: Mapping[str, str], name: str) -> str | None:
+    # a secret may stand in a file that another variable names
+    return sources.get(name) or sources.get(f"{name}_FILE")
 
 
 def _shown(name: str, settings: Settings, source: str | None) -> str | None:

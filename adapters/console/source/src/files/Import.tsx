@@ -5,6 +5,7 @@ import { type Entity, entityOf } from "../api/meta";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Failure } from "../parts/States";
+import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { href } from "../session/routes";
 import { t } from "../words/words";
@@ -65,7 +66,7 @@ function Import({ entity }: { entity: Entity }) {
         <bdi>{entity.title}</bdi>
       </a>
       <div class="head">
-        <h1 tabIndex={-1}>{t("import.title", { name: entity.title })}</h1>
+        <Title>{t("import.title", { name: entity.title })}</Title>
       </div>
       <FilePicker file={file} choose={setFile} />
       {file && (
@@ -155,7 +156,7 @@ interface MappingProps {
 function Mapping({ entity, head, mapped, change }: MappingProps) {
   const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
   return (
-    <section class="section">
+    <section class="section import-mapping">
       <h2>{t("import.columns")}</h2>
       <div class="table-box">
         <table class="plain">

@@ -5,7 +5,7 @@ import { Menu } from "../parts/Menu";
 import { isDense } from "../session/theme";
 import { t } from "../words/words";
 import { titleOf } from "./cells";
-import type { View } from "./view";
+import { defaultColumns, type View } from "./view";
 
 interface Props {
   entity: Entity;
@@ -14,7 +14,7 @@ interface Props {
 }
 
 export function ColumnsMenu({ entity, view, change }: Props) {
-  const isOwn = view.columns.join() !== entity.columns.join();
+  const isOwn = view.columns.join() !== defaultColumns(entity).join();
   return (
     <Menu label={t("columns")} icon="columns-3" hideText hasMarker={isOwn}>
       {() => <ColumnsForm entity={entity} view={view} change={change} />}
@@ -83,7 +83,7 @@ function ColumnsForm({ entity, view, change }: Props) {
         <input type="checkbox" checked={isDense.value} onChange={() => (isDense.value = !isDense.value)} />
         {t("dense")}
       </label>
-      <button type="button" onClick={() => change({ columns: entity.columns, pinned: 1 })}>
+      <button type="button" onClick={() => change({ columns: defaultColumns(entity), pinned: 1 })}>
         {t("columns.reset")}
       </button>
     </div>

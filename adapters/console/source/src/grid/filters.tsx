@@ -181,7 +181,7 @@ export function RawQuery({ entity, view, change }: Props) {
     <input
       class="raw"
       aria-label={t("filter.raw")}
-      placeholder={t("filter.raw.example")}
+      placeholder={example(entity)}
       spellcheck={false}
       autocomplete="off"
       value={draft ?? decoded(text)}
@@ -196,6 +196,13 @@ export function RawQuery({ entity, view, change }: Props) {
       }}
     />
   );
+}
+
+/** A query that this entity takes, to learn the grammar from. */
+function example(entity: Entity): string {
+  const field = entity.fields.find((candidate) => candidate.name === entity.columns[0]);
+  const operator = field?.operators.includes("contains") ? "contains" : (field?.operators[0] ?? "eq");
+  return field ? `${field.name}.${operator}=…&sort=${field.name}:asc` : "";
 }
 
 /** As one would type it; a text with a per cent sign or an ampersand of its own stays escaped. */

@@ -25,9 +25,15 @@ export function readView(entity: Entity, query: URLSearchParams): View {
     sort: sortOf(query.get("sort") ?? ""),
     filters: [...query].filter(([key, value]) => !OWN.has(key) && !(deleted && key === DELETED) && value !== ""),
     deleted,
-    columns: asked.length ? asked : entity.columns,
+    columns: asked.length ? asked : defaultColumns(entity),
     pinned: Number(query.get(PINNED) ?? 1) || 0,
   };
+}
+
+/** The declared columns, with the one first that names a row: it is the link to the row. */
+export function defaultColumns(entity: Entity): string[] {
+  const { columns, display } = entity;
+  return display && columns.includes(display) ? [display, ...columns.filter((name) => name !== display)] : columns;
 }
 
 function sortOf(text: string): View["sort"] {
@@ -53,7 +59,7 @@ export function apiQuery(view: View): URLSearchParams {
 
 export function pageQuery(entity: Entity, view: View): URLSearchParams {
   const query = apiQuery(view);
-  if (view.columns.join() !== entity.columns.join()) query.set(COLUMNS, view.columns.join(","));
+  if (view.columns.join() !== defaultColumns(entity).join()) query.set(COLUMNS, view.columns.join(","));
   if (view.pinned !== 1) query.set(PINNED, String(view.pinned));
   return query;
 }

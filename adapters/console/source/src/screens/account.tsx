@@ -5,6 +5,7 @@ import { ask } from "../parts/Dialog";
 import { Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
@@ -25,7 +26,7 @@ export function Account() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("account")}</h1>
+        <Title>{t("account")}</Title>
       </div>
       <div class="columns">
         <div class="section">
@@ -171,9 +172,9 @@ function Sessions() {
       </div>
       <Ready loaded={loaded}>
         {(sessions) => (
-          <ul class="choices">
+          <ul class="sessions">
             {sessions.map((session) => (
-              <li key={session.id} class="row session">
+              <li key={session.id} class="session">
                 <Icon name="monitor" class="muted" />
                 <div class="what">
                   <bdi>{session.device || t("sessions.unknown")}</bdi>

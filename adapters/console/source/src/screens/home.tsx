@@ -3,6 +3,7 @@ import { call } from "../api/api";
 import { type Entity, mayArea, meta, type Row } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { href } from "../session/routes";
 import { profile, tenant } from "../session/session";
 import { ago, exactTime, number, t } from "../words/words";
@@ -22,7 +23,7 @@ export function Home() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("home.hello", { name: first })}</h1>
+        <Title>{t("home.hello", { name: first })}</Title>
       </div>
       <p class="muted">
         <bdi>{tenant.value?.name}</bdi>

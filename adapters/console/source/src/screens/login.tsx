@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { Icon } from "../parts/Icon";
+import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { choices, enter, login, logout, state } from "../session/session";
 import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
@@ -76,7 +77,7 @@ function Password({ forgotten }: { forgotten: () => void }) {
   const { isBusy, error, run } = useWork(() => login(email.value.trim(), password));
   return (
     <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <h1 tabIndex={-1}>{t("login.title")}</h1>
+      <Title>{t("login.title")}</Title>
       {error && (
         <p class="bad-text" role="alert">
           {error}
@@ -118,7 +119,7 @@ function TenantChoice() {
   const { isBusy, error, run } = useWork(enter);
   return (
     <div aria-busy={isBusy}>
-      <h1 tabIndex={-1}>{t("login.tenant")}</h1>
+      <Title>{t("login.tenant")}</Title>
       {error && (
         <p class="bad-text" role="alert">
           {error}
@@ -151,7 +152,7 @@ function Forgotten({ back }: { back: () => void }) {
   });
   return (
     <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <h1 tabIndex={-1}>{t("login.forgotten")}</h1>
+      <Title>{t("login.forgotten")}</Title>
       {error && (
         <p class="bad-text" role="alert">
           {error}

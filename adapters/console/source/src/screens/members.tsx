@@ -5,6 +5,7 @@ import { Dialog } from "../parts/Dialog";
 import { CheckList, Pager, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
@@ -38,7 +39,7 @@ export function Members() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("members")}</h1>
+        <Title>{t("members")}</Title>
         <span class="space" />
         {may("create:users") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>

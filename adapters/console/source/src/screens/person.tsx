@@ -5,6 +5,7 @@ import { ask } from "../parts/Dialog";
 import { CheckList, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
@@ -25,9 +26,9 @@ export function Person({ id }: { id: string }) {
         {(user) => (
           <>
             <div class="head">
-              <h1 tabIndex={-1}>
+              <Title>
                 <bdi>{user.fullName || user.email}</bdi>
-              </h1>
+              </Title>
               {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}
               {user.isLocked && <span class="badge warn">{t("person.locked")}</span>}
               <span class="space" />

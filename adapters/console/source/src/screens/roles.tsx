@@ -6,6 +6,7 @@ import { Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { t } from "../words/words";
@@ -25,7 +26,7 @@ export function Roles() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("roles")}</h1>
+        <Title>{t("roles")}</Title>
         <span class="space" />
         {may("create:roles") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>

@@ -11,6 +11,7 @@ import { readView, type View } from "../grid/view";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice, Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
 import { t } from "../words/words";
@@ -48,7 +49,7 @@ function NewRow({ entity }: { entity: Entity }) {
     <>
       <Back entity={entity} />
       <div class="head">
-        <h1 tabIndex={-1}>{t("row.new.title", { name: entity.name })}</h1>
+        <Title>{t("row.new.title", { name: entity.name })}</Title>
       </div>
       <Form
         entity={entity}
@@ -80,9 +81,9 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
         {({ row, etag }) => (
           <>
             <div class="head">
-              <h1 tabIndex={-1}>
+              <Title>
                 <bdi>{rowLabel(entity, row)}</bdi>
-              </h1>
+              </Title>
               {row.isDeleted === true && <span class="badge bad">{t("deleted")}</span>}
               <span class="space" />
               <button type="button" class="plain" onClick={() => showApi(true)}>
@@ -91,13 +92,13 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
               </button>
               <RowActions entity={entity} row={row} etag={etag} reload={loaded.reload} />
             </div>
-            <nav class="tabs" aria-label={t("row.tabs")}>
+            <div class="tabs" role="group" aria-label={t("row.tabs")}>
               <Tab name="" tab={tab} text={t("row.fields")} />
               {many.map((relation) => (
                 <Tab key={relation.name} name={relation.name} tab={tab} text={relationTitle(relation)} />
               ))}
               {entity.has.history && <Tab name="history" tab={tab} text={t("history")} />}
-            </nav>
+            </div>
             {tab === "history" && entity.has.history ? (
               <History entity={entity} row={row} etag={etag} reverted={loaded.reload} />
             ) : many.some((relation) => relation.name === tab) ? (

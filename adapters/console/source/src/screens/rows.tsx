@@ -15,6 +15,7 @@ import { ViewsMenu } from "../grid/views";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { Failure, Notice } from "../parts/States";
+import { Title } from "../parts/Title";
 import { current, go, href, query } from "../session/routes";
 import { scope } from "../session/session";
 import { t } from "../words/words";
@@ -53,10 +54,10 @@ function Rows({ entity }: { entity: Entity }) {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>
-          <bdi>{entity.title}</bdi>
+        <Title>
+          <bdi>{entity.plural === "audit-events" ? t("audit") : entity.title}</bdi>
           {view.deleted && <span class="muted"> · {t("deleted")}</span>}
-        </h1>
+        </Title>
         <span class="space" />
         <button type="button" class="plain" onClick={() => show("api")}>
           <Icon name="code" />

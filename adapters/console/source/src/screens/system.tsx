@@ -2,6 +2,7 @@
 import { ApiError, address, send } from "../api/api";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { t, time } from "../words/words";
 
 interface Health {
@@ -33,7 +34,7 @@ export function System() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("system")}</h1>
+        <Title>{t("system")}</Title>
         <span class="space" />
         <button type="button" onClick={() => void loaded.reload()}>
           <Icon name="refresh-cw" />

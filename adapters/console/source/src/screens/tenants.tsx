@@ -6,6 +6,7 @@ import { ask, Dialog } from "../parts/Dialog";
 import { Pager, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { enter, may, profile, scope, type Tenant, tenant } from "../session/session";
@@ -19,7 +20,7 @@ export function TenantSettings() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("settings")}</h1>
+        <Title>{t("settings")}</Title>
       </div>
       <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
     </>
@@ -76,8 +77,8 @@ function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) 
         {field("identifier", t("tenant.identifier"))}
         {field("domain", t("tenant.domain"))}
         {field("timezone", t("tenant.timezone"), "Europe/Berlin")}
-        {field("language", t("tenant.language"), "en-US")}
-        {field("currency", t("tenant.currency"), "USD")}
+        {field("language", t("tenant.language"))}
+        {field("currency", t("tenant.currency"))}
         {field("features", t("tenant.features"), t("tenant.features.hint"))}
       </div>
       {mayWrite ? (
@@ -115,7 +116,7 @@ export function Tenants() {
   return (
     <>
       <div class="head">
-        <h1 tabIndex={-1}>{t("tenants")}</h1>
+        <Title>{t("tenants")}</Title>
         <span class="space" />
         {may("create:tenants") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
@@ -300,9 +301,9 @@ export function TenantScreen({ id }: { id: string }) {
         {(of) => (
           <>
             <div class="head">
-              <h1 tabIndex={-1}>
+              <Title>
                 <bdi>{of.name}</bdi>
-              </h1>
+              </Title>
               {!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}
               <span class="space" />
               <ScopeButton of={of} />

@@ -14,6 +14,9 @@ export const parts = computed(() =>
 /** A form with unsaved changes sets this: it answers whether one may leave. */
 export const guard: { ask: (() => Promise<boolean>) | null } = { ask: null };
 
+/** Set when the address leads to another screen: its heading takes the focus once, whenever it appears. */
+export const arrival = { isNew: false };
+
 export const href = (...steps: string[]) => BASE + steps.map(encodeURIComponent).join("/");
 
 export async function go(to: string, replace = false): Promise<void> {
@@ -29,8 +32,7 @@ function moved(): void {
   current.value = here();
   if (before.path !== current.peek().path) {
     scrollTo(0, 0);
-    // a new screen begins at its heading, for those who listen as well
-    requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true }));
+    arrival.isNew = true;
   }
 }
 
