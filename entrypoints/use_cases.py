@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from urllib.parse import urlsplit
 
-from litestar.config.compression import CompressionConfig
-from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
@@ -59,27 +57,13 @@ from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.throttle import Throttle
 from domain.limits import Lockout
+from entrypoints.browsers import compression, cors, is_https
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.mail import link_secrets, relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
-
-EXPOSED = (
-    "ETag",
-    "Location",
-    "Retry-After",
-    "Idempotent-Replayed",
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-Request-Id",
-)
-"""Headers of responses that scripts of other origins may read."""
-
-EXPORTS = "/export$"
-CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +85,6 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
-    last_uses = LastUses(database)
     return Services(
         sign_in=_sign_in(adapters, settings),
         sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
@@ -121,7 +104,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         invitations=_invitations(adapters, settings),
         acceptance=_acceptance(adapters, settings),
         inbox=InvitationInbox(database, clock),
-        service_accounts=service_account_use_cases(adapters, settings, last_uses),
+        **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -137,8 +120,6 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
-        last_uses=last_uses,
-        key_expiry=KeyExpiry(database, clock, ids),
         registry=adapters.registry,
         database=database,
         admissions=adapters.admissions,
@@ -260,27 +241,12 @@ def http_settings(
         log=log,
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
         routes=tuple(routes),
-        cors=_cors(settings),
+        cors=cors(settings),
         allowed_hosts=settings.allowed_hosts,
-        is_https=_is_https(settings.base_url),
+        is_https=is_https(settings.base_url),
         recent=timedelta(minutes=settings.reauth_minutes),
-        compression=_compression(settings),
+        compression=compression(settings),
     )
-
-
-def _cors(settings: Settings) -> CORSConfig | None:
-    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
-    if not settings.cors_origins:
-        return None
-    return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
-
-
-def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
-
-    Files of the console were compressed when it was built.
-    """
-    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
@@ -350,10 +316,3 @@ def _sign_in_policy(settings: Settings) -> SignInPolicy:
 
 def _lockout(settings: Settings) -> Lockout:
     return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))
-
-
-def _is_https(base_url: str) -> bool:
-    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")

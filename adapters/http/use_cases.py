@@ -59,16 +59,6 @@ class TenantSessions(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServiceAccountUseCases:
-    """Use cases of service accounts: ``authentication`` tells the caller behind a key."""
-
-    administration: ServiceAccountAdministration
-    keys: KeyAdministration
-    authentication: KeyAuthentication
-    credentials: ClientCredentials
-
-
-@dataclass(frozen=True, kw_only=True)
 class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
@@ -85,7 +75,10 @@ class UseCases:
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
-    service_accounts: ServiceAccountUseCases
+    service_accounts: ServiceAccountAdministration
+    api_keys: KeyAdministration
+    key_authentication: KeyAuthentication
+    client_credentials: ClientCredentials
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox

@@ -98,6 +98,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ),
     ("INVITATION_DAYS", 7, "30", 30, "0"),
     ("RESET_URL", "http://127.0.0.1:8000/account/reset", "https://app.example/r", "https://app.example/r", "/r"),
+    ("REAUTH_MINUTES", 10, "5", 5, "0"),
     ("API_KEY_PREFIX", "tnt", "acme2", "acme2", "Acme_"),
     ("API_KEY_MAX_DAYS", 0, "90", 90, "-1"),
     ("SERVICE_TOKEN_MINUTES", 60, "15", 15, "0"),

@@ -19,7 +19,7 @@ from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
-from adapters.http.identity.service_accounts.token import MetadataController, TokenController, server_metadata
+from adapters.http.identity.service_accounts.token import MetadataController, TokenController
 from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -53,6 +53,8 @@ CONTROLLERS = (
 USE_CASES = (
     "acceptance",
     "accounts",
+    "api_keys",
+    "client_credentials",
     "held_permissions",
     "inbox",
     "invitations",
@@ -62,6 +64,7 @@ USE_CASES = (
     "reauthentication",
     "registration",
     "roles",
+    "service_accounts",
     "sign_in",
     "social_sign_in",
     "tenants",
@@ -72,27 +75,15 @@ USE_CASES = (
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    credentials = services.service_accounts.credentials
-    beside = {
-        "api_keys": services.service_accounts.keys,
-        "client_credentials": credentials,
-        "server_metadata": server_metadata(credentials.policy.issuer),
-        "service_accounts": services.service_accounts.administration,
-    }
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    dependencies |= {name: _always(use_case) for name, use_case in beside.items()}
     handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
 def _use_case(services: UseCases, name: str) -> Provide:
-    return _always(getattr(services, name))
-
-
-def _always(use_case: Any) -> Provide:
     """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide() -> Any:
-        return use_case
+        return getattr(services, name)
 
     return Provide(provide)

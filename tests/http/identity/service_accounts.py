@@ -63,7 +63,7 @@ class Counted:
 
 
 def authentication_of(app: TestApp) -> KeyAuthentication:
-    return app.services.service_accounts.authentication
+    return app.services.key_authentication
 
 
 @contextmanager

@@ -212,4 +212,4 @@ async def test_tokens_of_an_account_are_limited_and_the_refusal_is_in_the_rfcs_f
         grant_type="client_credentials", client_id=account, client_secret=form["client_secret"], scope=None
     )
     with pytest.raises(RateLimited):
-        await limited.services.service_accounts.credentials.token(request, from_elsewhere)
+        await limited.services.client_credentials.token(request, from_elsewhere)

@@ -9,7 +9,6 @@ import msgspec
 from litestar import Controller, Response, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.spec import Operation
-from litestar.params import SkipValidation
 from msgspec import Struct
 
 from adapters.http.request.responses import NO_STORE, Json, bare
@@ -103,16 +102,12 @@ class MetadataController(Controller):
     opt = rules(area="B", any_query=True, limit=UNLIMITED)
 
     @get("/", **operation("oauth.metadata", "Where tokens are asked for, for OAuth libraries", PUBLIC))
-    async def metadata(
-        self, server_metadata: NamedDependency[SkipValidation[ServerMetadata]]
-    ) -> Response[ServerMetadata]:
-        return Json(msgspec.json.encode(server_metadata), headers=CACHED)
-
-
-def server_metadata(issuer: str) -> ServerMetadata:
-    return ServerMetadata(
-        issuer=issuer, token_endpoint=f"{issuer}/api/auth/token", jwks_uri=f"{issuer}/.well-known/jwks.json"
-    )
+    async def metadata(self, client_credentials: NamedDependency[ClientCredentials]) -> Response[ServerMetadata]:
+        issuer = client_credentials.policy.issuer
+        metadata = ServerMetadata(
+            issuer=issuer, token_endpoint=f"{issuer}/api/auth/token", jwks_uri=f"{issuer}/.well-known/jwks.json"
+        )
+        return Json(msgspec.json.encode(metadata), headers=CACHED)
 
 
 async def read_token_request(request: StrictRequest) -> TokenRequest:
