@@ -35,12 +35,16 @@ def registered(name: str, category: str) -> Permission:
 INVITATION_PERMISSIONS = ("create:invitations", "read:invitations", "delete:invitations")
 
 
+READ_SYSTEM = "read:system"
+"""Permission to see the state of the whole service, for super-admins alone."""
+
+
 def own_permissions() -> list[Permission]:
     """Permissions that the service's own endpoints require."""
     actions = ("create", "read", "update", "delete")
     nouns = ("users", "roles", "tenants", "service-accounts")
     names = [f"{action}:{noun}" for noun in nouns for action in actions]
-    names += ["create:permissions", "read:permissions", *INVITATION_PERMISSIONS]
+    names += ["create:permissions", "read:permissions", READ_SYSTEM, *INVITATION_PERMISSIONS]
     return [registered(name, "administration") for name in names]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from litestar.exceptions import ImproperlyConfiguredException
@@ -31,8 +32,7 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.joining.acceptance import InvitationAcceptance
-from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
@@ -55,14 +55,17 @@ from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.browsers import compression, cors, is_https
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.mail import link_secrets, relay_of
+from entrypoints.joining import acceptance_of, invitations_of
+from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
 
 
@@ -101,10 +104,17 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
-        invitations=_invitations(adapters, settings),
-        acceptance=_acceptance(adapters, settings),
+        invitations=invitations_of(adapters, settings),
+        acceptance=acceptance_of(
+            adapters,
+            # A new account is let in by the second half of a login, as a social one is.
+            _sign_in(adapters, settings),
+            _password_reader(adapters, strict=False),
+            _password_rules(adapters, settings),
+        ),
         inbox=InvitationInbox(database, clock),
         **service_account_use_cases(adapters, settings),
+        ownership=Ownership(database, revocations, adapters.cache, clock, ids),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -115,6 +125,14 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
         operator_accounts=OperatorAccounts(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        system_reports=SystemReports(
+            database,
+            adapters.admissions,
+            clock,
+            version("tenantry"),
+            "smtp" if settings.smtp_url else "files",
+            shown_settings(settings),
         ),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
@@ -153,30 +171,6 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=_lockout(settings),
-    )
-
-
-def _invitations(adapters: Adapters, settings: Settings) -> InvitationAdministration:
-    return InvitationAdministration(
-        database=adapters.database,
-        secrets=link_secrets(settings),
-        clock=adapters.clock,
-        ids=adapters.ids,
-        lifetime=timedelta(days=settings.invitation_days),
-    )
-
-
-def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
-    return InvitationAcceptance(
-        database=adapters.database,
-        passwords=adapters.passwords,
-        password_reader=_password_reader(adapters, strict=False),
-        password_rules=_password_rules(adapters, settings),
-        # A new account is let in by the second half of a login, as a social one is.
-        entrance=_sign_in(adapters, settings),
-        cache=adapters.cache,
-        clock=adapters.clock,
-        ids=adapters.ids,
     )
 
 

@@ -21,6 +21,7 @@ from adapters.http.docs.schemas import ExactSchemas
 from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
+from adapters.http.operations.system import system_router
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ENVELOPES, answer_error
 from adapters.http.request.pipeline import Pipeline, Refusal
@@ -77,7 +78,12 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
         beside = _without_own_front(self.beside, own)
-        handlers = [identity_router(self.services), *entity_routers(self.services), *beside, own]
+        routers = [
+            identity_router(self.services),
+            *entity_routers(self.services),
+            system_router(self.services.system_reports),
+        ]
+        handlers = [*routers, *beside, own]
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)

@@ -20,6 +20,7 @@ from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
@@ -32,6 +33,7 @@ from application.identity.service_accounts.administration import ServiceAccountA
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.identity.service_accounts.keys import KeyAdministration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -82,6 +84,7 @@ class UseCases:
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    ownership: Ownership
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -89,6 +92,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase

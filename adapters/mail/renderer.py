@@ -26,6 +26,7 @@ SUBJECTS: dict[MailKind, str] = {
     "key-expires": "An API key expires soon",
     "email-changed": "The e-mail address of your account was changed",
     "invitation": "An invitation",
+    "owner-changed": "The owner of a tenant was changed",
 }
 
 

@@ -30,6 +30,7 @@ class StoredMembership(Struct, frozen=True, kw_only=True):
     is_default: bool
     joined_at: datetime
     role_ids: tuple[UUID, ...]
+    is_owner: bool = False
 
 
 class LinkedIdentity(Struct, frozen=True):

@@ -120,6 +120,12 @@ def ensure_admin_stays(admins: Sequence[UUID], user_id: UUID) -> None:
         raise Conflict("The tenant's last active Admin must stay its Admin: give the role Admin to another user first.")
 
 
+def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:
+    """Raises Conflict when the tenant has no active owner but ``user_id``, who may be out of the locked ``owners``."""
+    if set(owners) <= {user_id}:
+        raise Conflict("The tenant's last owner must stay its owner: transfer the tenant to another member first.")
+
+
 # Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system
 # roles, with which they are compared: Unicode's own list has thousands.
 _LOOKALIKES = str.maketrans(

@@ -124,7 +124,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there."""
+    """A user's place in a tenant, with the roles held there; an owner may pass the tenant on."""
 
     tenant_id: UUID
     tenant_name: str
@@ -132,6 +132,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     is_default: bool
     joined_at: datetime
     roles: tuple[Role, ...] = ()
+    is_owner: bool = False
 
 
 class TenantName(Struct, rename="camel", kw_only=True):

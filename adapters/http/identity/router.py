@@ -11,6 +11,7 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
@@ -43,6 +44,7 @@ CONTROLLERS = (
     InvitationsController,
     ReceivedInvitationsController,
     AcceptanceController,
+    OwnershipController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,
@@ -61,6 +63,7 @@ USE_CASES = (
     "keyring",
     "memberships",
     "my_sessions",
+    "ownership",
     "reauthentication",
     "registration",
     "roles",

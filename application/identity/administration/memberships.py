@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
-from application.identity.administration.user_forms import UserItem, UserPage, item_fields
+from application.identity.administration.user_forms import UserItem, item_fields
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock
@@ -20,6 +20,7 @@ from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_give,
     ensure_outranks,
+    ensure_owner_stays,
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject
@@ -41,6 +42,18 @@ class MembershipItem(Struct, rename="camel", kw_only=True):
     joined_at: datetime
 
 
+class MemberItem(UserItem, rename="camel", kw_only=True):
+    is_owner: bool
+
+
+class MemberPage(Struct, rename="camel", kw_only=True):
+    items: list[MemberItem]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
 @dataclass(frozen=True)
 class MembershipAdministration:
     database: Database[IdentityTransaction]
@@ -48,14 +61,14 @@ class MembershipAdministration:
     cache: Cache
     clock: Clock
 
-    async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> UserPage:
+    async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> MemberPage:
         _ensure_reaches(caller, tenant_id)
         listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
         async with self.database.read_only(EveryTenant()) as read:
             await self._ensure_tenant(read, tenant_id)
             listed, total = await read.users.page(listing)
-        items = [UserItem(**item_fields(member.user, member.roles)) for member in listed]
-        return UserPage(items=items, **paging(listing, total))
+        items = [MemberItem(**item_fields(member.user, member.roles), is_owner=member.is_owner) for member in listed]
+        return MemberPage(items=items, **paging(listing, total))
 
     @retry_on_conflict
     async def save(
@@ -109,6 +122,8 @@ class MembershipAdministration:
                 ensure_outranks(caller, state)
                 if takes_an_admin(caller, state, tenant_id):
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+                if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:
+                    ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
             published.update(versions)

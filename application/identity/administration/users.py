@@ -32,6 +32,7 @@ from domain.identity.administration import (
     ensure_may_change_account,
     ensure_may_give,
     ensure_outranks,
+    ensure_owner_stays,
     ensure_super_admin_stays,
     takes_an_admin,
 )
@@ -165,7 +166,11 @@ class UserAdministration:
         user_id = state.user.id
         await self._keep_an_admin(tx, caller, state)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
-        if not caller.acts_for_all and (elsewhere or state.roles):
+        leaves_one = not caller.acts_for_all and bool(elsewhere or state.roles)
+        ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
+        for tenant_id in ended:
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+        if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             return (grants_subject(user_id),)
         if state.is_super_admin:
@@ -211,6 +216,7 @@ class UserAdministration:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             await self._keep_an_admin(tx, caller, state)
+            await self._keep_an_owner(tx, caller, state)
             subjects.append(user_subject(user_id))
         versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
@@ -279,6 +285,11 @@ class UserAdministration:
         if takes_an_admin(caller, state, caller.tenant.id, left):
             ensure_admin_stays(await tx.memberships.lock_admins(caller.tenant.id), state.user.id)
 
+    async def _keep_an_owner(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
+        # A super-admin may disable anybody, and make another owner.
+        for tenant_id in () if caller.is_super_admin else _owned(state):
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), state.user.id)
+
     async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
         state = await self._account_state(tx, caller, user_id)
         user = state.user
@@ -307,6 +318,11 @@ class UserAdministration:
 
 def _subjects(user_id: UUID) -> tuple[str, str]:
     return (user_subject(user_id), grants_subject(user_id))
+
+
+def _owned(state: AccountState) -> list[UUID]:
+    """Tenants that the user owns, in the order in which their owners are locked."""
+    return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)
 
 
 def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:

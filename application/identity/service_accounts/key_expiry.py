@@ -1,4 +1,4 @@
-"""Notice of keys that expire soon: a mail to the active Admins of their tenant, once for each key."""
+"""Notice of keys that expire soon: a mail to the owners of their tenant, once for each key."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,8 +32,9 @@ class KeyExpiry:
 
     async def _tell(self, tx: ServiceAccountTransaction, key: ApiKey, now: datetime) -> None:
         assert key.expires_at is not None
-        # Who can rotate the key is told; in a tenant without an Admin nobody is, and the key expires all the same.
-        for user_id in await tx.memberships.lock_admins(key.tenant_id):
+        # Its owners are told, or in a tenant without one its Admins; without either the key expires all the same.
+        told = await tx.memberships.lock_owners(key.tenant_id)
+        for user_id in told or await tx.memberships.lock_admins(key.tenant_id):
             state = await tx.users.state(user_id)
             if state is None:
                 continue

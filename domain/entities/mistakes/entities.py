@@ -13,7 +13,7 @@ from domain.entities.mistakes.places import Mistake, place_of
 from domain.entities.mistakes.screens import screen_mistakes
 
 RESERVED_PATHS = frozenset(
-    """auth entities users roles permissions tenants service-accounts invitations webhooks changes usage files
+    """auth entities system users roles permissions tenants service-accounts invitations webhooks changes usage files
     tenant-settings""".split()
 )
 """First steps of paths under /api that the service has, or keeps for itself."""

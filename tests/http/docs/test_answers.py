@@ -1,6 +1,7 @@
 """Every operation of the document, answered as it says; tests/http/app.py holds the answers of all tests against it."""
 
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
 import httpx
@@ -81,9 +82,11 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
         await use_entity(call, shelf)
     await read_audit_trail(call)
     await call.done("GET", "/api/entities")
+    await call.done("GET", "/api/system")
     await administer(call)
     await use_account(call)
     await invite(call)
+    await change_owners(call)
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
         assert (await call.app.call("GET", path)).status_code == 200
     description = description_of(call.app)
@@ -181,6 +184,22 @@ async def invite(call: Caller) -> None:
     listed = await app.call("GET", "/api/invitations?status=pending", as_whom="acme")
     (pending,) = listed.json()["data"]["items"]
     await app.call("DELETE", f"/api/invitations/{pending['id']}", as_whom="acme")
+
+
+async def change_owners(call: Caller) -> None:
+    app = call.app
+    # Logins are limited by the minute.
+    app.adapters.clock.move(timedelta(minutes=1))  # type: ignore[attr-defined]
+    await app.login("ada", "ada@example.com")
+    acme = (await app.call("GET", "/api/tenants/current", as_whom="acme")).json()["data"]["id"]
+    members = (await app.call("GET", f"/api/tenants/{acme}/users", as_whom="acme")).json()["data"]["items"]
+    ids = {member["email"]: member["id"] for member in members}
+    await app.login("root", ADMIN)
+    owner = f"/api/tenants/{acme}/users/{ids['admin@acme.example']}"
+    assert (await app.call("PUT", owner, as_whom="root", json={"isOwner": True})).status_code == 200
+    body = {"userId": ids["reader@acme.example"]}
+    await app.call("POST", "/api/tenants/current/transfer", as_whom="acme", json=body)
+    await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
 
 
 async def use_account(call: Caller) -> None:

@@ -4,9 +4,9 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.identity.listing import USER_PARAMETERS
+from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, operation, rules
+from adapters.http.request.rules import ORDINARY, Parameter, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.forms import (
@@ -16,6 +16,11 @@ from application.identity.service_accounts.forms import (
     ServiceAccountPage,
 )
 
+PARAMETERS = (
+    *LIST_PARAMETERS,
+    Parameter("role", {"type": "string"}, "Only accounts with the role of this name."),
+    IS_ACTIVE,
+)
 HOLDS = "Nobody gives, takes, stops or starts what they do not hold themselves."
 
 
@@ -31,7 +36,7 @@ class ServiceAccountsController(Controller):
             "List service accounts",
             needs("read:service-accounts"),
             "VALIDATION_ERROR",
-            parameters=USER_PARAMETERS,
+            parameters=PARAMETERS,
         ),
     )
     async def page(

@@ -7,7 +7,7 @@ from sqlalchemy.dialects import postgresql
 from adapters.postgres.migrations.operations import secure_table
 
 revision = "0062"
-down_revision = "0064"
+down_revision = "0065"
 
 TEXT = sa.Text(collation="C")
 TIME = sa.DateTime(timezone=True)
