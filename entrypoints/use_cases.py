@@ -32,8 +32,6 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.joining.ownership import Ownership
-from application.identity.joining.received import InvitationInbox
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -46,6 +44,7 @@ from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.own_account import OwnAccount
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
@@ -61,7 +60,7 @@ from domain.limits import Lockout
 from entrypoints.browsers import compression, cors, is_https
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.joining import acceptance_of, invitations_of
+from entrypoints.joining import JoiningUseCases, joining_use_cases
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
@@ -97,6 +96,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
+        own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
         ),
@@ -104,17 +104,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
-        invitations=invitations_of(adapters, settings),
-        acceptance=acceptance_of(
-            adapters,
-            # A new account is let in by the second half of a login, as a social one is.
-            _sign_in(adapters, settings),
-            _password_reader(adapters, strict=False),
-            _password_rules(adapters, settings),
-        ),
-        inbox=InvitationInbox(database, clock),
+        **_joining(adapters, settings),
         **service_account_use_cases(adapters, settings),
-        ownership=Ownership(database, revocations, adapters.cache, clock, ids),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -126,14 +117,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         operator_accounts=OperatorAccounts(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
         ),
-        system_reports=SystemReports(
-            database,
-            adapters.admissions,
-            clock,
-            version("tenantry"),
-            "smtp" if settings.smtp_url else "files",
-            shown_settings(settings),
-        ),
+        system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
@@ -171,6 +155,23 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=_lockout(settings),
+    )
+
+
+def _joining(adapters: Adapters, settings: Settings) -> JoiningUseCases:
+    reader, rules = _password_reader(adapters, strict=False), _password_rules(adapters, settings)
+    # A new account is let in by the second half of a login, as a social one is.
+    return joining_use_cases(adapters, settings, _sign_in(adapters, settings), reader, rules)
+
+
+def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
+    return SystemReports(
+        adapters.database,
+        adapters.admissions,
+        adapters.clock,
+        version("tenantry"),
+        "smtp" if settings.smtp_url else "files",
+        shown_settings(settings),
     )
 
 

@@ -27,6 +27,7 @@ from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
 from application.identity.service_accounts.administration import ServiceAccountAdministration
@@ -72,6 +73,7 @@ class UseCases:
     accounts: Accounts
     my_sessions: MySessions
     profiles: Profiles
+    own_account: OwnAccount
     users: UserAdministration
     held_permissions: HeldPermissions
     roles: RoleAdministration

@@ -79,7 +79,7 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles, services.own_account)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 

@@ -74,7 +74,7 @@ class RotationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
     overlap_minutes: Annotated[int, Meta(ge=0, le=LONGEST_OVERLAP)] = DAY_MINUTES
 
 
-class KeyItem(Struct, rename="camel", kw_only=True):
+class ApiKeyItem(Struct, rename="camel", kw_only=True):
     """A key without its secret; ``start`` are its first characters, by which people recognise it."""
 
     id: UUID
@@ -89,7 +89,7 @@ class KeyItem(Struct, rename="camel", kw_only=True):
     last_used_address: str | None
 
 
-class NewKey(KeyItem, rename="camel", kw_only=True):
+class NewKey(ApiKeyItem, rename="camel", kw_only=True):
     """A new key with its text, which is shown this once."""
 
     key: str
@@ -165,9 +165,9 @@ def account_item(found: ListedServiceAccount) -> ServiceAccountItem:
     )
 
 
-def key_item(key: ApiKey) -> KeyItem:
+def key_item(key: ApiKey) -> ApiKeyItem:
     """The key as it is shown; a rotated key expires at the end of its overlap."""
-    return KeyItem(
+    return ApiKeyItem(
         id=key.id,
         name=key.name,
         start=key.start,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from application.identity.service_accounts.forms import (
     KeyForm,
-    KeyItem,
+    ApiKeyItem,
     NewKey,
     RotationForm,
     ensure_valid_key,
@@ -53,7 +53,7 @@ class KeyAdministration:
     ids: Ids
     policy: KeyPolicy
 
-    async def all(self, caller: Caller, account_id: UUID) -> list[KeyItem]:
+    async def all(self, caller: Caller, account_id: UUID) -> list[ApiKeyItem]:
         """The living keys, the oldest first."""
         now = self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:

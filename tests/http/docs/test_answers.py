@@ -82,6 +82,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
         await use_entity(call, shelf)
     await read_audit_trail(call)
     await call.done("GET", "/api/entities")
+    await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
     await call.done("GET", "/api/system")
     await administer(call)
     await use_account(call)

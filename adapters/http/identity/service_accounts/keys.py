@@ -7,7 +7,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
-from application.identity.service_accounts.forms import KeyForm, KeyItem, NewKey, RotationForm
+from application.identity.service_accounts.forms import KeyForm, ApiKeyItem, NewKey, RotationForm
 from application.identity.service_accounts.keys import KeyAdministration
 
 MAY_MAKE = needs("update:service-accounts", recent=True, people=True)
@@ -25,7 +25,7 @@ class ApiKeysController(Controller):
     )
     async def all(
         self, request: StrictRequest, account_id: PathId, api_keys: NamedDependency[KeyAdministration]
-    ) -> Response[Data[list[KeyItem]]]:
+    ) -> Response[Data[list[ApiKeyItem]]]:
         return identity_data(await api_keys.all(request.caller, read_id(account_id)))
 
     @post(

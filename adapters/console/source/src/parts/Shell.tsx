@@ -14,6 +14,7 @@ import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
+import { Proof } from "./Proof";
 import { Failure, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
@@ -96,7 +97,6 @@ export function Shell() {
       </a>
       <Navigation />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a click beside the open navigation closes it */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button of the navigation is what keys use */}
       <div class="veil" onClick={() => (isOpen.value = false)} />
       <div class="page">
         <TopBar />
@@ -113,6 +113,7 @@ export function Shell() {
         </main>
       </div>
       <Questions />
+      <Proof />
       <Toasts />
     </div>
   );
