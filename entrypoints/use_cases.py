@@ -1,6 +1,6 @@
 """Use cases on adapters, and the application on those."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -8,13 +8,8 @@ from importlib.metadata import version
 from urllib.parse import urlsplit
 
 from litestar.exceptions import ImproperlyConfiguredException
-from litestar.types import ControllerRouterHandler
 
-from adapters import console
-from adapters.http.app import HttpSettings, build_app
-from adapters.http.console.pages import Console
-from adapters.http.docs.pages import About
-from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.app import build_app
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -28,6 +23,7 @@ from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -57,9 +53,9 @@ from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from domain.limits import Lockout
-from entrypoints.browsers import compression, cors, is_https
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
+from entrypoints.http_settings import http_settings
 from entrypoints.joining import JoiningUseCases, joining_use_cases
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
@@ -95,6 +91,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
+        member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
         own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
@@ -103,7 +100,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
         **_joining(adapters, settings),
         **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
@@ -209,39 +206,6 @@ def told_as_mistakes() -> Iterator[None]:
         raise
     except Exception as error:  # annotations of a user's handler may raise anything
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
-
-
-def http_settings(
-    settings: Settings, routes: Sequence[ControllerRouterHandler] = (), log: AccessLog = log_access
-) -> HttpSettings:
-    return HttpSettings(
-        about=About(
-            root=settings.docs_root,
-            title=settings.docs_title,
-            version=settings.docs_version,
-            description=settings.docs_description,
-            contact_name=settings.docs_contact_name,
-            contact_email=settings.docs_contact_email,
-            contact_url=settings.docs_contact_url,
-            license_url=settings.docs_license_url,
-        ),
-        console=Console(
-            files=console.files() if settings.console else {},
-            base_url=settings.base_url,
-            remembered=timedelta(days=settings.refresh_token_days),
-        ),
-        trusted_proxies=settings.trusted_proxies,
-        counts_limits=settings.rate_limits != "off",
-        server_timing=settings.server_timing,
-        log=log,
-        metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
-        routes=tuple(routes),
-        cors=cors(settings),
-        allowed_hosts=settings.allowed_hosts,
-        is_https=is_https(settings.base_url),
-        recent=timedelta(minutes=settings.reauth_minutes),
-        compression=compression(settings),
-    )
 
 
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:

@@ -3,12 +3,14 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from application.ports.database import Database
+from application.ports.identity.accounts import AccountTransaction, LinkedProvider
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache
@@ -35,6 +37,7 @@ class Profile(Struct, rename="camel", kw_only=True):
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     tenants: list[TenantName]
+    identities: list[LinkedProvider]
     created_at: datetime
     last_login_at: datetime | None
 
@@ -52,9 +55,13 @@ class CachedProfile(Struct):
     profile: Profile
 
 
+class ProfileTransaction(AccountTransaction, ServiceAccountTransaction, Protocol):
+    """Parts of the database that profiles of people and of service accounts are made of."""
+
+
 @dataclass(frozen=True)
 class Profiles:
-    database: Database[ServiceAccountTransaction]
+    database: Database[ProfileTransaction]
     cache: Cache
     clock: Clock
 
@@ -81,9 +88,10 @@ class Profiles:
             return cached.profile
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
+            linked = await read.social.of_user(caller.user_id)
         if state is None:
             raise TokenInvalid
-        profile = _profile(caller, state)
+        profile = _profile(caller, state, linked)
         await self.cache.put(key, msgspec.json.encode(CachedProfile(basis, profile)), PROFILES_KEPT)
         return profile
 
@@ -104,6 +112,7 @@ class Profiles:
             email_confirmed=False,
             roles=caller.roles,
             permissions=caller.permissions,
+            identities=[],
             tenants=[TenantName(id=tenant_id, name=home.tenant_name, is_default=True)],
             created_at=found.account.created_at,
             last_login_at=None,
@@ -114,7 +123,7 @@ def _decoded(found: bytes | None) -> CachedProfile | None:
     return msgspec.json.decode(found, type=CachedProfile) if found else None
 
 
-def _profile(caller: Caller, state: AccountState) -> Profile:
+def _profile(caller: Caller, state: AccountState, linked: list[LinkedProvider]) -> Profile:
     user = state.user
     return Profile(
         id=user.id,
@@ -126,6 +135,7 @@ def _profile(caller: Caller, state: AccountState) -> Profile:
         roles=caller.roles,
         permissions=caller.permissions,
         tenants=[tenant_name(membership) for membership in state.memberships],
+        identities=linked,
         created_at=user.created_at,
         last_login_at=user.last_login_at,
     )

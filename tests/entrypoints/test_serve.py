@@ -102,7 +102,7 @@ async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry
     assert waiting.returncode == 5
     assert "Run: tenantry migrate" in waiting.stderr
 
-    issuer = {"BASE_URL": "http://api.example"}
+    issuer = {"BASE_URL": "http://api.localhost"}
     first, other = serve(**shared, **issuer), serve(**shared, **issuer)
     token = first.log_in(PASSWORD)
     assert other.call("GET", "/api/auth/me", token=token).status == 200

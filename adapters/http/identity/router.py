@@ -21,7 +21,7 @@ from adapters.http.identity.roles import HeldPermissionsController, PermissionsC
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController
-from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
@@ -35,6 +35,7 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
+    MemberSessionsController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -61,6 +62,7 @@ USE_CASES = (
     "inbox",
     "invitations",
     "keyring",
+    "member_sessions",
     "memberships",
     "my_sessions",
     "ownership",

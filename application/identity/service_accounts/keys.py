@@ -9,8 +9,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.service_accounts.forms import (
-    KeyForm,
     ApiKeyItem,
+    KeyForm,
     NewKey,
     RotationForm,
     ensure_valid_key,

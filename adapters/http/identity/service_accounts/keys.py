@@ -7,7 +7,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
-from application.identity.service_accounts.forms import KeyForm, ApiKeyItem, NewKey, RotationForm
+from application.identity.service_accounts.forms import ApiKeyItem, KeyForm, NewKey, RotationForm
 from application.identity.service_accounts.keys import KeyAdministration
 
 MAY_MAKE = needs("update:service-accounts", recent=True, people=True)
