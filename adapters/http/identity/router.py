@@ -60,6 +60,7 @@ USE_CASES = (
     "roles",
     "sign_in",
     "social_sign_in",
+    "tenant_settings",
     "tenants",
     "users",
 )
