@@ -1,22 +1,15 @@
 """Use cases on adapters, and the application on those."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from litestar.config.compression import CompressionConfig
-from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
-from litestar.types import ControllerRouterHandler
 
-from adapters import console
-from adapters.http.app import HttpSettings, build_app
-from adapters.http.console.pages import Console
-from adapters.http.docs.pages import About
-from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.app import build_app
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -59,26 +52,12 @@ from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
+from entrypoints.http_settings import http_settings
 from entrypoints.joining import JoiningUseCases, joining_use_cases
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
-
-EXPOSED = (
-    "ETag",
-    "Location",
-    "Retry-After",
-    "Idempotent-Replayed",
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-Request-Id",
-)
-"""Headers of responses that scripts of other origins may read."""
-
-EXPORTS = "/export$"
-CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,54 +200,6 @@ def told_as_mistakes() -> Iterator[None]:
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
 
 
-def http_settings(
-    settings: Settings, routes: Sequence[ControllerRouterHandler] = (), log: AccessLog = log_access
-) -> HttpSettings:
-    return HttpSettings(
-        about=About(
-            root=settings.docs_root,
-            title=settings.docs_title,
-            version=settings.docs_version,
-            description=settings.docs_description,
-            contact_name=settings.docs_contact_name,
-            contact_email=settings.docs_contact_email,
-            contact_url=settings.docs_contact_url,
-            license_url=settings.docs_license_url,
-        ),
-        console=Console(
-            files=console.files() if settings.console else {},
-            base_url=settings.base_url,
-            remembered=timedelta(days=settings.refresh_token_days),
-        ),
-        trusted_proxies=settings.trusted_proxies,
-        counts_limits=settings.rate_limits != "off",
-        server_timing=settings.server_timing,
-        log=log,
-        metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
-        routes=tuple(routes),
-        cors=_cors(settings),
-        allowed_hosts=settings.allowed_hosts,
-        is_https=_is_https(settings.base_url),
-        recent=timedelta(minutes=settings.reauth_minutes),
-        compression=_compression(settings),
-    )
-
-
-def _cors(settings: Settings) -> CORSConfig | None:
-    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
-    if not settings.cors_origins:
-        return None
-    return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
-
-
-def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
-
-    Files of the console were compressed when it was built.
-    """
-    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
-
-
 def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
     return SignIn(
         database=adapters.database,
@@ -336,10 +267,3 @@ def _sign_in_policy(settings: Settings) -> SignInPolicy:
 
 def _lockout(settings: Settings) -> Lockout:
     return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))
-
-
-def _is_https(base_url: str) -> bool:
-    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")
