@@ -14,6 +14,7 @@ from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -27,6 +28,7 @@ from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
 from application.operations.system_reports import SystemReports
@@ -67,7 +69,9 @@ class UseCases:
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
+    member_sessions: MemberSessions
     profiles: Profiles
+    own_account: OwnAccount
     users: UserAdministration
     held_permissions: HeldPermissions
     roles: RoleAdministration

@@ -18,7 +18,7 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
-from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
@@ -32,6 +32,7 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
+    MemberSessionsController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -52,6 +53,7 @@ USE_CASES = (
     "inbox",
     "invitations",
     "keyring",
+    "member_sessions",
     "memberships",
     "my_sessions",
     "ownership",
@@ -69,7 +71,7 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles, services.own_account)]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 

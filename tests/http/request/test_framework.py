@@ -8,8 +8,8 @@ import pytest
 from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
+from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import http_settings
 from tests.http.app import SETTINGS, TestApp
 from tests.http.served import served_by
 
