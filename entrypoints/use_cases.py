@@ -23,6 +23,7 @@ from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -85,6 +86,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
+        member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
         own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
@@ -93,7 +95,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
         **_joining(adapters, settings),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),

@@ -14,6 +14,7 @@ from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
@@ -69,6 +70,7 @@ class UseCases:
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
+    member_sessions: MemberSessions
     profiles: Profiles
     own_account: OwnAccount
     users: UserAdministration

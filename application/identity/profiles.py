@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.accounts import AccountTransaction, LinkedProvider
 from application.ports.shared_memory import Cache
 from domain.errors import TokenInvalid
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
@@ -34,6 +34,7 @@ class Profile(Struct, rename="camel", kw_only=True):
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     tenants: list[TenantName]
+    identities: list[LinkedProvider]
     created_at: datetime
     last_login_at: datetime | None
 
@@ -53,7 +54,7 @@ class CachedProfile(Struct):
 
 @dataclass(frozen=True)
 class Profiles:
-    database: Database[IdentityTransaction]
+    database: Database[AccountTransaction]
     cache: Cache
 
     def basic(self, caller: Caller) -> BasicProfile:
@@ -77,9 +78,10 @@ class Profiles:
             return cached.profile
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
+            linked = await read.social.of_user(caller.user_id)
         if state is None:
             raise TokenInvalid
-        profile = _profile(caller, state)
+        profile = _profile(caller, state, linked)
         await self.cache.put(key, msgspec.json.encode(CachedProfile(basis, profile)), PROFILES_KEPT)
         return profile
 
@@ -88,7 +90,7 @@ def _decoded(found: bytes | None) -> CachedProfile | None:
     return msgspec.json.decode(found, type=CachedProfile) if found else None
 
 
-def _profile(caller: Caller, state: AccountState) -> Profile:
+def _profile(caller: Caller, state: AccountState, linked: list[LinkedProvider]) -> Profile:
     user = state.user
     return Profile(
         id=user.id,
@@ -100,6 +102,7 @@ def _profile(caller: Caller, state: AccountState) -> Profile:
         roles=caller.roles,
         permissions=caller.permissions,
         tenants=[tenant_name(membership) for membership in state.memberships],
+        identities=linked,
         created_at=user.created_at,
         last_login_at=user.last_login_at,
     )

@@ -45,6 +45,10 @@ MailKind = Literal[
     "session-stolen",
     "email-changed",
     "invitation",
+    "new-device",
+    "identity-linked",
+    "identities-unlinked",
+    "roles-changed",
     "owner-changed",
 ]
 

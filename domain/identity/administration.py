@@ -6,10 +6,18 @@ from uuid import UUID
 
 import msgspec
 
-from domain.errors import Conflict, FieldError, Forbidden, ValidationError
+from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
 from domain.identity.tokens import role_subject
 from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller, may_grant, smallest
+
+
+def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
+    """The account, for a caller who may know of it. Raises NotFound, alike for an unknown user and one of others."""
+    # Security: a user of other tenants alone does not exist for the caller.
+    if state is None or not (caller.acts_for_all or any(m.tenant_id == caller.tenant_id for m in state.memberships)):
+        raise NotFound
+    return state
 
 
 def ensure_super_admin(caller: Caller) -> None:

@@ -94,6 +94,10 @@ class Session(Struct, frozen=True, kw_only=True):
     authenticated_at: datetime | None = None
 
 
+SESSIONS_AT_MOST = 100
+"""Sessions of a user: one more ends the one that was unused for longest."""
+
+
 class RefreshToken(Struct, frozen=True):
     """The content of a refresh token; holding the sealed form is enough to refresh."""
 

@@ -209,6 +209,15 @@ def is_address(text: str) -> bool:
     return _parts(text) is not None
 
 
+def mailbox(text: str) -> tuple[str, str] | None:
+    """The local part as it is written and the domain in ASCII (IDNA 2008), which mail is sent to; None for no address.
+
+    IDNA 2003 would send the mail for ``straße.example`` to ``strasse.example``.
+    """
+    parts = _parts(text)
+    return None if parts is None else (text.strip().rpartition("@")[0], parts[1])
+
+
 def is_same_address(text: str, other: str) -> bool:
     """Whether the addresses are identical but for ASCII case: what another service vouches for is no more than that."""
     return text.strip().encode().lower() == other.strip().encode().lower()

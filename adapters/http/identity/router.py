@@ -18,7 +18,7 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
-from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
@@ -32,6 +32,7 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
+    MemberSessionsController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -52,6 +53,7 @@ USE_CASES = (
     "inbox",
     "invitations",
     "keyring",
+    "member_sessions",
     "memberships",
     "my_sessions",
     "ownership",
