@@ -33,7 +33,7 @@ def registered(name: str, category: str) -> Permission:
 
 
 INVITATION_PERMISSIONS = ("create:invitations", "read:invitations", "delete:invitations")
-
+SETTINGS_PERMISSIONS = ("read:tenant-settings", "update:tenant-settings")
 
 READ_SYSTEM = "read:system"
 """Permission to see the state of the whole service, for super-admins alone."""
@@ -44,7 +44,7 @@ def own_permissions() -> list[Permission]:
     actions = ("create", "read", "update", "delete")
     nouns = ("users", "roles", "tenants", "service-accounts")
     names = [f"{action}:{noun}" for noun in nouns for action in actions]
-    names += ["create:permissions", "read:permissions", READ_SYSTEM, *INVITATION_PERMISSIONS]
+    names += ["create:permissions", "read:permissions", READ_SYSTEM, *INVITATION_PERMISSIONS, *SETTINGS_PERMISSIONS]
     return [registered(name, "administration") for name in names]
 
 

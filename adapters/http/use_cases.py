@@ -17,6 +17,7 @@ from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
+from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.joining.acceptance import InvitationAcceptance
@@ -80,6 +81,7 @@ class UseCases:
     held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
+    tenant_settings: TenantSettingsAdministration
     memberships: MembershipAdministration
     service_accounts: ServiceAccountAdministration
     api_keys: KeyAdministration

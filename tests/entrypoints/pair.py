@@ -93,7 +93,7 @@ def _end(line: socket.socket) -> None:
 def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
     port = str(free_port())
     process = subprocess.Popen(
-        [*COMMAND, "serve"],
+        [*COMMAND, "serve", "--allow-superuser"],
         cwd=folder,
         env=environment({**variables, "PORT": port}),
         stdout=subprocess.PIPE,

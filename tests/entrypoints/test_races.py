@@ -6,13 +6,12 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
-from uuid import uuid4
 
 import httpx
 import pytest
 
 from domain.scope import SYSTEM_TENANT_ID
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 from tests.entrypoints.pair import ADDRESSES, ADMIN, JsonObject, Pair, pair_on
 from tests.entrypoints.processes import PASSWORD, Tenantry
 
@@ -21,13 +20,9 @@ HOME, AWAY = "198.51.100.1", "203.0.113.7"
 
 
 @pytest.fixture(scope="module")
-async def pair(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
-    database_url = await create_database(servers[0], f"tenantry_races_{uuid4().hex[:12]}")
-    try:
-        async with pair_on(tmp_path_factory.mktemp("races"), database_url) as pair:
-            yield pair
-    finally:
-        await drop_database(database_url)
+async def pair(new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
+    async with pair_on(tmp_path_factory.mktemp("races"), await new_database()) as pair:
+        yield pair
 
 
 @pytest.fixture

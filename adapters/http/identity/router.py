@@ -72,6 +72,7 @@ USE_CASES = (
     "service_accounts",
     "sign_in",
     "social_sign_in",
+    "tenant_settings",
     "tenants",
     "users",
 )

@@ -1,5 +1,6 @@
 """Sessions: one row each, changed in place at every refresh."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -9,6 +10,7 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_session, decode_state
+from application.ports.database import Mail
 from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids
 from domain.identity.tokens import SESSIONS_AT_MOST, Lifetimes, Session
@@ -51,8 +53,8 @@ ended AS (
         SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL
         ORDER BY rotated_at DESC, id DESC OFFSET $37)),
 told AS (
-    INSERT INTO outbox (id, kind, recipient, name, address, at, due_at)
-    SELECT $30, $31, $32, $33, $34, $35, $35 FROM entered WHERE $30::uuid IS NOT NULL
+    INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
+    SELECT $30, $31, $32, $33, $34, $35, $35, '' FROM entered WHERE $30::uuid IS NOT NULL
     AND NOT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND device = $19)
     AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $36))
 SELECT true FROM entered"""
@@ -71,6 +73,13 @@ SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id
 FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
 AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
+
+
+def _columns(notice: Mail | None) -> Sequence[object]:
+    """Values of the notice, by name: the record may have fields that no notice of a login uses."""
+    if notice is None:
+        return (None,) * 6
+    return notice.id, notice.kind, notice.recipient, notice.name, notice.address, notice.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ class PostgresSessions:
                 *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
                 *astuple(session),
                 *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
-                *(astuple(entry.notice) if entry.notice else (None,) * 6),
+                *_columns(entry.notice),
                 *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
             )
         )
