@@ -18,6 +18,7 @@ from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_router
+from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import Metrics, metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
 from adapters.http.operations.traffic import Traffic, traffic_handler
@@ -27,6 +28,7 @@ from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.use_cases import UseCases
+from application.ports.mail_delivery import Inbox
 from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
@@ -40,7 +42,8 @@ class HttpSettings:
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
     handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
     ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
-    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent.
+    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent. ``inbox`` has the mails
+    of a service without a mail server.
     """
 
     about: About = field(default_factory=About)
@@ -50,6 +53,7 @@ class HttpSettings:
     server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
+    inbox: Inbox | None = None
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
@@ -109,6 +113,7 @@ def build_pipeline(
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
     return made(
         security=security(services.tokens),
+        keys=services.key_authentication,
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
@@ -134,6 +139,7 @@ def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metri
         *_console_handlers(services, settings),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
+        *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
         *account_handlers(settings.about.title),
         *docs_handlers(settings.about),
     ]

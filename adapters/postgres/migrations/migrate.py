@@ -24,7 +24,7 @@ from adapters.postgres.migrations.pending import (
     pending,
 )
 from adapters.postgres.migrations.renames import offers, renames
-from adapters.postgres.migrations.stored_values import mappings, misfits
+from adapters.postgres.migrations.stored_values import kept_members, mappings, misfits
 from adapters.postgres.migrations.switches import ensure_possible, replaced_indexes
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
@@ -83,7 +83,7 @@ async def write_migration(
     None when there is nothing to write. Raises InconsistentMigrations and MigrationRefused.
     """
     ensure_consistent(folders)
-    metadata = metadata_for(registry)
+    metadata, kept = metadata_for(registry), kept_members(folders)
 
     def write(commands: AlembicCommands) -> object:
         commands.config.cmd_opts = Namespace(quiet=True)  # else Alembic prints the path past our own message
@@ -94,12 +94,12 @@ async def write_migration(
         attributes["first"] = renames(connection, registry, renamed)
         ensure_possible(connection, registry)
         # in front of everything else, and behind the renames: the columns have their new names and their old values
-        attributes["first"] = [*attributes["first"], *mappings(connection, registry)]
+        attributes["first"] = [*attributes["first"], *mappings(connection, registry, kept)]
         attributes["choices"] = {
             (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
         }
         attributes["last"] = replaced_indexes(connection, registry, metadata)
-        attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry)]
+        attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry, kept)]
         return _revision(commands, message, folders)
 
     written = await run_command(url, metadata, folders, write, commits=False)
