@@ -108,6 +108,7 @@ def build_pipeline(
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
     return made(
         security=security(services.tokens),
+        keys=services.key_authentication,
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,

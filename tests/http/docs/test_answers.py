@@ -153,6 +153,8 @@ async def administer(call: Caller) -> None:
     await end_sessions(call)
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
+    await call.done("PUT", "/api/tenants/current/settings", {"branding": {"name": "Acme"}})
+    await call.done("GET", "/api/tenants/current/settings")
     await call.done("GET", "/api/tenants")
     await call.done("GET", f"/api/tenants/{tenant}")
     await call.done("PUT", f"/api/tenants/{tenant}", {"settings": {"timezone": "Europe/Berlin"}})
