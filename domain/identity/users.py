@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.scope import EVERYTHING
@@ -50,12 +50,23 @@ def plain(text: str) -> str:
     )
 
 
+class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a tenant shows itself; ``primary_color`` is ``#rrggbb``."""
+
+    name: str | None = None
+    logo_url: str | None = None
+    primary_color: str | None = None
+    support_email: str | None = None
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
     enabled_features: tuple[str, ...] = ()
     custom_settings: dict[str, object] = field(default_factory=dict)
+    # Left out of answers until somebody sets it, so that those of before stay as they are.
+    branding: Branding | UnsetType = UNSET
 
 
 class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):

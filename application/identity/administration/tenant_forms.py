@@ -56,7 +56,7 @@ class TenantPage(Struct, rename="camel", kw_only=True):
 
 def ensure_valid(form: NewTenantForm) -> None:
     """Raises ValidationError with every failing field."""
-    _ensure(_errors(form.name, form.identifier, form.domain) + _settings_errors(form.settings or SettingsForm()))
+    _ensure(_errors(form.name, form.identifier, form.domain) + settings_errors(form.settings or SettingsForm()))
 
 
 def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
@@ -67,7 +67,7 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
     # Names and identifiers from before the rules for new ones are kept until somebody changes them.
     name = None if changed.name == tenant.name else changed.name
     identifier = None if changed.identifier == tenant.identifier else changed.identifier
-    _ensure(_errors(name, identifier, changed.domain) + _settings_errors(settings))
+    _ensure(_errors(name, identifier, changed.domain) + settings_errors(settings))
     return replace(changed, settings=settings_of(settings, tenant.settings))
 
 
@@ -91,7 +91,8 @@ def _errors(name: str | None, identifier: str | None, domain: str | None) -> lis
     return errors
 
 
-def _settings_errors(form: SettingsForm) -> list[FieldError]:
+def settings_errors(form: SettingsForm) -> list[FieldError]:
+    """Every failing field, as ``settings.timezone``."""
     errors = _text_errors(form)
     if isinstance(form.timezone, str) and not errors and not _is_zone(form.timezone):
         errors.append(FieldError("settings.timezone", "takes the name of a time zone, such as Europe/Berlin"))

@@ -84,6 +84,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/entities")
     await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
     await call.done("GET", "/api/system")
+    await call.done("GET", "/api/system/traffic")
     await administer(call)
     await use_account(call)
     await invite(call)
@@ -153,6 +154,8 @@ async def administer(call: Caller) -> None:
     await end_sessions(call)
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
+    await call.done("PUT", "/api/tenants/current/settings", {"branding": {"name": "Acme"}})
+    await call.done("GET", "/api/tenants/current/settings")
     await call.done("GET", "/api/tenants")
     await call.done("GET", f"/api/tenants/{tenant}")
     await call.done("PUT", f"/api/tenants/{tenant}", {"settings": {"timezone": "Europe/Berlin"}})
