@@ -59,8 +59,10 @@ OTHERS = {
     ("POST", "/api/auth/invitations/accept"): 10,
     ("POST", "/api/auth/invitations/decline"): 10,
     ("POST", "/api/auth/token"): 60,
+    ("GET", "/api/entities"): 100,
+    ("GET", "/api/system"): 100,
 }
-"""Limits of other endpoints that are not 100."""
+"""Limits of endpoints that are no rows and not of the tables, where they are not 100 or look like rows."""
 
 TRIED = [
     *TABLES,
