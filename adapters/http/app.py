@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from time import time
 from typing import Any
 
 from litestar import Litestar
@@ -20,6 +21,7 @@ from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import Metrics, metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
+from adapters.http.operations.traffic import Traffic, traffic_handler
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
@@ -84,9 +86,12 @@ def empty_application(
 def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
+    traffic = Traffic(time)
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
-    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts, is_https=settings.is_https)
-    return pipeline, _service_handlers(services, settings, metrics)
+    pipeline = build_pipeline(
+        services, settings, _heard_by(traffic.see, metrics.see, settings.log), hosts, is_https=settings.is_https
+    )
+    return pipeline, [*_service_handlers(services, settings, metrics), traffic_handler(traffic)]
 
 
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
@@ -108,6 +113,7 @@ def build_pipeline(
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
     return made(
         security=security(services.tokens),
+        keys=services.key_authentication,
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
@@ -120,10 +126,10 @@ def build_pipeline(
     )
 
 
-def _both(first: AccessLog, second: AccessLog) -> AccessLog:
+def _heard_by(*logs: AccessLog) -> AccessLog:
     def hear(line: AccessLine) -> None:
-        first(line)
-        second(line)
+        for log in logs:
+            log(line)
 
     return hear
 

@@ -34,6 +34,10 @@ from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
 from application.identity.self_service import SelfService
+from application.identity.service_accounts.administration import ServiceAccountAdministration
+from application.identity.service_accounts.client_credentials import ClientCredentials
+from application.identity.service_accounts.key_authentication import KeyAuthentication
+from application.identity.service_accounts.keys import KeyAdministration
 from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
@@ -81,6 +85,10 @@ class UseCases:
     tenants: TenantAdministration
     tenant_settings: TenantSettingsAdministration
     memberships: MembershipAdministration
+    service_accounts: ServiceAccountAdministration
+    api_keys: KeyAdministration
+    key_authentication: KeyAuthentication
+    client_credentials: ClientCredentials
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox

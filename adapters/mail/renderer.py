@@ -23,6 +23,7 @@ SUBJECTS: dict[MailKind, str] = {
     "welcome": "Your new account",
     "password-changed": "Your password was changed",
     "session-stolen": "A session of yours was ended",
+    "key-expires": "An API key expires soon",
     "email-changed": "The e-mail address of your account was changed",
     "invitation": "An invitation",
     "new-device": "A login from a new device",

@@ -154,6 +154,11 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
     return TokenInvalid("The session has ended.")
 
 
+# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
+# 16 kB, beyond which no token is read.
+GRANTS_BYTES = 7_800
+"""Most bytes of JSON for the permissions, role names and role versions of a token."""
+
 SELECTOR_SCOPE = "tenant-selector-only"
 
 TokenType = Literal["Tenant", "Global"]

@@ -20,6 +20,9 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
+from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
+from adapters.http.identity.service_accounts.keys import ApiKeysController
+from adapters.http.identity.service_accounts.token import MetadataController, TokenController
 from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -48,11 +51,17 @@ CONTROLLERS = (
     OwnTenantsController,
     SelfServiceController,
     KeysController,
+    ServiceAccountsController,
+    ApiKeysController,
+    TokenController,
+    MetadataController,
 )
 
 USE_CASES = (
     "acceptance",
     "accounts",
+    "api_keys",
+    "client_credentials",
     "held_permissions",
     "inbox",
     "invitations",
@@ -66,6 +75,7 @@ USE_CASES = (
     "registration",
     "roles",
     "self_service",
+    "service_accounts",
     "sign_in",
     "social_sign_in",
     "tenant_settings",

@@ -4,7 +4,7 @@ from litestar import Controller, Response, delete, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, needs, operation, rules
+from adapters.http.request.rules import ORDINARY, PEOPLE, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.my_sessions import MySessions, SessionList
@@ -17,7 +17,7 @@ class SessionsController(Controller):
 
     @get(
         "/",
-        **operation("auth.sessions", "List one's own sessions", ANY_TOKEN),
+        **operation("auth.sessions", "List one's own sessions", PEOPLE),
         description="The last used first; a session's id is the claim `sid` of its tokens.",
     )
     async def all(
@@ -27,7 +27,7 @@ class SessionsController(Controller):
 
     @delete(
         "/{session_id:str}",
-        **operation("auth.end-session", "End one of one's own sessions", ANY_TOKEN),
+        **operation("auth.end-session", "End one of one's own sessions", PEOPLE),
         status_code=200,
         description="Its access token is dead at once.",
     )

@@ -39,6 +39,7 @@ class Metrics:
             buckets=SECONDS,
             registry=self._own,
         )
+        self._keys = Counter("tenantry_keys_used", "Requests with a known API key.", registry=self._own)
         # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
@@ -49,6 +50,8 @@ class Metrics:
         count, observe = counting
         count()
         observe(line.took)
+        if line.by_key and line.user_id is not None:
+            self._keys.inc()
 
     def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
         answers = self._answers.labels(line.operation, str(line.status))

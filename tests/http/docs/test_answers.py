@@ -84,6 +84,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/entities")
     await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
     await call.done("GET", "/api/system")
+    await call.done("GET", "/api/system/traffic")
     await administer(call)
     await use_account(call)
     await invite(call)
