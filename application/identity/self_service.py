@@ -1,11 +1,7 @@
-"""People and their own accounts: changing what is shown of one, and deleting it."""
+"""Deletion of one's own account."""
 
 from dataclasses import dataclass
-from uuid import UUID
 
-from msgspec import UNSET, Struct, UnsetType
-
-from application.identity.administration.user_forms import UserForm, changed_account
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock
@@ -23,50 +19,12 @@ from domain.identity.users import AccountState, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
-class MyAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields sent change, fields left out stay."""
-
-    full_name: str | UnsetType = UNSET
-    phone_number: str | None | UnsetType = UNSET
-    profile_picture_url: str | None | UnsetType = UNSET
-
-
-class MyAccount(Struct, rename="camel", kw_only=True):
-    id: UUID
-    email: str
-    full_name: str
-    phone_number: str | None
-    profile_picture_url: str | None
-
-
 @dataclass(frozen=True)
 class SelfService:
     database: Database[IdentityTransaction]
     revocations: Revocations
     cache: Cache
     clock: Clock
-
-    @retry_on_conflict
-    async def update(self, caller: Caller, form: MyAccountForm, client: Client) -> MyAccount:
-        """Changes name, telephone number and picture; tokens show the new name from the next refresh on."""
-        now = self.clock.now()
-        given = {name: getattr(form, name) for name in form.__struct_fields__}
-        async with self.database.transaction(EveryTenant()) as tx:
-            state = await self._locked_state(tx, caller)
-            changed = changed_account(state.user, UserForm(**given), now)
-            user = changed or state.user
-            if changed is not None:
-                await tx.users.save(changed, state.user)
-                line = event("account.changed", caller.user_id, caller.user_id, client, now)
-                await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
-        await self.cache.drop([profile_key(caller.user_id)])
-        return MyAccount(
-            id=user.id,
-            email=user.email,
-            full_name=user.full_name,
-            phone_number=user.phone_number,
-            profile_picture_url=user.profile_picture_url,
-        )
 
     @retry_on_conflict
     async def delete(self, caller: Caller, client: Client) -> None:

@@ -16,8 +16,9 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, RateLimited, TokenInvalid
+from domain.identity.identifiers import is_free_identifier
 from domain.identity.invitations import DAY
-from domain.identity.users import ADMIN, AccountState, Tenant, is_free_identifier, profile_key
+from domain.identity.users import ADMIN, AccountState, Tenant, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 TENANTS_A_DAY = 3

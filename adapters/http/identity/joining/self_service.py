@@ -1,29 +1,18 @@
-"""/api/auth/me: changing and deleting one's own account."""
+"""/api/auth/me: deleting one's own account."""
 
-from litestar import Controller, Response, delete, put
+from litestar import Controller, Response, delete
 from litestar.di import NamedDependency
-from litestar.params import JSONBody
 
-from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, PEOPLE, Policy, operation, rules
+from adapters.http.request.responses import MessageOnly, identity_message
+from adapters.http.request.rules import ORDINARY, Policy, operation, rules
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.self_service import MyAccount, MyAccountForm, SelfService
+from application.identity.self_service import SelfService
 
 
 class SelfServiceController(Controller):
     path = "/api/auth/me"
     tags = ("auth",)
     opt = rules(area="A", limit=ORDINARY)
-
-    @put(
-        "/",
-        **operation("auth.update-me", "Change one's own name, telephone number and picture", PEOPLE),
-        description="Fields sent change, fields left out stay. Tokens show the new name from the next refresh on.",
-    )
-    async def update(
-        self, request: StrictRequest, data: JSONBody[MyAccountForm], self_service: NamedDependency[SelfService]
-    ) -> Response[Data[MyAccount]]:
-        return identity_data(await self_service.update(request.caller, data, request.from_client))
 
     @delete(
         "/",

@@ -1,8 +1,7 @@
-"""People and their own accounts: changing one, deleting one, and the switch for making one."""
+"""People and their own accounts: deleting one, tenants of one's own, and the switch for registration."""
 
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from tests.http.app import ADMIN, PASSWORD, open_test_app
@@ -10,42 +9,6 @@ from tests.http.identity.joining.invited import ADA, NEW, Invited, told
 from tests.http.two_tenants import SYSTEM, email_of
 
 ME = "/api/auth/me"
-
-
-async def test_one_changes_what_is_shown_of_one(invited: Invited) -> None:
-    body = {"fullName": "Grace", "phoneNumber": "+49 1", "profilePictureUrl": "https://pictures.example/grace.png"}
-    changed = await invited.tenants.call("member", "PUT", ME, body)
-    assert changed.status_code == 200
-    assert changed.json()["data"] == {
-        "id": invited.tenants.users["member"],
-        "email": email_of("member"),
-        **body,
-    }
-    assert (await invited.tenants.call("member", "PUT", ME, {"phoneNumber": None})).status_code == 200
-    profile = (await invited.tenants.call("member", "GET", f"{ME}/complete")).json()["data"]
-    assert (profile["fullName"], profile["phoneNumber"]) == ("Grace", None)
-    assert profile["profilePictureUrl"] == body["profilePictureUrl"]
-    assert invited.actions()[-1] == "account.changed"
-
-
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({"fullName": ""}, "fullName"),
-        ({"fullName": "a\u202eb"}, "fullName"),
-        ({"phoneNumber": "1" * 51}, "phoneNumber"),
-        ({"profilePictureUrl": "javascript:alert(1)"}, "profilePictureUrl"),
-        ({"email": "else@example.com"}, "email"),
-        ({"roles": ["Admin"]}, "roles"),
-        ({"isActive": True}, "isActive"),
-        ({"emailProved": True}, "emailProved"),
-    ],
-)
-async def test_nothing_else_of_an_account_is_changed_that_way(
-    invited: Invited, body: dict[str, object], field: str
-) -> None:
-    answer = await invited.tenants.call("member", "PUT", ME, body)
-    assert told(answer) == (400, "VALIDATION_ERROR", [field])
 
 
 async def test_one_deletes_ones_account_and_its_tokens_are_dead(invited: Invited) -> None:
