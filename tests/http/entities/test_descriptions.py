@@ -129,6 +129,8 @@ async def test_areas_are_those_whose_lists_the_caller_may_read(app: TestApp) -> 
         "members": "users.page",
         "invitations": "invitations.page",
         "roles": "roles.all",
+        "service-accounts": "service-accounts.page",
+        "settings": "tenants.settings",
         "audit": "audit-events.page",
         "applications": "applications.page",
         "tenants": "tenants.page",
@@ -142,6 +144,8 @@ async def test_areas_are_those_whose_lists_the_caller_may_read(app: TestApp) -> 
         "members",
         "invitations",
         "roles",
+        "service-accounts",
+        "settings",
         "audit",
         "applications",
     ]
