@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import NotFound, ValidationError
-from domain.identity.users import SYSTEM_IDENTIFIER
+from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity import administration, demo, service_accounts
 from entrypoints.cli.reports.settings_report import report

@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
 from application.identity.administration.user_forms import NewUserForm, RolesForm
-from domain.identity.users import SYSTEM_IDENTIFIER, Tenant
+from domain.identity.identifiers import SYSTEM_IDENTIFIER
+from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID
 from entrypoints.cli.operator import CLIENT, operator, tenant_named
 from entrypoints.cli.tables import listed
