@@ -25,8 +25,9 @@ run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no
 test: .venv/dev ## run every test, and name the slowest; ARGS="-k sign_in" narrows
 	@exec $(PYTEST) --durations=15 --durations-min=1 $(ARGS)
 
-stress: .venv/dev ## cut off 1,000 exports and imports, start ten processes at once fifty times: up to an hour
+stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
 	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/test_first_start.py -k processes
+	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/test_mixed_tenants.py
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
 fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour

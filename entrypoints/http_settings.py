@@ -1,4 +1,4 @@
-"""Settings of the HTTP adapter, made of those of the service."""
+"""Settings of the HTTP layer, made of those of the service."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,6 +13,7 @@ from adapters.http.app import HttpSettings
 from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
+from entrypoints.mail import inbox_of
 from entrypoints.settings.settings import Settings
 
 EXPOSED = (
@@ -54,6 +55,7 @@ def http_settings(
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
         log=log,
+        inbox=inbox_of(settings),
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
         routes=tuple(routes),
         cors=_cors(settings),

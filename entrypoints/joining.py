@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TypedDict
 
+from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
 from application.identity.joining.invitations import InvitationAdministration
 from application.identity.joining.ownership import Ownership
@@ -20,6 +21,7 @@ class JoiningUseCases(TypedDict):
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
     ownership: Ownership
+    tenant_settings: TenantSettingsAdministration
 
 
 def joining_use_cases(
@@ -38,4 +40,5 @@ def joining_use_cases(
         ),
         inbox=InvitationInbox(database, clock),
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
+        tenant_settings=TenantSettingsAdministration(database, clock),
     )

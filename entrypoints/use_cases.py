@@ -23,6 +23,7 @@ from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
@@ -43,6 +44,8 @@ from application.identity.own_account import OwnAccount
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
+from application.identity.service_accounts.key_expiry import KeyExpiry
+from application.identity.service_accounts.last_uses import LastUses
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
@@ -55,6 +58,7 @@ from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.http_settings import http_settings
 from entrypoints.joining import JoiningUseCases, joining_use_cases
 from entrypoints.mail import relay_of
+from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
@@ -69,6 +73,8 @@ class Services(UseCases):
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
+    last_uses: LastUses
+    key_expiry: KeyExpiry
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
@@ -85,7 +91,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
-        profiles=Profiles(database, adapters.cache),
+        member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
+        profiles=Profiles(database, adapters.cache, clock),
         own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
@@ -93,8 +100,9 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
         **_joining(adapters, settings),
+        **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),

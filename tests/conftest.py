@@ -144,13 +144,18 @@ async def open_postgres(database_url: str, registry: Registry) -> AsyncIterator[
     await database.close()
 
 
+@pytest.fixture(scope="session")
+def emptying(registry: Registry) -> str:
+    """Statements that delete all rows, those that refer to others first."""
+    return "; ".join(f"DELETE FROM {table.name}" for table in reversed(metadata_for(registry).sorted_tables))
+
+
 @pytest.fixture
 async def postgres(
-    open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+    open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", emptying: str
 ) -> PostgresDatabase:
     """A PostgreSQL database, emptied before each test."""
-    tables = reversed(metadata_for(registry).sorted_tables)
-    await owner.execute("; ".join(f"DELETE FROM {table.name}" for table in tables))
+    await owner.execute(emptying)
     return open_postgres
 
 

@@ -23,7 +23,7 @@ from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
 from adapters.http.operations.system import system_router
 from adapters.http.request.body import IDENTITY_BODY
-from adapters.http.request.errors import ErrorA, ErrorB, answer_error
+from adapters.http.request.errors import ENVELOPES, answer_error
 from adapters.http.request.pipeline import Pipeline, Refusal
 from adapters.http.request.rules import (
     ORDINARY,
@@ -144,7 +144,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         }
         stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
         rules = opt[RULES] = Rules(**stated | derived)
-        envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
+        envelope = ResponseSpec(ENVELOPES[rules.area], generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)
         if not callable(handler.operation_id):

@@ -23,8 +23,13 @@ SUBJECTS: dict[MailKind, str] = {
     "welcome": "Your new account",
     "password-changed": "Your password was changed",
     "session-stolen": "A session of yours was ended",
+    "key-expires": "An API key expires soon",
     "email-changed": "The e-mail address of your account was changed",
     "invitation": "An invitation",
+    "new-device": "A login from a new device",
+    "identity-linked": "A way to log in was added to your account",
+    "identities-unlinked": "Ways to log in were removed from your account",
+    "roles-changed": "Your roles were changed",
     "owner-changed": "The owner of a tenant was changed",
 }
 

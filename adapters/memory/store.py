@@ -11,6 +11,7 @@ from msgspec import Struct
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from domain.identity.invitations import Invitation
+from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
@@ -74,6 +75,13 @@ class IssuedToken(Struct, frozen=True, kw_only=True):
         return self.used_at is not None
 
 
+class StoredApiKey(Struct, frozen=True, kw_only=True):
+    """A key, whether its tenant was told of its end, under its digest."""
+
+    key: ApiKey
+    is_warned: bool = False
+
+
 class StoredResponseRow(Struct, frozen=True, kw_only=True):
     fingerprint: str
     answer: bytes
@@ -101,6 +109,8 @@ class Store:
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
+    service_accounts: dict[UUID, ServiceAccount] = field(default_factory=dict)
+    api_keys: dict[bytes, StoredApiKey] = field(default_factory=dict)
     invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)

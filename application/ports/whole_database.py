@@ -9,6 +9,7 @@ from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
+from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.sessions import SessionTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
@@ -18,6 +19,7 @@ from application.ports.retention import RetentionTransaction
 class Transaction(
     AccountTransaction,
     SessionTransaction,
+    ServiceAccountTransaction,
     TenantTransaction,
     InvitationTransaction,
     KeyTransaction,

@@ -6,10 +6,18 @@ from uuid import UUID
 
 import msgspec
 
-from domain.errors import Conflict, FieldError, Forbidden, ValidationError
-from domain.identity.tokens import role_subject
+from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
+from domain.identity.tokens import GRANTS_BYTES, role_subject
 from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller, may_grant, smallest
+
+
+def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
+    """The account, for a caller who may know of it. Raises NotFound, alike for an unknown user and one of others."""
+    # Security: a user of other tenants alone does not exist for the caller.
+    if state is None or not (caller.acts_for_all or any(m.tenant_id == caller.tenant_id for m in state.memberships)):
+        raise NotFound
+    return state
 
 
 def ensure_super_admin(caller: Caller) -> None:
@@ -75,12 +83,6 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
     here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
     if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
         raise Forbidden("This user has permissions that you do not have.")
-
-
-# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
-# 16 kB, beyond which no token is read.
-GRANTS_BYTES = 7_800
-"""Most bytes of JSON for the permissions, role names and role versions of a token."""
 
 
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:

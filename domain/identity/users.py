@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import UUID
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.scope import EVERYTHING
@@ -50,12 +50,23 @@ def plain(text: str) -> str:
     )
 
 
+class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a tenant shows itself; ``primary_color`` is ``#rrggbb``."""
+
+    name: str | None = None
+    logo_url: str | None = None
+    primary_color: str | None = None
+    support_email: str | None = None
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
     enabled_features: tuple[str, ...] = ()
     custom_settings: dict[str, object] = field(default_factory=dict)
+    # Left out of answers until somebody sets it, so that those of before stay as they are.
+    branding: Branding | UnsetType = UNSET
 
 
 class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -196,6 +207,15 @@ def email_key(text: str) -> str | None:
 def is_address(text: str) -> bool:
     """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
     return _parts(text) is not None
+
+
+def mailbox(text: str) -> tuple[str, str] | None:
+    """The local part as it is written and the domain in ASCII (IDNA 2008), which mail is sent to; None for no address.
+
+    IDNA 2003 would send the mail for ``straße.example`` to ``strasse.example``.
+    """
+    parts = _parts(text)
+    return None if parts is None else (text.strip().rpartition("@")[0], parts[1])
 
 
 def is_same_address(text: str, other: str) -> bool:

@@ -18,7 +18,10 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
-from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
+from adapters.http.identity.service_accounts.keys import ApiKeysController
+from adapters.http.identity.service_accounts.token import MetadataController, TokenController
+from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
@@ -32,6 +35,7 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
+    MemberSessionsController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -43,23 +47,32 @@ CONTROLLERS = (
     AcceptanceController,
     OwnershipController,
     KeysController,
+    ServiceAccountsController,
+    ApiKeysController,
+    TokenController,
+    MetadataController,
 )
 
 USE_CASES = (
     "acceptance",
     "accounts",
+    "api_keys",
+    "client_credentials",
     "held_permissions",
     "inbox",
     "invitations",
     "keyring",
+    "member_sessions",
     "memberships",
     "my_sessions",
     "ownership",
     "reauthentication",
     "registration",
     "roles",
+    "service_accounts",
     "sign_in",
     "social_sign_in",
+    "tenant_settings",
     "tenants",
     "users",
 )

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
-from application.ports.database import Database
+from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
@@ -24,7 +24,7 @@ from domain.identity.administration import (
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject
-from domain.identity.users import AccountState, Membership, Role, profile_key
+from domain.identity.users import AccountState, Membership, Role, User, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 
@@ -60,6 +60,7 @@ class MembershipAdministration:
     revocations: Revocations
     cache: Cache
     clock: Clock
+    ids: Ids
 
     async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> MemberPage:
         _ensure_reaches(caller, tenant_id)
@@ -101,6 +102,8 @@ class MembershipAdministration:
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
+                if before is not None and {role.id for role in roles} != {role.id for role in before.roles}:
+                    await tx.outbox.add(self._notice(state.user, client))
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
@@ -128,6 +131,16 @@ class MembershipAdministration:
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
+
+    def _notice(self, user: User, client: Client) -> Mail:
+        return Mail(
+            id=self.ids.new(),
+            kind="roles-changed",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=self.clock.now(),
+        )
 
     async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:
         if await tx.memberships.visit(tenant_id, self.clock.now()) is None:

@@ -108,7 +108,8 @@ class SignIn:
         user, age = state.user, self.issuing.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
-        entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
+        forgiven = client.network if verified.by_password else None
+        entry = NewLogin(verified, session, forgiven, line, self._notice(verified, client, now))
         async with self.database.autocommit(EveryTenant()) as tx:
             # The account changed since it was verified: its password, its owner, or its existence.
             if not await tx.sessions.begin(entry):
@@ -123,6 +124,20 @@ class SignIn:
             current_tenant=current_tenant(choice.membership, claims),
             smart_auto_switched=choice.smart_auto_switched,
             available_tenants=available(state) if choice.requires_tenant_selection else UNSET,
+        )
+
+    def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
+        # Networks are known for passwords alone, and nobody needs to hear of their own first login.
+        if not verified.by_password or verified.state.user.last_login_at is None:
+            return None
+        user = verified.state.user
+        return Mail(
+            id=self.ids.new(),
+            kind="new-device",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=now,
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:

@@ -84,6 +84,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/entities")
     await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
     await call.done("GET", "/api/system")
+    await call.done("GET", "/api/system/traffic")
     await administer(call)
     await use_account(call)
     await invite(call)
@@ -132,6 +133,13 @@ async def read_audit_trail(call: Caller) -> None:
     assert (await call("GET", "/api/audit-events/export?format=json")).status_code == 200
 
 
+async def end_sessions(call: Caller) -> None:
+    admin = (await call.app.call("GET", "/api/auth/me", as_whom="acme")).json()["data"]["id"]
+    (session,) = (await call.done("GET", f"/api/users/{admin}/sessions"))["items"]
+    await call.done("DELETE", f"/api/users/{admin}/sessions/{session['id']}")
+    await call.done("DELETE", f"/api/users/{admin}/sessions")
+
+
 async def administer(call: Caller) -> None:
     role = await call.done("POST", "/api/roles", {"name": "Packer", "permissions": ["read:products"]})
     await call.done("PUT", f"/api/roles/{role['id']}", {"description": "Packs"})
@@ -143,8 +151,11 @@ async def administer(call: Caller) -> None:
     await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
     await call.done("POST", f"/api/users/{user}/unlock")
     await call.done("GET", f"/api/users/{user}/permissions")
+    await end_sessions(call)
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
+    await call.done("PUT", "/api/tenants/current/settings", {"branding": {"name": "Acme"}})
+    await call.done("GET", "/api/tenants/current/settings")
     await call.done("GET", "/api/tenants")
     await call.done("GET", f"/api/tenants/{tenant}")
     await call.done("PUT", f"/api/tenants/{tenant}", {"settings": {"timezone": "Europe/Berlin"}})

@@ -28,7 +28,7 @@ async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(ten
     assert first == second
     assert first.keys() == {
         "id", "email", "fullName", "phoneNumber", "profilePictureUrl", "emailConfirmed", "roles", "permissions",
-        "tenants", "createdAt", "lastLoginAt",
+        "tenants", "identities", "createdAt", "lastLoginAt",
     }  # fmt: skip
     assert first["tenants"] == [{"id": tenants.tenants["acme"], "name": "Acme", "isDefault": True}]
     await tenants.call("admin", "PUT", f"/api/users/{tenants.users['clerk']}", {"fullName": "Renamed"})

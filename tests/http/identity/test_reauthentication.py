@@ -78,8 +78,9 @@ async def ask(app: TestApp, endpoint: Served, whom: str) -> httpx.Response:
 
 async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> None:
     service, person = sign(guarded, "service", kind="service"), sign(guarded, "person")
-    # Leaving ends the person's token: tests/http/identity/joining/test_ownership.py asks it.
-    served = [endpoint for endpoint in served_by(guarded.services, OWN) if endpoint.operation != "tenants.leave"]
+    # Leaving and logging out end the person's token: test_ownership.py and test_api_keys.py ask them.
+    ends_tokens = ("tenants.leave", "auth.logout")
+    served = [endpoint for endpoint in served_by(guarded.services, OWN) if endpoint.operation not in ends_tokens]
     asked = [endpoint for endpoint in served if endpoint.policy.people]
     assert {"own.people", "own.both", "auth.reauthenticate"} <= {endpoint.operation for endpoint in asked}
     for endpoint in asked:

@@ -1,6 +1,7 @@
 // Members of the tenant: search, filter by role and state, add one.
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/api";
+import { mayArea } from "../api/meta";
 import { Dialog } from "../parts/Dialog";
 import { CheckList, Pager, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
@@ -31,7 +32,7 @@ export function Members() {
           </button>
         )}
       </div>
-      {may("read:invitations") && (
+      {mayArea("invitations") && (
         <div class="tabs" role="group" aria-label={t("members")}>
           <a href="?" aria-current={tab ? undefined : "page"}>
             {t("members")}
