@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.identity.users import password_errors
+from domain.identity.passwords import password_errors
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     API_KEY_PREFIX,
