@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.identity.users import password_errors
+from domain.identity.passwords import password_errors
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     API_KEY_PREFIX,
@@ -114,6 +114,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     reset_url: Annotated[str, PAGE_URL] = ""
     invitation_url: Annotated[str, PAGE_URL] = ""
     invitation_days: Annotated[int, number(1, 365)] = 7
+    self_registration: Annotated[bool, SWITCH] = True
+    self_service_tenants: Annotated[bool, SWITCH] = False
     social: Mapping[str, SocialProvider] = {}
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"

@@ -106,7 +106,7 @@ async def becomes(holds: Callable[[], Awaitable[bool]], within: float = 15.0) ->
     deadline = time.monotonic() + within
     while not await holds():
         assert time.monotonic() < deadline
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.005)  # each look is a query
 
 
 def form() -> bytes:

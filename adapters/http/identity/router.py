@@ -11,8 +11,10 @@ from adapters.http.identity.auth import AuthController
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.own_tenants import OwnTenantsController
 from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
+from adapters.http.identity.joining.self_service import SelfServiceController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -46,6 +48,8 @@ CONTROLLERS = (
     ReceivedInvitationsController,
     AcceptanceController,
     OwnershipController,
+    OwnTenantsController,
+    SelfServiceController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,
@@ -65,10 +69,12 @@ USE_CASES = (
     "member_sessions",
     "memberships",
     "my_sessions",
+    "own_tenants",
     "ownership",
     "reauthentication",
     "registration",
     "roles",
+    "self_service",
     "service_accounts",
     "sign_in",
     "social_sign_in",
