@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from adapters.argon2 import Argon2Passwords, Cost
+from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
     Issuance,
     JoserfcEncryptedPasswords,
     JoserfcKeyring,
     JoserfcTokens,
+    SealedFactorSecrets,
     SealedRefreshTokens,
     SealedTickets,
 )
@@ -21,6 +23,7 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.own_queries.sessions import OwnQueries
+from adapters.qr.svg import qr_svg
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
 from adapters.redis.client import redis_client
@@ -32,6 +35,8 @@ from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
 from application.ports.entities.files import Sheets
 from application.ports.identity.accounts import SocialProviders
+from application.ports.identity.factors import FactorSecrets
+from application.ports.identity.passkeys import PasskeyCeremonies
 from application.ports.identity.passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -52,6 +57,15 @@ SELECTION = timedelta(minutes=10)
 """Time for which a session without a tenant can be refreshed."""
 
 
+@dataclass(frozen=True)
+class SecondFactorAdapters:
+    """What second factors need beyond the database; ``qr_svg`` draws a text."""
+
+    secrets: FactorSecrets
+    passkeys: PasskeyCeremonies
+    qr_svg: Callable[[str], str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """An adapter for every port; ``life`` opens what they stand on, and closes it when left."""
@@ -67,6 +81,7 @@ class Adapters:
     social: SocialProviders
     refresh_tokens: RefreshTokens
     tickets: Tickets
+    second_factors: SecondFactorAdapters
     cache: Cache
     sheets: Sheets
     mailer: Mailer
@@ -88,8 +103,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look())
     outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
     admissions = RedisAdmissions(Lease(pipeline, outbox, commands=commands), MemoryAdmissions(clock))
-    passwords, keyring = Argon2Passwords(Cost()), _keyring(settings)
-    social = social_providers(settings, clock)
+    passwords, keyring, social = Argon2Passwords(Cost()), _keyring(settings), social_providers(settings, clock)
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
@@ -118,6 +132,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         social=social,
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(_key(settings)),
+        second_factors=_second_factors(settings),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
@@ -159,6 +174,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         social=MemorySocialProviders(settings.social),
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(_key(settings)),
+        second_factors=_second_factors(settings),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),
@@ -193,6 +209,12 @@ def _keyring(settings: Settings) -> JoserfcKeyring:
     longest = max(allowed.access, allowed.global_access)
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
     return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcEncryptedPasswords(key))
+
+
+def _second_factors(settings: Settings) -> SecondFactorAdapters:
+    # The same for memory and real technology: nothing here stores anything or leaves the process.
+    ceremonies = Fido2Ceremonies(settings.passkey_rp_id, settings.totp_issuer, frozenset(settings.passkey_origins))
+    return SecondFactorAdapters(SealedFactorSecrets(_key(settings)), ceremonies, qr_svg)
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:

@@ -30,12 +30,13 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.factors.resets import FactorResets
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
 from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
-from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
@@ -50,6 +51,7 @@ from application.throttle import Throttle
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
+from entrypoints.factors import FactorUseCases, assemble_factors
 from entrypoints.mail import relay_of
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
@@ -85,9 +87,17 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
+    factors = _factors(adapters, settings)
     return Services(
-        sign_in=_sign_in(adapters, settings),
-        reauthentication=_reauthentication(adapters, settings),
+        sign_in=factors.sign_in,
+        reauthentication=factors.reauthentication,
+        factor_reproofs=factors.reproofs,
+        second_factor=factors.second_factor,
+        passkey_login=factors.passkey_login,
+        my_factors=factors.my_factors,
+        factor_resets=FactorResets(database, revocations, clock, ids),
+        passkey_origins=settings.passkey_origins,
+        outcomes=factors.outcomes,
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
@@ -224,9 +234,13 @@ def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
     )
 
 
-def _reauthentication(adapters: Adapters, settings: Settings) -> Reauthentication:
-    return Reauthentication(
-        adapters.database, _authentication(adapters, settings), _issuing(adapters, settings), adapters.clock
+def _factors(adapters: Adapters, settings: Settings) -> FactorUseCases:
+    return assemble_factors(
+        adapters,
+        sign_in=_sign_in(adapters, settings),
+        authentication=_authentication(adapters, settings),
+        issuing=_issuing(adapters, settings),
+        issuer=settings.totp_issuer,
     )
 
 
@@ -252,6 +266,7 @@ def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
         clock=adapters.clock,
         ids=adapters.ids,
         policy=_sign_in_policy(settings),
+        gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for),
     )
 
 

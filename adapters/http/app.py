@@ -77,6 +77,7 @@ def empty_application(
 def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics = Metrics()
+    services.outcomes.hearers.append(metrics.see_second_factor)
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
     pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts, is_https=settings.is_https)
     return pipeline, _service_handlers(services, settings, metrics)

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from adapters.http.operations.outcomes import OutcomeCounts
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -17,6 +18,11 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.passkey_login import PasskeyLogin
+from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.resets import FactorResets
+from application.identity.factors.second_factor import SecondFactor
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.social_sign_in import SocialSignIn
@@ -55,6 +61,13 @@ class UseCases:
 
     sign_in: SignIn
     reauthentication: Reauthentication
+    factor_reproofs: FactorReproofs
+    second_factor: SecondFactor
+    passkey_login: PasskeyLogin
+    my_factors: MyFactors
+    factor_resets: FactorResets
+    passkey_origins: Sequence[str]
+    outcomes: OutcomeCounts
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts

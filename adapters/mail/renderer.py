@@ -22,6 +22,10 @@ SUBJECTS: dict[MailKind, str] = {
     "password-changed": "Your password was changed",
     "session-stolen": "A session of yours was ended",
     "email-changed": "The e-mail address of your account was changed",
+    "factor-added": "A second factor was added to your account",
+    "factor-removed": "A second factor was removed from your account",
+    "factor-cloned": "A passkey of yours may have been copied",
+    "recovery-code-used": "A recovery code of yours was used",
 }
 
 

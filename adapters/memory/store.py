@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.factors import Factor
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
@@ -95,6 +96,9 @@ class Store:
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
+    factors: dict[UUID, Factor] = field(default_factory=dict)
+    recovery_codes: dict[tuple[UUID, bytes], datetime | None] = field(default_factory=dict)
+    passkey_handles: dict[UUID, bytes] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

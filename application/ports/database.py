@@ -37,7 +37,18 @@ class AuditTrail(Protocol):
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
 
 
-MailKind = Literal["confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed"]
+MailKind = Literal[
+    "confirmation",
+    "reset",
+    "welcome",
+    "password-changed",
+    "session-stolen",
+    "email-changed",
+    "factor-added",
+    "factor-removed",
+    "factor-cloned",
+    "recovery-code-used",
+]
 
 
 class Mail(Struct, frozen=True, kw_only=True):

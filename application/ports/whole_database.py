@@ -7,8 +7,8 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
-from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
-from application.ports.identity.sessions import SessionTransaction
+from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.passwords import ImportedHashTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.retention import RetentionTransaction
@@ -16,10 +16,9 @@ from application.ports.retention import RetentionTransaction
 
 class Transaction(
     AccountTransaction,
-    SessionTransaction,
+    FactorTransaction,
     TenantTransaction,
     KeyTransaction,
-    NonceTransaction,
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,

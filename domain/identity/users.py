@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
 SYSTEM_IDENTIFIER = "system"
@@ -47,11 +48,18 @@ def plain(text: str) -> str:
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Settings of a tenant; ``security`` is left out of answers until somebody sets it."""
+
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
     enabled_features: tuple[str, ...] = ()
     custom_settings: dict[str, object] = field(default_factory=dict)
+    security: TenantSecurity | UnsetType = UNSET
+
+    @property
+    def own_security(self) -> TenantSecurity | None:
+        return None if self.security is UNSET else self.security
 
 
 class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -120,7 +128,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there."""
+    """A user's place in a tenant, with the roles held there, and what the tenant asks of a login."""
 
     tenant_id: UUID
     tenant_name: str
@@ -128,6 +136,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     is_default: bool
     joined_at: datetime
     roles: tuple[Role, ...] = ()
+    security: TenantSecurity | None = None
 
 
 class TenantName(Struct, rename="camel", kw_only=True):
@@ -152,6 +161,7 @@ class AccountState(Struct, frozen=True, kw_only=True):
     memberships: tuple[Membership, ...]
     roles: tuple[Role, ...]
     token_versions: dict[str, int]
+    factors: OwnFactors = OwnFactors()
 
     @property
     def is_super_admin(self) -> bool:

@@ -8,6 +8,9 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.factors.factors import FactorResetsController, FactorsController
+from adapters.http.identity.factors.mfa import MfaController
+from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
@@ -24,6 +27,10 @@ from adapters.http.use_cases import UseCases
 CONTROLLERS = (
     AuthController,
     ReauthenticationController,
+    MfaController,
+    FactorsController,
+    FactorResetsController,
+    PasskeysController,
     SocialController,
     RegistrationController,
     AccountsController,
@@ -42,19 +49,28 @@ def identity_router(services: UseCases) -> Router:
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     use_cases = {
         "accounts": services.accounts,
+        "factor_reproofs": services.factor_reproofs,
+        "factor_resets": services.factor_resets,
         "keyring": services.keyring,
         "memberships": services.memberships,
+        "my_factors": services.my_factors,
         "my_sessions": services.my_sessions,
+        "passkey_login": services.passkey_login,
         "reauthentication": services.reauthentication,
         "registration": services.registration,
         "roles": services.roles,
+        "second_factor": services.second_factor,
         "sign_in": services.sign_in,
         "social_sign_in": services.social_sign_in,
         "tenants": services.tenants,
         "users": services.users,
     }
     dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles)]
+    handlers: list[ControllerRouterHandler] = [
+        *CONTROLLERS,
+        me_router(services.profiles),
+        related_origins_handler(services.passkey_origins),
+    ]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 

@@ -39,6 +39,9 @@ class Metrics:
             buckets=SECONDS,
             registry=self._own,
         )
+        self._second_factors = Counter(
+            "tenantry_mfa_total", "Second factors by method and outcome.", ["method", "outcome"], registry=self._own
+        )
         # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
@@ -49,6 +52,9 @@ class Metrics:
         count, observe = counting
         count()
         observe(line.took)
+
+    def see_second_factor(self, method: str, outcome: str) -> None:
+        self._second_factors.labels(method, outcome).inc()
 
     def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
         answers = self._answers.labels(line.operation, str(line.status))

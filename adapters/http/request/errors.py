@@ -58,6 +58,8 @@ STATUS = {
 }
 STATUS_AT = {
     ("auth.login", "ACCOUNT_LOCKED"): 401,
+    ("auth.mfa-verify", "ACCOUNT_LOCKED"): 401,
+    ("auth.mfa-enrol-finish", "ACCOUNT_LOCKED"): 401,
     ("auth.refresh", "MFA_REQUIRED"): 403,
     ("auth.refresh", "MFA_ENROLMENT_REQUIRED"): 403,
     ("auth.switch-tenant", "MFA_REQUIRED"): 403,

@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from adapters.postgres.connection.connections import ServiceConnection
+from domain.identity.factors import TenantSecurity
 from domain.identity.users import ADMIN, Membership
 
 _VISIT = """
-SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default
+SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default,
+    (settings -> 'security')::text AS security
 FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
 _SET_SYSTEM_ROLES = """
 WITH gone AS (DELETE FROM user_roles WHERE user_id = $1 AND role_id <> ALL ($2))
@@ -42,6 +46,8 @@ SELECT u.id FROM holders h
 JOIN memberships m ON m.tenant_id = $1 AND m.user_id = h.user_id JOIN users u ON u.id = h.user_id
 WHERE u.is_active ORDER BY u.id"""
 
+_security = msgspec.json.Decoder(TenantSecurity)
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresMemberships:
@@ -65,7 +71,10 @@ class PostgresMemberships:
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
         row = await self.connection.fetchrow(_VISIT, tenant_id)
-        return None if row is None else Membership(**row, joined_at=at)
+        if row is None:
+            return None
+        security = None if row["security"] is None else _security.decode(row["security"])
+        return Membership(**{**row, "security": security}, joined_at=at)
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
         await self.connection.execute(_LOCK_USER, user_id)

@@ -40,6 +40,7 @@ class UserRow(IdentityBase):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     last_login_at: Mapped[datetime | None]
+    webauthn_handle: Mapped[bytes | None]  # what passkeys call the user: random, and not the id
 
     __table_args__ = (
         Index("uq_users_email", "email_key", unique=True),
@@ -290,6 +291,42 @@ class OneTimeTokenRow(IdentityBase):
         Index("uq_one_time_tokens_hash", "hash", unique=True),
         Index("ix_one_time_tokens_expires_at", "expires_at"),
     )
+
+
+class FactorRow(IdentityBase):
+    """Second factor of a user: an authenticator app (``totp``) or a passkey, whose columns are null for the other."""
+
+    __tablename__ = "factors"
+
+    id: Mapped[RowId]
+    user_id: Mapped[UserReference]
+    kind: Mapped[str]
+    name: Mapped[str]
+    created_at: Mapped[datetime]
+    last_used_at: Mapped[datetime | None]
+    sealed: Mapped[str | None]
+    last_step: Mapped[BigInt]
+    credential_id: Mapped[bytes | None]
+    public_key: Mapped[bytes | None]
+    counter: Mapped[int | None] = mapped_column(sa.BigInteger())
+    transports: Mapped[list[str] | None]
+    aaguid: Mapped[UUID | None]
+    backup_eligible: Mapped[bool | None]
+    backed_up: Mapped[bool | None]
+    uv_initialized: Mapped[bool | None]
+
+    __table_args__ = (
+        Index("ix_factors_user_id", "user_id"),
+        Index("uq_factors_credential_id", "credential_id", unique=True),
+    )
+
+
+class RecoveryCodeRow(IdentityBase):
+    __tablename__ = "recovery_codes"
+
+    user_id: Mapped[UserKey]
+    hash: Mapped[bytes] = mapped_column(primary_key=True)
+    used_at: Mapped[datetime | None]
 
 
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())
