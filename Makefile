@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: help run test stress fuzz check fix migrate bench bench-quick lock clean FORCE
+.PHONY: help run test stress fuzz check fix migrate bench bench-quick console lock clean FORCE
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -27,7 +27,8 @@ test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
 stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
-fuzz: .venv/dev ## read 1,000 hostile workbooks, and say what the worst of them took: ten to thirty minutes
+fuzz: .venv/dev ## send 200,000 hostile requests and read 1,000 hostile workbooks: fifteen to forty minutes
+	@TENANTRY_TEST_REQUESTS=100000 $(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_WORKBOOKS=1000 exec $(BIN)/pytest -q -s tests/adapters/sheets/test_hostile_workbooks.py
 
 check: .venv/dev ## formatting, lint, types and import contracts
@@ -48,6 +49,9 @@ bench: .venv/dev ## measure the service against a hand-written baseline: eleven 
 
 bench-quick: .venv/dev ## the same in three minutes: one short round of the main operations
 	@exec $(BIN)/python -m benchmarks --quick $(ARGS)
+
+console: ## build the application for the browser, after a change of its sources: needs Node 20 and npm
+	@cd adapters/console/source && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions
 	$(COMPILE) pyproject.toml --extra embedded --group dev -o requirements/dev.txt

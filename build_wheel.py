@@ -38,13 +38,18 @@ class WheelLayout(BuildHookInterface[Any]):
 def stage(root: Path, into: Path) -> Path:
     """Copies the package and its layers below ``into`` with rewritten imports; returns the package's folder."""
     package = into / PACKAGE
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(root / PACKAGE, package, ignore=ignored)
+    shutil.copytree(root / PACKAGE, package, ignore=_left_out)
     for layer in LAYERS:
-        shutil.copytree(root / layer, package / layer, ignore=ignored)
+        shutil.copytree(root / layer, package / layer, ignore=_left_out)
     for path in package.rglob("*.py"):
         path.write_text(rewritten(path.read_text(encoding="utf-8")), encoding="utf-8")
     return package
+
+
+def _left_out(folder: str, names: list[str]) -> list[str]:
+    """Names that no wheel holds: caches, and the sources of the console, whose built files are what is served."""
+    is_console = Path(folder).parts[-2:] == ("adapters", "console")
+    return [name for name in names if name == "__pycache__" or (is_console and name == "source")]
 
 
 def rewritten(source: str) -> str:

@@ -53,8 +53,14 @@ class TokenInvalid(Unauthorized):
 
 
 class TokenExpired(Unauthorized):
+    """``session_id`` is the session of an access token that was issued here; None for every other token."""
+
     code = "TOKEN_EXPIRED"
     sentence = "The token has expired."
+
+    def __init__(self, message: str | None = None, session_id: UUID | None = None) -> None:
+        super().__init__(message)
+        self.session_id = session_id
 
 
 class InvalidCredentials(Error):

@@ -58,7 +58,10 @@ def _seconds(microseconds: int) -> int:
 
 
 class Hit(Struct, frozen=True):
-    """A request to be counted: its limit, and the caller it counts for (``user:…``, ``address:…``, ``email:…``)."""
+    """A request to be counted: its limit, and the caller it counts for.
+
+    Callers are ``user:…``, ``address:…``, ``email:…``, and ``session:…`` for a token that is expired, stale or revoked.
+    """
 
     limit: Limit
     caller: str
@@ -77,6 +80,8 @@ def over_all_networks(limit: Limit) -> Limit:
 LOGIN = Limit("login", 10)
 REGISTER = Limit("register", 5)
 RESET = Limit("request-password-reset", 3)
+INVITE = Limit("invitations", 20)
+INVITATION_LINK = Limit("invitation-link", 10)
 RESEND = Limit("resend-confirmation", 3)
 
 _ENTITY_COUNTS = {
@@ -109,7 +114,14 @@ def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
 
 
 FAILURES_FORGOTTEN = timedelta(days=7)
-"""Pause after which failed logins are counted from zero again; a lock lasts as long as it was set for."""
+"""Pause after which failed logins, and locks in a row, are counted from zero again; a lock lasts as long as it was set
+for."""
+
+LONGEST_LOCK = timedelta(days=1)
+"""Bound of what locks in a row grow to; a setting of more is the duration of every lock."""
+
+DOUBLED_AT_MOST = 20
+"""Locks in a row after which the duration has surely reached its bound: a minute has become two years."""
 
 NETWORK_FORGOTTEN = timedelta(days=90)
 """Time after its last successful login for which a network of an address is known."""
@@ -120,10 +132,22 @@ REAUTHENTICATED = timedelta(minutes=10)
 
 
 class Lockout(Struct, frozen=True):
-    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``."""
+    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``.
+
+    Each further lock in a row lasts twice as long as the one before.
+    """
 
     attempts: int
     duration: timedelta
+
+    @property
+    def longest(self) -> timedelta:
+        return max(self.duration, LONGEST_LOCK)
+
+    def lasts(self, before: int) -> timedelta:
+        """Duration of a lock that ``before`` others in a row went before: 15 minutes, 30, 60, … a day."""
+        doubled: int = 2 ** min(before, DOUBLED_AT_MOST)
+        return min(self.duration * doubled, self.longest)
 
     @property
     def attempts_over_all(self) -> int:

@@ -14,6 +14,10 @@ GIVEN_UP_MAIL = timedelta(days=30)
 """How long mails that could not be sent are kept for inspection."""
 
 
+ENDED_INVITATION = timedelta(days=90)
+"""How long an invitation is listed after its end."""
+
+
 class RetentionRule(Enum):
     """Kinds of data that are removed by age, each with the time that counts for it."""
 
@@ -38,6 +42,9 @@ class RetentionRule(Enum):
     # An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
     LINKS = "links of mails"
     """Time when the link expired."""
+
+    INVITATIONS = "invitations"
+    """Time when the invitation ended, or expired."""
 
     ANSWERS = "answers kept for repeated requests"
     """Time when the response was given."""

@@ -32,11 +32,15 @@ def registered(name: str, category: str) -> Permission:
     return Permission(id=uuid5(_NAMESPACE, name), name=name, category=category)
 
 
+INVITATION_PERMISSIONS = ("create:invitations", "read:invitations", "delete:invitations")
+
+
 def own_permissions() -> list[Permission]:
     """Permissions that the service's own endpoints require."""
     actions = ("create", "read", "update", "delete")
     names = [f"{action}:{noun}" for noun in ("users", "roles", "tenants") for action in actions]
-    return [registered(name, "administration") for name in (*names, "create:permissions", "read:permissions")]
+    names += ["create:permissions", "read:permissions", *INVITATION_PERMISSIONS]
+    return [registered(name, "administration") for name in names]
 
 
 def is_permission(name: str) -> bool:

@@ -4,8 +4,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
+from adapters.breaches import AskedBreaches
 from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
     Issuance,
@@ -42,13 +44,13 @@ from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.identity.tickets import Tickets
 from application.ports.mail_delivery import Mailer
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import BreachedPasswords, Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
-from entrypoints.entities import migration_folders
+from entrypoints.entities import load_function, migration_folders
 from entrypoints.mail import mailer_of
 from entrypoints.settings.settings import Settings
 from entrypoints.social import social_providers
@@ -89,6 +91,7 @@ class Adapters:
     clock: Clock
     ids: Ids
     own_queries: OwnQueries | None
+    breaches: BreachedPasswords | None
     life: Callable[[], AbstractAsyncContextManager[None]]
 
 
@@ -97,8 +100,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     assert settings.database_url is not None
     assert settings.redis_url is not None
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
-    folders = (VERSIONS, *migration_folders(settings.entities))
-    database = PostgresDatabase(url, registry, ids, connections=settings.database_connections, migrations=folders)
+    database = PostgresDatabase(url, registry, ids, settings.database_connections, migrations=_folders(settings))
     commands = Commands(settings.redis_prefix)
     pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look())
     outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
@@ -131,7 +133,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=social,
         refresh_tokens=_refresh_tokens(settings),
-        tickets=SealedTickets(_key(settings)),
+        tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
@@ -140,6 +142,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         clock=clock,
         ids=ids,
         own_queries=database.own_queries,
+        breaches=_breaches(settings),
         life=life,
     )
 
@@ -173,7 +176,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         keyring=keyring,
         social=MemorySocialProviders(settings.social),
         refresh_tokens=_refresh_tokens(settings),
-        tickets=SealedTickets(_key(settings)),
+        tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
@@ -182,6 +185,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         clock=clock,
         ids=ids,
         own_queries=None,
+        breaches=_breaches(settings),
         life=life,
     )
 
@@ -204,23 +208,33 @@ def lifetimes(settings: Settings) -> Lifetimes:
     )
 
 
+def _folders(settings: Settings) -> tuple[Path, ...]:
+    return (VERSIONS, *migration_folders(settings.entities))
+
+
+def _breaches(settings: Settings) -> BreachedPasswords | None:
+    return AskedBreaches(load_function(settings.breached_passwords)) if settings.breached_passwords else None
+
+
 def _keyring(settings: Settings) -> JoserfcKeyring:
-    allowed, key = lifetimes(settings), _key(settings)
+    allowed, (key, other) = lifetimes(settings), secret_keys(settings)
     longest = max(allowed.access, allowed.global_access)
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
-    return JoserfcKeyring(JoserfcTokens(key, issuance), JoserfcEncryptedPasswords(key))
+    return JoserfcKeyring(JoserfcTokens(key, issuance, other), JoserfcEncryptedPasswords(key, other))
 
 
 def _second_factors(settings: Settings) -> SecondFactorAdapters:
     # The same for memory and real technology: nothing here stores anything or leaves the process.
     ceremonies = Fido2Ceremonies(settings.passkey_rp_id, settings.totp_issuer, frozenset(settings.passkey_origins))
-    return SecondFactorAdapters(SealedFactorSecrets(_key(settings)), ceremonies, qr_svg)
+    return SecondFactorAdapters(SealedFactorSecrets(*secret_keys(settings)), ceremonies, qr_svg)
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:
-    return SealedRefreshTokens(_key(settings))
+    return SealedRefreshTokens(*secret_keys(settings))
 
 
-def _key(settings: Settings) -> str:
+def secret_keys(settings: Settings) -> tuple[str, str | None]:
+    """The secret that seals, and the one that is accepted beside it while they are changed."""
     assert settings.secret_key is not None
-    return settings.secret_key.reveal()
+    other = settings.other_secret_key
+    return settings.secret_key.reveal(), None if other is None else other.reveal()

@@ -3,10 +3,10 @@
 import importlib
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
@@ -83,6 +83,15 @@ def ensure_routes(given: Sequence[Any], name: str) -> "Sequence[ControllerRouter
             told = "which is no Litestar handler (@get, @post, …), controller or router"
             raise EntitiesError([f"{name}: ROUTES holds {route!r}, {told}." for route in strangers])
     return given
+
+
+def load_function(name: str) -> Callable[..., Any]:
+    """The function that ``module:function`` names, ``file.py:function`` as well. Raises EntitiesError."""
+    module, _, attribute = name.rpartition(":")
+    found = getattr(_module(module), attribute, None)
+    if not callable(found):
+        raise EntitiesError([f"{name} names no function."])
+    return cast(Callable[..., Any], found)
 
 
 def migration_folders(names: Sequence[str]) -> list[Path]:

@@ -5,7 +5,7 @@ from adapters.mail.files import FileMailer
 from adapters.mail.renderer import JinjaMailRenderer
 from application.operations.mail_delivery import OutboxRelay, Pages
 from application.ports.mail_delivery import Mailer
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, LinkSecrets
 from application.ports.whole_database import WholeDatabase
 from entrypoints.settings.settings import Settings
 
@@ -21,12 +21,17 @@ def mailer_of(settings: Settings) -> Mailer:
 
 
 def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> OutboxRelay:
-    assert settings.secret_key is not None
     return OutboxRelay(
         database=database,
         renderer=JinjaMailRenderer(settings.docs_title),
         mailer=mailer,
-        secrets=DerivedLinkSecrets(settings.secret_key.reveal()),
+        secrets=link_secrets(settings),
         clock=clock,
-        pages=Pages(confirm=settings.confirm_url, reset=settings.reset_url),
+        pages=Pages(confirm=settings.confirm_url, reset=settings.reset_url, invitation=settings.invitation_url),
     )
+
+
+def link_secrets(settings: Settings) -> LinkSecrets:
+    # The same secrets where invitations are stored and where their mails are written.
+    assert settings.secret_key is not None
+    return DerivedLinkSecrets(settings.secret_key.reveal())

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx
 from litestar import Litestar
-from litestar.types import ControllerRouterHandler
+from litestar.types import ASGIApp, ControllerRouterHandler
 from msgspec import Struct
 
 from adapters.http.operations.access_log import log_nothing
@@ -101,7 +101,7 @@ async def open_app(
         yield MemoryApp(app, client, plugin)
 
 
-def client_of(app: Litestar) -> httpx.AsyncClient:
+def client_of(app: ASGIApp) -> httpx.AsyncClient:
     """Calls the application in this process."""
     asgi = cast(Any, app)  # Litestar and httpx spell the same callable differently
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=asgi), base_url="http://localhost")

@@ -11,9 +11,12 @@ from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.types import ControllerRouterHandler
 
+from adapters import console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.operations.outcomes import OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -26,21 +29,20 @@ from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.factors.resets import FactorResets
-from application.identity.login.applications import RegisteredApplications
-from application.identity.login.authentication import PasswordAuthentication
-from application.identity.login.constant_time_passwords import ConstantTimePasswords
-from application.identity.login.encrypted_passwords import PasswordReader
-from application.identity.login.gate import SecondFactorGate
-from application.identity.login.issuing import SignInPolicy, TokenIssuing
-from application.identity.login.sign_in import SignIn
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.received import InvitationInbox
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.operator_accounts import OperatorAccounts
+from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
 from application.operations.first_start import FirstStart
@@ -48,11 +50,10 @@ from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.throttle import Throttle
-from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.factors import FactorUseCases, assemble_factors
-from entrypoints.mail import relay_of
+from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of
+from entrypoints.mail import link_secrets, relay_of
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase
 
@@ -69,12 +70,15 @@ EXPOSED = (
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    operator_accounts: OperatorAccounts
+    outcomes: OutcomeCounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
@@ -87,26 +91,25 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
-    factors = _factors(adapters, settings)
+    logins = assemble_logins(adapters, settings)
     return Services(
-        sign_in=factors.sign_in,
-        reauthentication=factors.reauthentication,
-        factor_reproofs=factors.reproofs,
-        second_factor=factors.second_factor,
-        passkey_login=factors.passkey_login,
-        my_factors=factors.my_factors,
-        factor_resets=FactorResets(database, revocations, clock, ids),
-        passkey_origins=settings.passkey_origins,
-        outcomes=factors.outcomes,
+        **vars(logins),
+        sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache),
-        users=UserAdministration(database, revocations, adapters.passwords, adapters.cache, clock, ids),
+        users=UserAdministration(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
+        ),
+        held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
+        invitations=_invitations(adapters, settings),
+        acceptance=_acceptance(adapters, settings),
+        inbox=InvitationInbox(database, clock),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -115,7 +118,10 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        first_start=FirstStart(database, adapters.passwords, clock, ids),
+        operator_accounts=OperatorAccounts(
+            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
+        ),
+        first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
@@ -133,7 +139,8 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
     return Registration(
         adapters.database,
         adapters.passwords,
-        _password_reader(adapters, strict=False),
+        password_reader(adapters, strict=False),
+        _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
         RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
@@ -144,17 +151,45 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     return Accounts(
         database=adapters.database,
         passwords=adapters.passwords,
-        password_reader=_password_reader(adapters, strict=False),
+        password_reader=password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
-        lockout=_lockout(settings),
+        lockout=lockout_of(settings),
     )
 
 
-def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
-    return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
+def _invitations(adapters: Adapters, settings: Settings) -> InvitationAdministration:
+    return InvitationAdministration(
+        database=adapters.database,
+        secrets=link_secrets(settings),
+        clock=adapters.clock,
+        ids=adapters.ids,
+        lifetime=timedelta(days=settings.invitation_days),
+    )
+
+
+def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
+    return InvitationAcceptance(
+        database=adapters.database,
+        passwords=adapters.passwords,
+        password_reader=password_reader(adapters, strict=False),
+        password_rules=_password_rules(adapters, settings),
+        # A new account is let in by the second half of a login, as a social one is.
+        entrance=sign_in_of(adapters, settings),
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+
+
+def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+    host = urlsplit(settings.base_url).hostname or ""
+    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
+    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 def ensure_routes_served(services: Services, settings: Settings) -> None:
@@ -196,6 +231,11 @@ def http_settings(
             contact_url=settings.docs_contact_url,
             license_url=settings.docs_license_url,
         ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
         trusted_proxies=settings.trusted_proxies,
         counts_limits=settings.rate_limits != "off",
         server_timing=settings.server_timing,
@@ -218,56 +258,11 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read."""
-    return CompressionConfig("gzip", exclude=EXPORTS) if settings.compression == "gzip" else None
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
 
-
-def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
-    return SignIn(
-        database=adapters.database,
-        authentication=_authentication(adapters, settings),
-        issuing=_issuing(adapters, settings),
-        revocations=adapters.revocations,
-        cache=adapters.cache,
-        clock=adapters.clock,
-        ids=adapters.ids,
-    )
-
-
-def _factors(adapters: Adapters, settings: Settings) -> FactorUseCases:
-    return assemble_factors(
-        adapters,
-        sign_in=_sign_in(adapters, settings),
-        authentication=_authentication(adapters, settings),
-        issuing=_issuing(adapters, settings),
-        issuer=settings.totp_issuer,
-    )
-
-
-def _authentication(adapters: Adapters, settings: Settings) -> PasswordAuthentication:
-    return PasswordAuthentication(
-        adapters.database,
-        ConstantTimePasswords(adapters.passwords, adapters.database),
-        _password_reader(adapters, strict=settings.strict_password_encryption),
-        adapters.clock,
-        _lockout(settings),
-    )
-
-
-def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
-    registered = RegisteredApplications(
-        adapters.database, adapters.registry["applications"], settings.require_registered_app
-    )
-    return TokenIssuing(
-        database=adapters.database,
-        applications=registered,
-        tokens=adapters.tokens,
-        refresh_tokens=adapters.refresh_tokens,
-        clock=adapters.clock,
-        ids=adapters.ids,
-        policy=_sign_in_policy(settings),
-        gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for),
-    )
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
 
 
 def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
@@ -279,21 +274,7 @@ def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
         clock=adapters.clock,
         ids=adapters.ids,
     )
-    return SocialSignIn(adapters.social, accounts, _sign_in(adapters, settings))
-
-
-def _sign_in_policy(settings: Settings) -> SignInPolicy:
-    return SignInPolicy(
-        lifetimes=lifetimes(settings),
-        confirm_email=settings.confirm_email,
-        password_max_age_days=settings.password_max_age_days,
-        issuer=settings.base_url,
-        audience=settings.base_url,
-    )
-
-
-def _lockout(settings: Settings) -> Lockout:
-    return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))
+    return SocialSignIn(adapters.social, accounts, sign_in_of(adapters, settings))
 
 
 def _is_https(base_url: str) -> bool:

@@ -11,6 +11,8 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
+from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
+from adapters.http.console.session import session_router
 from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
@@ -34,12 +36,13 @@ class HttpSettings:
     """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
-    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``allowed_hosts`` are judged by
-    the service alone: an application with the plugin judges its own. ``is_https`` tells browsers to come by https.
-    ``recent`` is the greatest age of a proof that counts as recent.
+    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
+    ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
+    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent.
     """
 
     about: About = field(default_factory=About)
+    console: Console = field(default_factory=Console)
     trusted_proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
     server_timing: bool = False
@@ -74,10 +77,11 @@ def empty_application(
     )
 
 
-def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+def service_parts(
+    services: UseCases, settings: HttpSettings, metrics: Metrics | None = None
+) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
-    metrics = Metrics()
-    services.outcomes.hearers.append(metrics.see_second_factor)
+    metrics = metrics or Metrics()
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
     pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts, is_https=settings.is_https)
     return pipeline, _service_handlers(services, settings, metrics)
@@ -124,8 +128,16 @@ def _both(first: AccessLog, second: AccessLog) -> AccessLog:
 
 def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
     return [
+        *_console_handlers(services, settings),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
         *account_handlers(settings.about.title),
         *docs_handlers(settings.about),
     ]
+
+
+def _console_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
+    console = settings.console
+    if not console.is_on:
+        return [front_handler(f"/{settings.about.root}/index.html")]
+    return [front_handler(ROOT), *page_handlers(console), session_router(services, console)]

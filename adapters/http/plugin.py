@@ -76,7 +76,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
-        handlers = [identity_router(self.services), *entity_routers(self.services), *self.beside, own]
+        beside = _without_own_front(self.beside, own)
+        handlers = [identity_router(self.services), *entity_routers(self.services), *beside, own]
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)
@@ -177,6 +178,16 @@ async def provide_client(request: Request[Any, Any, Any]) -> Client:
 
 async def provide_tenant_scope(request: Request[Any, Any, Any]) -> Scope:
     return cast(StrictRequest, request).tenant_scope
+
+
+def _without_own_front(beside: Sequence[ControllerRouterHandler], own: Router) -> list[ControllerRouterHandler]:
+    """The handlers without that of ``/`` where a project has a page of its own there."""
+    has_front = any(route.path == "/" for route in own.routes)
+    return [
+        handler
+        for handler in beside
+        if not (has_front and isinstance(handler, HTTPRouteHandler) and handler.paths == {"/"})
+    ]
 
 
 def _reads_query(parameters: Parameters) -> bool:

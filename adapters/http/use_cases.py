@@ -5,7 +5,6 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from adapters.http.operations.outcomes import OutcomeCounts
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -14,17 +13,23 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
+from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.profiles import Profiles
@@ -60,23 +65,27 @@ class UseCases:
     """Filled in by ``entrypoints.use_cases``."""
 
     sign_in: SignIn
+    sign_out: SignOut
     reauthentication: Reauthentication
     factor_reproofs: FactorReproofs
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
     my_factors: MyFactors
     factor_resets: FactorResets
-    passkey_origins: Sequence[str]
-    outcomes: OutcomeCounts
+    related_origins: RelatedOrigins
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
     profiles: Profiles
     users: UserAdministration
+    held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
     memberships: MembershipAdministration
+    invitations: InvitationAdministration
+    acceptance: InvitationAcceptance
+    inbox: InvitationInbox
     descriptions: Descriptions
     crud: Crud
     batches: Batches

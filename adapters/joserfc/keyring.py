@@ -26,6 +26,9 @@ class JoserfcKeyring:
             return self.tokens.make_key(active_from)
         return self.passwords.make_key(purpose, active_from)
 
+    def resealed(self, key: SigningKey) -> SigningKey:
+        return (self.tokens if key.purpose == SIGNS else self.passwords).resealed(key)
+
     def published(self, now: datetime) -> bytes:
         """JWK Set as JSON."""
         return msgspec.json.encode({"keys": [*self.tokens.public_keys(now), *self.passwords.public_keys(now)]})

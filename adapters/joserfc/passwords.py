@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import TypeVar
 
 import msgspec
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
 from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 from msgspec import Raw, Struct
 
-from adapters.joserfc.sealing import Sealing, decoded, public_text
+from adapters.joserfc.sealing import Jwk, Sealing, decoded, public_text
 from application.ports.identity.passwords import OpenedPassword
 from domain.identity.signing_keys import OPENS_PASSWORDS, OVERLAP, Purpose, SigningKey, living_keys, signing_key
 
@@ -44,8 +45,8 @@ class _Payload(Struct, frozen=True):
 
 
 class JoserfcEncryptedPasswords:
-    def __init__(self, secret_key: str) -> None:
-        self._sealing = Sealing(secret_key, "password keys")
+    def __init__(self, secret_key: str, other: str | None = None) -> None:
+        self._sealing = Sealing(secret_key, "password keys", other)
         self._keys: tuple[SigningKey, ...] = ()
         self._opened: dict[str, RSAKey | ECKey] = {}
 
@@ -62,6 +63,9 @@ class JoserfcEncryptedPasswords:
         public = public_text(pair, {"kid": kid, "use": "enc", "alg": purpose})
         sealed = self._sealing.seal(pair, kid)
         return SigningKey(kid=kid, public=public, sealed=sealed, active_from=active_from, purpose=purpose)
+
+    def resealed(self, key: SigningKey) -> SigningKey:
+        return self._sealing.resealed(key)
 
     def public_keys(self, now: datetime) -> list[Raw]:
         """Public JWK to encrypt to, one for each algorithm."""
@@ -89,7 +93,17 @@ class JoserfcEncryptedPasswords:
         if key.kid in self._opened and key in self._keys:
             return self._opened[key.kid]
         jwk = self._sealing.open(key)
-        return RSAKey.import_key(jwk) if jwk["kty"] == "RSA" else ECKey.import_key(jwk)
+        return _rsa_key(jwk) if jwk["kty"] == "RSA" else ECKey.import_key(jwk)
+
+
+def _rsa_key(jwk: Jwk) -> RSAKey:
+    """Without proof that the factors are primes, which takes longer than all else at a start.
+
+    The key was made by ``make_key``, and its seal shows that nobody has changed it since.
+    """
+    n, e, d, p, q, dp, dq, qi = (int.from_bytes(decoded(str(jwk[name]))) for name in "n e d p q dp dq qi".split())
+    numbers = RSAPrivateNumbers(p, q, d, dp, dq, qi, RSAPublicNumbers(e, n))
+    return RSAKey.import_key(numbers.private_key(unsafe_skip_rsa_key_validation=True))
 
 
 def _header(text: str, kind: type[H]) -> H | None:

@@ -3,25 +3,29 @@
 import hmac
 from uuid import UUID
 
-from adapters.joserfc.sealing import decoded, derived_key, encoded
+from adapters.joserfc.sealing import decoded, derived_keys, encoded
 from domain.identity.tokens import RefreshToken
 
 
 class SealedRefreshTokens:
     """Refresh tokens as base64url of session id, counter and the HMAC of both.
 
-    Sealing is deterministic: a refresh whose answer was lost can be answered with the same token again.
+    Sealing is deterministic: a refresh whose answer was lost can be answered with the same token again. Tokens that
+    were sealed with the ``other`` secret open too.
     """
 
     _SIGNED = 24  # bytes: 16 of the session's id, 8 of the counter
     _LENGTH = 75  # characters of 24 + 32 bytes
 
-    def __init__(self, secret_key: str) -> None:
-        self._key = derived_key(secret_key, "refresh tokens")
+    def __init__(self, secret_key: str, other: str | None = None) -> None:
+        self._keys = derived_keys(secret_key, other, "refresh tokens")
 
     def seal(self, token: RefreshToken) -> str:
+        return self._sealed(token, self._keys[0])
+
+    def _sealed(self, token: RefreshToken, key: bytes) -> str:
         signed = token.session_id.bytes + token.counter.to_bytes(8)
-        return encoded(signed + hmac.digest(self._key, signed, "sha256"))
+        return encoded(signed + hmac.digest(key, signed, "sha256"))
 
     def open(self, text: str) -> RefreshToken | None:
         if len(text) != self._LENGTH or not text.isascii():
@@ -32,4 +36,5 @@ class SealedRefreshTokens:
         except ValueError:
             return None
         # Sealed again and compared whole: base64url has several texts for the same bytes, and one of them is valid.
-        return token if hmac.compare_digest(self.seal(token), text) else None
+        sealed = (self._sealed(token, key) for key in self._keys)
+        return token if any(hmac.compare_digest(valid, text) for valid in sealed) else None

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from joserfc import jwe
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+from msgspec.structs import replace
 
 from domain.identity.signing_keys import SigningKey
 
@@ -21,29 +22,42 @@ class WrongSecretKey(Exception):
     def __init__(self) -> None:
         super().__init__(
             "TENANTRY_SECRET_KEY is not the one that the stored signing keys were sealed with: "
-            "set it to what it was, the same on all replicas."
+            "set it to what it was, the same on all replicas, or name that one in TENANTRY_OTHER_SECRET_KEY."
         )
 
 
 class Sealing:
-    """Seals and opens private keys of one purpose; keys sealed for another purpose do not open."""
+    """Seals and opens private keys of one purpose; keys sealed for another purpose do not open.
 
-    def __init__(self, secret_key: str, purpose: str) -> None:
-        self._key = OctKey.import_key(derived_key(secret_key, purpose))
+    What was sealed with the ``other`` secret opens too; everything is sealed with the first.
+    """
+
+    def __init__(self, secret_key: str, purpose: str, other: str | None = None) -> None:
+        self._keys = [OctKey.import_key(key) for key in derived_keys(secret_key, other, purpose)]
 
     def seal(self, pair: OKPKey | ECKey | RSAKey, kid: str) -> str:
-        private = msgspec.json.encode(pair.as_dict(private=True))
-        return jwe.encrypt_compact({"alg": "dir", "enc": "A256GCM", "kid": kid}, private, self._key)
+        return self._sealed(msgspec.json.encode(pair.as_dict(private=True)), kid)
 
     def open(self, key: SigningKey) -> Jwk:
         """Private JWK of the key; raises WrongSecretKey, also when the seal belongs to another key's id."""
-        try:
-            opened = jwe.decrypt_compact(key.sealed, self._key)
-        except (JoseError, ValueError):
-            raise WrongSecretKey from None
-        if opened.headers().get("kid") != key.kid or opened.plaintext is None:
-            raise WrongSecretKey
-        return msgspec.json.decode(opened.plaintext, type=Jwk)
+        return msgspec.json.decode(self._plaintext(key), type=Jwk)
+
+    def resealed(self, key: SigningKey) -> SigningKey:
+        """The key, sealed with the first secret. Raises WrongSecretKey."""
+        return replace(key, sealed=self._sealed(self._plaintext(key), key.kid))
+
+    def _sealed(self, private: bytes, kid: str) -> str:
+        return jwe.encrypt_compact({"alg": "dir", "enc": "A256GCM", "kid": kid}, private, self._keys[0])
+
+    def _plaintext(self, key: SigningKey) -> bytes:
+        for secret in self._keys:
+            try:
+                opened = jwe.decrypt_compact(key.sealed, secret)
+            except (JoseError, ValueError):
+                continue
+            if opened.headers().get("kid") == key.kid and opened.plaintext is not None:
+                return opened.plaintext
+        raise WrongSecretKey
 
 
 def public_text(pair: OKPKey | ECKey | RSAKey, more: Mapping[str, str]) -> str:
@@ -55,6 +69,11 @@ def derived_key(secret_key: str, purpose: str) -> bytes:
     """Key of 32 bytes for this purpose alone, by HKDF."""
     # No salt: every replica must derive the same key from the secret and nothing else.
     return HKDF(SHA256(), length=32, salt=None, info=f"tenantry {purpose}".encode()).derive(secret_key.encode())
+
+
+def derived_keys(secret_key: str, other: str | None, purpose: str) -> list[bytes]:
+    """Keys of this purpose: the one that seals, and that of the other secret, which is accepted beside it."""
+    return [derived_key(secret, purpose) for secret in (secret_key, other) if secret is not None]
 
 
 def decoded(part: str) -> bytes:

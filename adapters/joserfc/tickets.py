@@ -10,7 +10,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 from msgspec import Raw, Struct
 
-from adapters.joserfc.sealing import derived_key
+from adapters.joserfc.sealing import derived_keys
 from application.ports.identity.tickets import T, Ticket, TicketKind
 
 LONGEST = 8 * 1024
@@ -26,20 +26,27 @@ class _Sealed(Struct, frozen=True):
 
 
 class SealedTickets:
-    def __init__(self, secret_key: str) -> None:
+    def __init__(self, secret_key: str, other: str | None = None) -> None:
         kinds: tuple[TicketKind, ...] = get_args(TicketKind)
-        # A key for each kind: a ticket of one kind opens as no other.
-        self._keys = {kind: OctKey.import_key(derived_key(secret_key, f"tickets: {kind}")) for kind in kinds}
+        # A key for each kind: a ticket of one kind opens as no other. The first seals, the other secret's opens too.
+        self._keys = {
+            kind: [OctKey.import_key(key) for key in derived_keys(secret_key, other, f"tickets: {kind}")]
+            for kind in kinds
+        }
 
     def seal(self, kind: TicketKind, content: Struct, until: datetime) -> str:
         sealed = _Sealed(f"{kind}:{secrets.token_urlsafe(16)}", until, Raw(msgspec.json.encode(content)))
-        return jwe.encrypt_compact(_HEADER, msgspec.json.encode(sealed), self._keys[kind], registry=_REGISTRY)
+        return jwe.encrypt_compact(_HEADER, msgspec.json.encode(sealed), self._keys[kind][0], registry=_REGISTRY)
 
     def open(self, kind: TicketKind, text: str, content: type[T], now: datetime) -> Ticket[T] | None:
         if len(text) > LONGEST or not text.isascii():
             return None
+        found = (self._opened(text, key, content, now) for key in self._keys[kind])
+        return next((ticket for ticket in found if ticket is not None), None)
+
+    def _opened(self, text: str, key: OctKey, content: type[T], now: datetime) -> Ticket[T] | None:
         try:
-            opened = jwe.decrypt_compact(text, self._keys[kind], registry=_REGISTRY)
+            opened = jwe.decrypt_compact(text, key, registry=_REGISTRY)
             sealed = msgspec.json.decode(opened.plaintext or b"", type=_Sealed)
             # Any other header, such as one that asks for decompression, was not written here.
             if opened.headers() != _HEADER or now >= sealed.until:

@@ -58,8 +58,8 @@ _REGISTRY = _EdDSA()
 
 
 class JoserfcTokens:
-    def __init__(self, secret_key: str, issuance: Issuance) -> None:
-        self._sealing = Sealing(secret_key, "signing keys")
+    def __init__(self, secret_key: str, issuance: Issuance, other: str | None = None) -> None:
+        self._sealing = Sealing(secret_key, "signing keys", other)
         self._issuance = issuance
         self._keys: tuple[SigningKey, ...] = ()
         self._opened: dict[str, OKPKey] = {}
@@ -80,6 +80,9 @@ class JoserfcTokens:
         public = public_text(pair, {"kid": kid, "use": "sig", "alg": _ALGORITHM})
         return SigningKey(kid=kid, public=public, sealed=self._sealing.seal(pair, kid), active_from=active_from)
 
+    def resealed(self, key: SigningKey) -> SigningKey:
+        return self._sealing.resealed(key)
+
     def sign(self, claims: Claims, now: datetime) -> str:
         key = signing_key(self._keys, now)
         header = {"alg": _ALGORITHM, "typ": _TYPE, "kid": key.kid}
@@ -97,7 +100,7 @@ class JoserfcTokens:
             self._remembered.put(digest, claims, len(token), claims.exp + _LEEWAY)
         if now.timestamp() >= claims.exp + _LEEWAY:
             self._remembered.drop(digest)
-            raise TokenExpired
+            raise TokenExpired(session_id=claims.sid)
         return claims
 
     def public_keys(self, now: datetime) -> list[Raw]:

@@ -1,5 +1,6 @@
 """Rendering of mails from templates: a text and an HTML template for each kind."""
 
+import re
 import unicodedata
 from datetime import timedelta
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
+from domain.identity.users import plain
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,6 +28,7 @@ SUBJECTS: dict[MailKind, str] = {
     "factor-removed": "A second factor was removed from your account",
     "factor-cloned": "A passkey of yours may have been copied",
     "recovery-code-used": "A recovery code of yours was used",
+    "invitation": "An invitation",
 }
 
 
@@ -59,6 +62,9 @@ class JinjaMailRenderer:
             "lifetime": in_words(letter.lifetime),
             "at": f"{letter.at:%Y-%m-%d %H:%M} UTC",
             "address": letter.address,
+            "tenant": shown(letter.tenant),
+            "person": shown(letter.person),
+            "has_account": letter.has_account,
         }
         text, html = (
             self._environment.get_template(f"{letter.kind}.{form}").render(values) for form in ("txt", "html")
@@ -73,6 +79,17 @@ def greeted(name: str) -> str | None:
     plain = " ".join(words)
     is_plain = all(_is_plain(char) for char in plain) and not any("." in word.rstrip(".") for word in words)
     return plain if plain and len(plain) <= LONGEST_NAME and is_plain else None
+
+
+def shown(name: str) -> str:
+    """Name in the text of a mail, cut to 60 characters: ``"Acme https://evil.example"`` is ``"Acme https: / / evil. \
+example"``."""
+    # A mail program makes links of addresses by itself: none is left whole.
+    text = " ".join(plain(unicodedata.normalize("NFKC", name)).split())
+    return " ".join(_ADDRESS_SIGNS.sub(r"\1 ", text).split())[:LONGEST_NAME].strip()
+
+
+_ADDRESS_SIGNS = re.compile("([.:/@\u3002\uff0e\uff61\\\\])")
 
 
 def _is_plain(char: str) -> bool:

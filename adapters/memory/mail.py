@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, OutboxMail
+from adapters.memory.store import Access, OutboxMail, Store
 from application.ports.database import Due, GivenUp, Mail
 from application.ports.mail_delivery import MailServerUnavailable, Message
 
@@ -18,8 +18,7 @@ class MemoryOutbox:
 
     async def add(self, mail: Mail) -> None:
         async with self.access.write() as store:
-            number = store.numbers["outbox"] = store.numbers.get("outbox", 0) + 1
-            store.outbox[mail.id] = OutboxMail(mail=mail, number=number, due_at=mail.at, since=mail.at)
+            put_in(store, mail)
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
         async with self.access.write() as store:
@@ -67,6 +66,12 @@ class MemoryOutbox:
                 return False
             del store.outbox[mail_id]
             return True
+
+
+def put_in(store: Store, mail: Mail) -> None:
+    """Adds a mail within a statement of another adapter."""
+    number = store.numbers["outbox"] = store.numbers.get("outbox", 0) + 1
+    store.outbox[mail.id] = OutboxMail(mail=mail, number=number, due_at=mail.at, since=mail.at)
 
 
 @dataclass

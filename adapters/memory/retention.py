@@ -70,6 +70,11 @@ def _links(store: Store) -> tuple[dict[Any, Any], Ages]:
     return tokens, {key: token.expires_at for key, token in free.items()}
 
 
+def _invitations(store: Store) -> tuple[dict[Any, Any], Ages]:
+    ends = {key: invitation.ended_at or invitation.expires_at for key, invitation in store.invitations.items()}
+    return store.invitations, dict(ends)
+
+
 def _answers(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.answers, {key: response.at for key, response in store.answers.items()}
 
@@ -86,6 +91,7 @@ _RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.VERSIONS: _token_versions,
     RetentionRule.USED_NONCES: _used_nonces,
     RetentionRule.LINKS: _links,
+    RetentionRule.INVITATIONS: _invitations,
     RetentionRule.ANSWERS: _answers,
     RetentionRule.MAILS: _mails,
 }

@@ -11,6 +11,7 @@ from msgspec import Struct
 from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.identity.factors import Factor
+from domain.identity.invitations import Invitation
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
@@ -39,10 +40,14 @@ class LinkedIdentity(Struct, frozen=True):
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks."""
+    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks.
+
+    ``locks`` counts the locks in a row, the one in force included.
+    """
 
     count: int = 0
     limit: int = 0
+    locks: int = 0
     locked_until: datetime | None = None
     known_at: datetime | None = None
     tried_at: datetime | None = None
@@ -99,6 +104,7 @@ class Store:
     factors: dict[UUID, Factor] = field(default_factory=dict)
     recovery_codes: dict[tuple[UUID, bytes], datetime | None] = field(default_factory=dict)
     passkey_handles: dict[UUID, bytes] = field(default_factory=dict)
+    invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

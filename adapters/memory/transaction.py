@@ -13,6 +13,7 @@ from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTo
 from adapters.memory.identity.attempts import MemoryAttempts
 from adapters.memory.identity.factors.factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
+from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.permissions import MemoryPermissions
 from adapters.memory.identity.roles import MemoryRoles
@@ -101,6 +102,14 @@ class MemoryTransaction:
     @property
     def social(self) -> MemorySocialIdentities:
         return MemorySocialIdentities(self.access)
+
+    @property
+    def invitations(self) -> MemoryInvitations:
+        return MemoryInvitations(self.access, self.ids)
+
+    @property
+    def received(self) -> MemoryReceivedInvitations:
+        return MemoryReceivedInvitations(self.access)
 
     @property
     def imported(self) -> MemoryImportedHashes:

@@ -14,7 +14,7 @@ from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.outages import Outages
-from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset
+from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset, nothing
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
@@ -165,14 +165,21 @@ class _Lent:
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         # Cut off in the middle of a statement, the connection still waits for that statement's end.
-        is_certain = error is None or not isinstance(error, (asyncio.CancelledError, TimeoutError))
-        self._pool.give(self._connection, self._state, stays=self._stays, is_certain=is_certain)
+        is_cut_off = isinstance(error, (asyncio.CancelledError, TimeoutError))
+        is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
+        lost = self._lost if is_slow else nothing
+        self._pool.give(self._connection, self._state, stays=self._stays, cut_off=lost if is_cut_off else None)
         if error is None:
             self._outages.worked(self._phase)
             return
-        self._outages.failed(self._phase, error, self._connection)
+        # A statement past its limit says nothing yet: a server that cancels it when asked is there.
+        if not is_slow:
+            self._outages.failed(self._phase, error, self._connection)
         with translated(self._connection):
             raise error
+
+    def _lost(self) -> None:
+        self._outages.failed(self._phase, TimeoutError(), None)
 
 
 class _Session:

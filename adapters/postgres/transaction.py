@@ -14,6 +14,7 @@ from adapters.postgres.identity.factors.factors import (
     PostgresPasskeyHandles,
     PostgresRecoveryCodes,
 )
+from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
 from adapters.postgres.identity.roles import PostgresRoles
@@ -98,6 +99,14 @@ class PostgresTransaction:
     @property
     def social(self) -> PostgresSocialIdentities:
         return PostgresSocialIdentities(self.connection)
+
+    @property
+    def invitations(self) -> PostgresInvitations:
+        return PostgresInvitations(self.connection, self.ids)
+
+    @property
+    def received(self) -> PostgresReceivedInvitations:
+        return PostgresReceivedInvitations(self.connection)
 
     @property
     def imported(self) -> PostgresImportedHashes:

@@ -10,12 +10,12 @@ from msgspec import UNSET, Struct, UnsetType
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.tokens import ensure_alive, user_subject
-from domain.identity.users import User, email_key, normal_password, password_errors, profile_key, token_hash
+from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
@@ -49,6 +49,7 @@ class Accounts:
     database: Database[AccountTransaction]
     passwords: Passwords
     password_reader: PasswordReader
+    password_rules: PasswordRules
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -88,7 +89,7 @@ class Accounts:
         if state is None or not state.user.is_active:
             raise wrong_token()
         user = state.user
-        ensure_good(password, user)
+        await self._ensure_good(password, state)
         await self._reset(token, user, await self.passwords.hash(normal_password(password)), client)
         await self.cache.drop([profile_key(user.id)])
 
@@ -117,7 +118,7 @@ class Accounts:
         if state is None:
             raise TokenInvalid
         user = state.user
-        ensure_good(new, user)
+        await self._ensure_good(new, state)
         await self._change(caller, user, await self._hash_after_verification(user, current, new, client), client)
 
     @retry_on_conflict
@@ -184,6 +185,13 @@ class Accounts:
         line = event(action, user_id, user_id, client, self.clock.now())
         await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
 
+    async def _ensure_good(self, password: str, state: AccountState) -> None:
+        # closed tenants count too: their names are known to whoever guesses
+        user, tenants = state.user, [held.tenant_name for held in state.memberships]
+        await self.password_rules.ensure_good(
+            password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
+        )
+
     def _notice(self, user: User, client: Client, now: datetime) -> Mail:
         return Mail(
             id=self.ids.new(),
@@ -193,12 +201,6 @@ class Accounts:
             address=client.address,
             at=now,
         )
-
-
-def ensure_good(password: str, user: User) -> None:
-    """Raises ValidationError for a new password that breaks the rules."""
-    if errors := password_errors(password, email=user.email, full_name=user.full_name, field="newPassword"):
-        raise ValidationError(fields=errors)
 
 
 def wrong_token() -> ValidationError:

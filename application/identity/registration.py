@@ -11,7 +11,7 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from domain.errors import ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
@@ -48,6 +48,7 @@ class Registration:
     database: Database[RegistrationTransaction]
     passwords: Passwords
     password_reader: PasswordReader
+    password_rules: PasswordRules
     clock: Clock
     ids: Ids
     policy: RegistrationPolicy
@@ -56,7 +57,11 @@ class Registration:
         """Makes an account. Raises Conflict on ``email`` when the address has one already."""
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         # The conflict on ``email`` is the only thing that a stranger may learn about accounts.
-        if errors := new_account_errors(form.email, password, form.full_name, form.phone_number):
+        tenants = [self.policy.default_tenant] if self.policy.default_tenant else []
+        wrong = await self.password_rules.errors(
+            password, email=form.email, full_name=form.full_name, field="password", tenants=tenants
+        )
+        if errors := [*new_account_errors(form.email, form.full_name, form.phone_number), *wrong]:
             raise ValidationError(fields=errors)
         hashed = await self.passwords.hash(normal_password(password))
         user = self._new_user(form, hashed)

@@ -6,9 +6,9 @@ from uuid import UUID, uuid5
 
 from application.identity.administration.user_forms import checked_email
 from application.ports.database import Database
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.whole_database import Transaction
-from domain.errors import Conflict, ValidationError
+from domain.errors import Conflict
 from domain.identity.users import (
     SHIPPED_ROLES,
     SUPER_ADMIN,
@@ -17,7 +17,6 @@ from domain.identity.users import (
     Tenant,
     User,
     normal_password,
-    password_errors,
 )
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
@@ -26,6 +25,7 @@ from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 class FirstStart:
     database: Database[Transaction]
     passwords: Passwords
+    password_rules: PasswordRules
     clock: Clock
     ids: Ids
 
@@ -67,8 +67,7 @@ class FirstStart:
 
     async def _new_admin(self, email: str, password: str) -> User:
         key = checked_email(email)
-        if errors := password_errors(password, email=email, full_name="", field="password"):
-            raise ValidationError(fields=errors)
+        await self.password_rules.ensure_good(password, email=email, full_name="", field="password", tenants=())
         hashed, now = await self.passwords.hash(normal_password(password)), self.clock.now()
         return User(
             id=self.ids.new(),

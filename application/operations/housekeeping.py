@@ -11,7 +11,7 @@ from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.identity.tokens import Lifetimes
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
-from domain.retention import GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
+from domain.retention import ENDED_INVITATION, GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
 DAY = timedelta(days=1)
@@ -57,6 +57,7 @@ def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRu
         RetentionRule.VERSIONS: now - LONGEST_TOKEN - DAY,
         RetentionRule.USED_NONCES: now - DAY,
         RetentionRule.LINKS: now - DAY,
+        RetentionRule.INVITATIONS: now - ENDED_INVITATION,
         RetentionRule.ANSWERS: now - KEPT_FOR - DAY,
         RetentionRule.MAILS: now - GIVEN_UP_MAIL,
     }

@@ -4,21 +4,22 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 from urllib.parse import urlencode
 
 from msgspec import Struct
 
 from application.ports.database import Database, Due, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
+from application.ports.identity.invitations import InvitationTransaction
 from application.ports.mail_delivery import (
-    LinkSecrets,
     MailContent,
     Mailer,
     MailRenderer,
     MailServerUnavailable,
     Undeliverable,
 )
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, LinkSecrets
 from domain.errors import ServiceUnavailable
 from domain.identity.users import User, token_hash
 from domain.scope import EveryTenant
@@ -52,11 +53,16 @@ class Pages(Struct, frozen=True):
 
     confirm: str
     reset: str
+    invitation: str
+
+
+class DeliveryTransaction(AccountTransaction, InvitationTransaction, Protocol):
+    """Parts of the database that the content of mails comes from."""
 
 
 @dataclass(frozen=True)
 class OutboxRelay:
-    database: Database[AccountTransaction]
+    database: Database[DeliveryTransaction]
     renderer: MailRenderer
     mailer: Mailer
     secrets: LinkSecrets
@@ -89,6 +95,8 @@ class OutboxRelay:
 
     async def _content(self, due: Due) -> MailContent | None:
         mail = due.mail
+        if mail.kind == "invitation":
+            return await self._invitation(mail)
         link = LINKS.get(mail.kind)
         if link is None:
             return MailContent(
@@ -122,6 +130,27 @@ class OutboxRelay:
             at=mail.at,
             link=self._url(link.purpose, user.email, secret),
             lifetime=link.lifetime,
+        )
+
+    async def _invitation(self, mail: Mail) -> MailContent | None:
+        secret, now = self.secrets.secret(mail.id), self.clock.now()
+        async with self.database.read_only(EveryTenant()) as read:
+            offer = await read.received.by_hash(token_hash(secret))
+        # It has ended, or got a newer link.
+        if offer is None or not offer.is_living(now):
+            return None
+        return MailContent(
+            id=mail.id,
+            kind=mail.kind,
+            to=offer.invitation.email,
+            name=offer.account_name or "",
+            address="",
+            at=mail.at,
+            link=f"{self.pages.invitation}#{urlencode({'token': secret})}",
+            lifetime=offer.invitation.expires_at - now,
+            tenant=offer.tenant_name,
+            person=offer.inviter_name or "",
+            has_account=offer.account_name is not None,
         )
 
     def _url(self, purpose: Purpose, email: str, secret: str) -> str:

@@ -47,3 +47,11 @@ class KeyRotation:
         # This process need not wait for its next reload.
         await self.reload()
         return new_keys[SIGNS]
+
+    async def reseal(self) -> int:
+        """Seals every stored key with the current secret, and returns their number; the other secret can go then."""
+        async with self.database.transaction(EveryTenant()) as tx:
+            keys = await tx.keys.all()
+            for key in keys:
+                await tx.keys.reseal(self.keyring.resealed(key))
+        return len(keys)

@@ -48,6 +48,7 @@ MailKind = Literal[
     "factor-removed",
     "factor-cloned",
     "recovery-code-used",
+    "invitation",
 ]
 
 
@@ -55,7 +56,8 @@ class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
-    the time of sending, or to nobody. The others are notices to a stored address.
+    the time of sending, or to nobody. An ``invitation`` has a link too, and goes to its address as long as it lives.
+    The others are notices to a stored address.
     """
 
     id: UUID

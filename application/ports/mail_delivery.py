@@ -10,7 +10,10 @@ from application.ports.database import MailKind
 
 
 class MailContent(Struct, frozen=True, kw_only=True):
-    """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works."""
+    """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works.
+
+    ``tenant`` and ``person`` are names of what the mail is about, ``has_account`` says that the reader has an account.
+    """
 
     id: UUID
     kind: MailKind
@@ -20,6 +23,9 @@ class MailContent(Struct, frozen=True, kw_only=True):
     at: datetime
     link: str | None = None
     lifetime: timedelta = timedelta()
+    tenant: str = ""
+    person: str = ""
+    has_account: bool = False
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -49,12 +55,4 @@ class MailServerUnavailable(Exception):
 class Mailer(Protocol):
     async def send(self, message: Message) -> None:
         """Returns once the server has accepted the message. Raises Undeliverable or MailServerUnavailable."""
-        ...
-
-
-class LinkSecrets(Protocol):
-    """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
-
-    def secret(self, mail_id: UUID) -> str:
-        """The secret of this mail's link, 256 bits; the same mail always gets the same one."""
         ...

@@ -1,8 +1,11 @@
-"""Time, new identifiers and password hashing."""
+"""Time, new identifiers, secrets of links, password hashing, and passwords known from breaches."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
+
+from domain.errors import FieldError
 
 
 class Clock(Protocol):
@@ -42,4 +45,39 @@ class Passwords(Protocol):
 
     def is_outdated(self, stored: str) -> bool:
         """Whether the hash is weaker than what ``hash`` makes now."""
+        ...
+
+
+class LinkSecrets(Protocol):
+    """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
+
+    def secret(self, mail_id: UUID) -> str:
+        """The secret of this mail's link, 256 bits; the same mail always gets the same one."""
+        ...
+
+
+class PasswordRules(Protocol):
+    """Rules of new passwords; implemented by application/identity/password_rules.py."""
+
+    # `tenants` are names of the account's tenants, in all of these
+    async def errors(
+        self, password: str, *, email: str, full_name: str, field: str, tenants: Iterable[str]
+    ) -> tuple[FieldError, ...]:
+        """Errors of a new password, named ``field``."""
+        ...
+
+    async def ensure_good(
+        self, password: str, *, email: str, full_name: str, field: str, tenants: Iterable[str]
+    ) -> None:
+        """Raises ValidationError with the errors of a new password."""
+        ...
+
+
+class BreachedPasswords(Protocol):
+    """A breach service of the project; Tenantry itself asks nobody."""
+
+    # Security: a service that is asked over the network should see no more than the beginning of a hash.
+
+    async def is_breached(self, password: str) -> bool:
+        """Whether the password, in NFKC, is known from data breaches; False while the breach service is away."""
         ...

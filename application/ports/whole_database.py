@@ -8,6 +8,7 @@ from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
@@ -18,6 +19,7 @@ class Transaction(
     AccountTransaction,
     FactorTransaction,
     TenantTransaction,
+    InvitationTransaction,
     KeyTransaction,
     ImportedHashTransaction,
     RecordTransaction,

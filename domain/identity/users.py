@@ -1,9 +1,13 @@
 """Users, their roles and memberships, and the tenants that they belong to."""
 
+import lzma
 import re
 import unicodedata
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -242,16 +246,23 @@ def normal_password(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def password_errors(password: str, *, email: str, full_name: str, field: str) -> tuple[FieldError, ...]:
-    """Errors of a new password: its length, its likeness to the account, and whether it is a common one."""
+def password_errors(
+    password: str, *, email: str, full_name: str, field: str, words: Iterable[str]
+) -> tuple[FieldError, ...]:
+    """Errors of a new password: its length, its likeness to the account, and whether it is a common one.
+
+    ``words`` are further ones that a guesser would begin with: names of the service and of the account's tenants.
+    """
     # No rules of composition: NIST SP 800-63B advises against them.
     shortest, longest = PASSWORD_LENGTH
     normal = normal_password(password)
     if not shortest <= len(normal) <= longest:
         return (FieldError(field, f"takes {shortest} to {longest} characters"),)
-    if _is_made_of(normal, email, full_name):
+    if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
         return (FieldError(field, "must not be made of your e-mail or name"),)
-    if normal.casefold() in COMMON_PASSWORDS:
+    if _is_made_of(normal, words):
+        return (FieldError(field, "must not be made of the name of the service or of a tenant"),)
+    if is_common(normal):
         return (FieldError(field, "is among the most common passwords: choose another"),)
     return ()
 
@@ -276,13 +287,13 @@ def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
-def new_account_errors(email: str, password: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:
-    """Every invalid field of a new account, by its wire name."""
+def new_account_errors(email: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:
+    """Every invalid field of a new account but its password, by its wire name."""
     errors = text_errors("fullName", full_name, 1, NAME_LENGTH)
     errors += text_errors("phoneNumber", phone_number, 0, PHONE_LENGTH)
     if email_key(email) is None:
         errors.append(FieldError("email", "is not an e-mail address"))
-    return [*errors, *password_errors(password, email=email, full_name=full_name, field="password")]
+    return errors
 
 
 def token_hash(secret: str) -> str:
@@ -291,13 +302,27 @@ def token_hash(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def _is_made_of(password: str, email: str, full_name: str) -> bool:
+def _is_made_of(password: str, words: Iterable[str]) -> bool:
     # Only letters are compared: "Ada-1990!" is made of the name "Ada".
-    bare = "".join(char for char in password.casefold() if char.isalpha())
-    local = email.rpartition("@")[0]
-    words = {email, local, full_name, *full_name.split()}
-    known = {"".join(char for char in word.casefold() if char.isalpha()) for word in words}
-    return bool(bare) and (bare in known or password.casefold() in {word.casefold() for word in words})
+    folded = password.casefold()
+    bare = _letters(folded)
+    return any(folded == word.casefold() or (bare and bare == _letters(word.casefold())) for word in words)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text if char.isalpha())
+
+
+def is_common(normal: str) -> bool:
+    """Whether a password in NFKC is among the common ones, whatever its case."""
+    return f"\n{normal.casefold()}\n".encode(errors="replace") in _common_passwords()
+
+
+@cache
+def _common_passwords() -> bytes:
+    """Common passwords that are long enough, each between two line feeds; read when the first one is asked about."""
+    # 200 kB in one piece: searching it takes microseconds, and a set of it megabytes in every process
+    return lzma.decompress(Path(__file__).with_name("common-passwords.txt.xz").read_bytes())
 
 
 # Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
@@ -319,19 +344,3 @@ def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int |
 
 def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
     return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0
-
-
-COMMON_PASSWORDS = frozenset(
-    """
-    12345678 123456789 1234567890 0123456789 87654321 987654321 11111111 00000000 88888888 12341234 11223344 password
-    password1 password12 password123 passw0rd p@ssw0rd p@ssword pass1234 passwort passwords qwertyui qwertyuiop
-    qwerty12 qwerty123 qwerty1234 1q2w3e4r 1q2w3e4r5t 1qaz2wsx q1w2e3r4 qazwsxedc zaq12wsx abcd1234 abc12345 abcdefgh
-    abcdefg1 a1b2c3d4 aa123456 asdfghjk asdfasdf asdf1234 zxcvbnm1 1234qwer iloveyou iloveyou1 iloveyou2 sunshine
-    princess football baseball basketball superman batman12 trustno1 welcome1 welcome12 welcome123 letmein1
-    letmein123 changeme changeme1 changeme123 administrator admin123 admin1234 adminadmin default1 master12 michelle
-    jennifer jessica1 computer internet whatever starwars dragon12 monkey12 shadow12 charlie1 secret12 secret123
-    test1234 testtest guest123 user1234 temp1234 hello123 helloworld summer2024 summer2025 summer2026 winter2024
-    winter2025 winter2026 spring2026 autumn2026
-    """.split()
-)
-"""Passwords that guessing tools try first."""

@@ -12,6 +12,7 @@ from domain.errors import Error, ServiceUnavailable
 from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 from entrypoints.entities import EntitiesError
 
+NOT_MIGRATED = "The database has no tables, or older ones: run `tenantry migrate`, or start the service once."
 UNFIT = "The migrations do not fit together:"
 WAY_OUT = (
     "Give your own migration another revision: in its file, in the file of the migration that follows it and, where it"
@@ -51,10 +52,16 @@ async def explained() -> AsyncIterator[None]:
             f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE
         ) from None
     except asyncpg.PostgresError as error:
-        raise CommandError(f"The database refuses: {error}.", UNAVAILABLE) from None
+        raise _refused_statement(error) from None
     except Error as error:
         fields = [f"  {wrong.field}: {wrong.message}" for wrong in error.fields]
         raise CommandError("\n".join([error.message, *fields])) from None
+
+
+def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
+    if isinstance(error, asyncpg.UndefinedTableError):
+        return CommandError(NOT_MIGRATED, MIGRATIONS)
+    return CommandError(f"The database refuses: {error}.", UNAVAILABLE)
 
 
 def _refusal(error: Exception) -> str:

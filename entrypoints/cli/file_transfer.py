@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
-from uuid import UUID
+from typing import BinaryIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -29,9 +28,10 @@ from domain.entities.sheets import (
     read_options,
 )
 from domain.errors import unknown_name
-from domain.scope import Caller, EveryTenant, OneTenant
+from domain.scope import OneTenant
 from entrypoints.cli.errors import CommandError
-from entrypoints.composition import Adapters, open_adapters
+from entrypoints.cli.operator import operator, tenant_named
+from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
@@ -63,7 +63,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     model = _model(registry, job.plural)
     query = read_export(model, registry, frozenset(), job.parameters)
     async with open_adapters(settings, registry) as adapters:
-        scope = await _tenant(adapters, job.tenant)
+        scope = OneTenant((await tenant_named(adapters, job.tenant)).id)
         exporting = FileExport(adapters.database, registry, adapters.sheets)
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
@@ -97,13 +97,13 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
     if job.file.stat().st_size > LARGEST_FILE:
         raise CommandError(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
     async with open_adapters(settings, registry) as adapters:
-        scope = await _tenant(adapters, job.tenant)
+        scope = OneTenant((await tenant_named(adapters, job.tenant)).id)
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
             lines = _copied(given, upload)
             with _progress("Importing", lines) as tell:
                 sheets = CountedRows(adapters.sheets, tell)
                 importing = FileImport(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
-                write = Write(caller=_operator(), scope=scope)
+                write = Write(caller=operator(None), scope=scope)
                 written = await importing.import_(write, model, upload, options, EVERYTHING)
     return _summary(written.answer, is_dry=options.dry_run)
 
@@ -135,31 +135,6 @@ def _model(registry: Registry, plural: str) -> EntityModel:
     if plural not in registry.models:
         raise CommandError(f"{plural} {unknown_name(plural, registry.models)}.")
     return registry[plural]
-
-
-async def _tenant(adapters: Adapters, identifier: str) -> OneTenant:
-    async with adapters.database.read_only(EveryTenant()) as read:
-        found = await read.tenants.by_identifier(identifier)
-    if found is None:
-        raise CommandError(f"There is no tenant {identifier!r}.")
-    return OneTenant(found.id)
-
-
-def _operator() -> Caller:
-    """Caller for the command line, with every permission and without an account."""
-    return Caller(
-        user_id=cast(UUID, None),  # rows and history name no user: the operator may have no account
-        session_id=UUID(int=0),
-        tenant_id=None,
-        name="",
-        email="",
-        roles=(),
-        permissions=("*",),
-        is_super_admin=True,
-        app_id=None,
-        issued={},
-        expires_at=0,
-    )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import rich_click as click
 
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.cli.file_commands import add_file_commands
+from entrypoints.cli.identity.commands import add_administration_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
 from entrypoints.entities import EntitiesError, load_registry
@@ -79,7 +80,7 @@ def create_admin(email: str, generate: bool) -> None:
 
     The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate.
     """
-    from entrypoints.cli.accounts import add_admin  # noqa: PLC0415
+    from entrypoints.cli.identity.accounts import add_admin  # noqa: PLC0415
 
     password = None if generate else _password(_settings())
     _run(lambda settings: add_admin(settings, email, password))
@@ -90,35 +91,6 @@ def _password(settings: Settings) -> str:
         return settings.admin_password.reveal()
     asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     return asked
-
-
-@tenantry.group()
-def users() -> None:
-    """Unlock addresses, and import users from other systems."""
-
-
-@users.command()
-@click.argument("email")
-def unlock(email: str) -> None:
-    """End the lock of an e-mail address, for every network."""
-    from entrypoints.cli.accounts import unlock_email  # noqa: PLC0415
-
-    _run(lambda settings: unlock_email(settings, email))
-
-
-@users.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-def import_file(file: str) -> None:
-    """Import users from another system, with the hashes of their passwords.
-
-    FILE is .csv (a header, then rows) or .jsonl (an object in each line) of email, fullName, phoneNumber,
-    profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing more.
-    """
-    from pathlib import Path  # noqa: PLC0415
-
-    from entrypoints.cli.user_import import import_users  # noqa: PLC0415
-
-    _run(lambda settings: import_users(settings, Path(file)))
 
 
 @tenantry.command()
@@ -141,9 +113,20 @@ def keys() -> None:
 @keys.command()
 def rotate() -> None:
     """Make new keys: they are used from the next minute on, and log nobody out."""
-    from entrypoints.cli.accounts import rotate_keys  # noqa: PLC0415
+    from entrypoints.cli.identity.accounts import rotate_keys  # noqa: PLC0415
 
     _run(rotate_keys)
+
+
+@keys.command()
+def reseal() -> None:
+    """Seal stored keys with TENANTRY_SECRET_KEY after it was changed.
+
+    The secret before it stands in TENANTRY_OTHER_SECRET_KEY, and can be taken out afterwards.
+    """
+    from entrypoints.cli.identity.accounts import reseal_keys  # noqa: PLC0415
+
+    _run(reseal_keys)
 
 
 @tenantry.command()
@@ -151,22 +134,49 @@ def rotate() -> None:
 def entities(shows_plans: bool) -> None:
     """Print what is served: paths, fields, relations, permissions and limits."""
     if shows_plans:
-        from entrypoints.cli.plans import plans  # noqa: PLC0415
+        from entrypoints.cli.reports.plans import plans  # noqa: PLC0415
 
         _run(plans)
         return
-    from entrypoints.cli.entity_report import describe  # noqa: PLC0415
+    from entrypoints.cli.reports.entity_report import describe  # noqa: PLC0415
 
     for line in describe(load_registry(_settings().entities)):
         click.echo(line)
 
 
+@tenantry.command("settings")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def settings_command(as_json: bool) -> None:
+    """Print every setting, its value and where the value comes from; secrets are hidden."""
+    from entrypoints.cli.reports.settings_report import report  # noqa: PLC0415
+
+    click.echo(report(os.environ, Path.cwd(), as_json=as_json))
+
+
+@tenantry.command()
+def demo() -> None:
+    """Fill two tenants with example people, categories, products and reviews, and print three logins."""
+    from entrypoints.cli.identity.demo import fill  # noqa: PLC0415
+
+    _run(fill)
+
+
 @tenantry.command()
 def check() -> None:
     """Check settings, entities, database and Redis, and print everything that is wrong."""
-    from entrypoints.cli.checks import report  # noqa: PLC0415
+    from entrypoints.cli.reports.checks import report  # noqa: PLC0415
 
     if not report(os.environ):
+        sys.exit(1)
+
+
+@tenantry.command()
+def doctor() -> None:
+    """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
+    from entrypoints.cli.reports.checks import report  # noqa: PLC0415
+    from entrypoints.cli.reports.doctor import examine  # noqa: PLC0415
+
+    if not report(os.environ) or not examine(_settings()):
         sys.exit(1)
 
 
@@ -192,6 +202,7 @@ async def _explained(work: "Awaitable[str]") -> str:
         return await work
 
 
+add_administration_commands(tenantry, _run)
 add_file_commands(tenantry, _run)
 add_mail_commands(tenantry, _run)
 add_migration_commands(tenantry, _run)

@@ -21,6 +21,7 @@ from typing import NoReturn
 
 import click
 
+from adapters import console
 from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.entities import load_registry
 from entrypoints.server.logs import configure_logs, log_configuration
@@ -192,6 +193,8 @@ class Greeting:
         here = f"http://{host_and_port(_reachable(settings.host), settings.port)}"
         data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
         yield f"Tenantry listens on {here}, its data is in {data}"
+        if settings.console and console.is_built():
+            yield f"Console: {here}/console"
         yield f"Documentation: {here}/{settings.docs_root}/index.html"
         if self.password is None:
             yield "Try first, with your password:"

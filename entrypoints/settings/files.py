@@ -25,21 +25,46 @@ class FileSettings:
         self.origins |= dict.fromkeys(values, file)
 
 
-def read_files(folder: Path, prefix: str, known: Collection[str]) -> FileSettings:
-    """Settings of the folder's files; ``known`` are the names of variables without the prefix."""
+def read_files(folder: Path, prefix: str, known: Collection[str], secrets: Collection[str]) -> FileSettings:
+    """Settings of the folder's files; ``known`` are the names of variables without the prefix.
+
+    Values of ``secrets``, which are some of these, stand in no message.
+    """
     found = FileSettings()
     if (path := folder / TOML).is_file():
-        found.add(TOML, _toml(path, prefix, known, found.mistakes))
+        found.add(TOML, _toml(path, prefix, known, secrets, found.mistakes))
     # read second: it belongs to this machine, and overrules what belongs to the project
     if (path := folder / ENV).is_file():
         found.add(ENV, _dotenv(path, prefix, found.mistakes))
     return found
 
 
-def _toml(path: Path, prefix: str, known: Collection[str], mistakes: list[str]) -> dict[str, str]:
+def read_secret_file(name: str, path: Path, mistakes: list[str]) -> str | None:
+    """Content of the file that the variable ``name`` gives, without the line break at its end."""
+    text = _read(path, f"{name}: {path}", mistakes)
+    if text is not None and not text.strip():
+        mistakes.append(f"{name}: {path} is empty.")
+        return None
+    return text and text.removesuffix("\n").removesuffix("\r")
+
+
+def _read(path: Path, name: str, mistakes: list[str]) -> str | None:
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        mistakes.append(f"{name} is not UTF-8.")
+    except OSError as error:
+        mistakes.append(f"{name} cannot be read: {error.strerror}.")
+    return None
+
+
+def _toml(
+    path: Path, prefix: str, known: Collection[str], secrets: Collection[str], mistakes: list[str]
+) -> dict[str, str]:
+    text = _read(path, TOML, mistakes)
+    try:
+        document = tomllib.loads(text or "")
+    except tomllib.TOMLDecodeError as error:
         mistakes.append(f"{TOML} is not valid TOML: {error}.")
         return {}
     keys = [name.lower() for name in known]
@@ -49,10 +74,11 @@ def _toml(path: Path, prefix: str, known: Collection[str], mistakes: list[str]) 
             near = difflib.get_close_matches(key.lower().removeprefix(prefix.lower()), keys, n=1)
             hint = f"; did you mean {near[0]}?" if near else "."
             mistakes.append(f"{TOML}: {key} is not a setting{hint}")
-        elif (text := _text(given)) is None:
-            mistakes.append(f"{TOML}: {key} got {given!r}; it takes a text, a number, true, false or a list of texts.")
+        elif (value := _text(given)) is None:
+            got = f"a {type(given).__name__} (not shown)" if key.upper() in secrets else repr(given)
+            mistakes.append(f"{TOML}: {key} got {got}; it takes a text, a number, true, false or a list of texts.")
         else:
-            values[prefix + key.upper()] = text
+            values[prefix + key.upper()] = value
     return values
 
 
@@ -70,13 +96,8 @@ def _text(given: object) -> str | None:
 
 def _dotenv(path: Path, prefix: str, mistakes: list[str]) -> dict[str, str]:
     """``NAME=value`` on each line, for names with the prefix."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        mistakes.append(f"{ENV} is not UTF-8: {error}.")
-        return {}
     values: dict[str, str] = {}
-    for number, name, text in _assignments(lines):
+    for number, name, text in _assignments((_read(path, ENV, mistakes) or "").splitlines()):
         # other names belong to other programs, such as Docker Compose
         if not name.startswith(prefix):
             continue

@@ -11,13 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.identity.users import password_errors
-from entrypoints.settings.files import FileSettings, read_files
+from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     BASE_URL,
     DOCS_ROOT,
     EMAIL,
     FLAG,
     FOLDER,
+    FUNCTION,
     HOST,
     HOSTS,
     IDENTIFIER,
@@ -74,6 +75,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     admin_email: Annotated[str, EMAIL] = "admin@example.com"
     admin_password: Annotated[Secret | None, PASSWORD] = None
     entities: Annotated[tuple[str, ...], MODULES] = ("tenantry.catalogue",)
+    console: Annotated[bool, SWITCH] = True
     docs_root: Annotated[str, DOCS_ROOT] = "docs"
     docs_title: Annotated[str, TEXT] = "Tenantry"
     docs_version: Annotated[str, TEXT] = "v1"
@@ -91,6 +93,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     default_tenant: Annotated[str | None, IDENTIFIER] = None
     confirm_email: Annotated[bool, FLAG] = True
     password_max_age_days: Annotated[int, number(0, 36_500)] = 0
+    breached_passwords: Annotated[str | None, FUNCTION] = None
     lockout_attempts: Annotated[int, number(1, 1_000)] = 5
     lockout_minutes: Annotated[int, number(1, 525_600)] = 15
     reauth_minutes: Annotated[int, number(1, 1_440)] = 10
@@ -100,6 +103,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     passkey_origins: Annotated[tuple[str, ...], PASSKEY_ORIGINS] = ()
     rate_limits: Annotated[Literal["on", "count", "off"], one_of("on", "count", "off")] = "on"
     secret_key: Annotated[Secret | None, SECRET_KEY] = None
+    other_secret_key: Annotated[Secret | None, SECRET_KEY] = None
     metrics_token: Annotated[Secret | None, SECRET] = None
     server_timing: Annotated[bool, SWITCH] = False
     trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
@@ -110,6 +114,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"
     confirm_url: Annotated[str, PAGE_URL] = ""
     reset_url: Annotated[str, PAGE_URL] = ""
+    invitation_url: Annotated[str, PAGE_URL] = ""
+    invitation_days: Annotated[int, number(1, 365)] = 7
     social: Mapping[str, SocialProvider] = {}
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"
@@ -148,13 +154,17 @@ _SOCIAL = {
 VARIABLES: Mapping[str, Variable[Any]] = {**_OWN, **_SOCIAL}
 """Variables by name, without the prefix."""
 
+SECRETS = frozenset(name for name, variable in VARIABLES.items() if variable.secret)
+IN_FILES = {f"{name}_FILE": name for name in SECRETS}
+"""Variables that name a file with a secret, as Docker and Kubernetes mount them, by the variable of the secret."""
+
 
 def read_settings(environment: Mapping[str, str], folder: Path | None = None) -> Settings:
     """Settings of an environment, and of the files in ``folder``, which the environment overrules.
 
     An empty variable counts as unset. Raises SettingsError.
     """
-    files = FileSettings() if folder is None else read_files(folder, PREFIX, VARIABLES)
+    files = FileSettings() if folder is None else read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
     set_here = {name: value for name, value in environment.items() if value.strip()}
     try:
         return _read_variables({**files.values, **set_here}, files.mistakes)
@@ -175,8 +185,10 @@ def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> S
         # TENANTRY_TEST_… belong to the test suite, which starts services in its own environment.
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
+    mistakes = list(earlier)
+    given |= _from_files(given, mistakes)
     # A name that is misspelt would otherwise leave its setting at the default without a word.
-    mistakes = [*earlier, *(_unknown(name) for name in given if name not in VARIABLES)]
+    mistakes += [_unknown(name) for name in given if name not in VARIABLES and name not in IN_FILES]
     values: dict[str, Any] = {}
     for name in VARIABLES.keys() & given.keys():
         try:
@@ -187,6 +199,17 @@ def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> S
     if mistakes:
         raise SettingsError(sorted(mistakes))
     return _settings(values)
+
+
+def _from_files(given: Mapping[str, str], mistakes: list[str]) -> dict[str, str]:
+    """Secrets that stand in files; a variable of its own beside the file is a mistake."""
+    found: dict[str, str] = {}
+    for name in IN_FILES.keys() & given.keys():
+        if IN_FILES[name] in given:
+            mistakes.append(f"{PREFIX}{name} is set beside {PREFIX}{IN_FILES[name]}: set one of them.")
+        elif (text := read_secret_file(f"{PREFIX}{name}", Path(given[name].strip()), mistakes)) is not None:
+            found[IN_FILES[name]] = text
+    return found
 
 
 def _read(variable: Variable[Any], text: str) -> Any:
@@ -207,14 +230,14 @@ def _masked(text: str) -> str:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, VARIABLES, n=1)
+    near = difflib.get_close_matches(name, [*VARIABLES, *IN_FILES], n=1)
     hint = f"; did you mean {PREFIX}{near[0]}?" if near else "."
     return f"{PREFIX}{name} is not a setting{hint}"
 
 
 def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[str]:
     # With an embedded database the key is made in DATA_DIR. Replicas share a database, and no DATA_DIR.
-    if "DATABASE_URL" in given and "SECRET_KEY" not in given:
+    if "DATABASE_URL" in given and not {"SECRET_KEY", "SECRET_KEY_FILE"} & given.keys():
         yield (
             f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "
             f"and must be given when {PREFIX}DATABASE_URL is."
@@ -238,7 +261,7 @@ def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
     if "ADMIN_PASSWORD" not in values:
         return
     email = values.get("ADMIN_EMAIL", Settings().admin_email)
-    errors = password_errors(values["ADMIN_PASSWORD"].reveal(), email=email, full_name="", field="")
+    errors = password_errors(values["ADMIN_PASSWORD"].reveal(), email=email, full_name="", field="", words=())
     yield from (f"{PREFIX}ADMIN_PASSWORD {error.message}." for error in errors)
 
 
@@ -255,6 +278,7 @@ def _settings(values: Mapping[str, Any]) -> Settings:
         totp_issuer=settings.totp_issuer or settings.docs_title,
         passkey_rp_id=settings.passkey_rp_id or relying_party(base_url)[0],
         passkey_origins=settings.passkey_origins or relying_party(base_url)[1],
+        invitation_url=settings.invitation_url or f"{base_url}/account/invitation",
     )
 
 

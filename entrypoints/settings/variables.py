@@ -1,10 +1,13 @@
 """Variable: what an environment variable takes, in words, and the function that reads it."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
+from itertools import pairwise
+from math import log2
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -20,7 +23,9 @@ T = TypeVar("T")
 Network = IPv4Network | IPv6Network
 
 SECRET_LENGTH = 32
-DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account")  # first path segments of the service's own routes
+LEAST_BITS = 80
+"""Entropy of a secret key, estimated by the frequency of its characters: 32 random hex digits have about 117."""
+DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account", "console")  # first path segments of the service's own routes
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 
@@ -145,6 +150,22 @@ def _smtp_url(text: str) -> Secret:
     return Secret(text)
 
 
+def _secret_key(text: str) -> Secret:
+    ensure(len(text) >= SECRET_LENGTH and not _is_guessable(text))
+    return Secret(text)
+
+
+def _is_guessable(text: str) -> bool:
+    """Whether the text is a repetition, a row of neighbours such as ``abcdef``, or of very few different characters."""
+    if text in (text + text)[1:-1]:  # the same text over and over
+        return True
+    steps = [abs(ord(after) - ord(before)) for before, after in pairwise(text)]
+    if 2 * sum(step <= 1 for step in steps) > len(steps):
+        return True
+    shares = [count / len(text) for count in Counter(text).values()]
+    return -sum(share * log2(share) for share in shares) * len(text) < LEAST_BITS
+
+
 def _email(text: str) -> str:
     ensure(email_key(text) is not None)
     return text
@@ -194,6 +215,7 @@ FLAG = Variable("true or false", _flag)
 SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
 HOST = matching("a host name or an address", r"[A-Za-z0-9.:_-]+")
+FUNCTION = matching("module:function, or file.py:function", r"[^\s:]+:[A-Za-z_]\w*")
 FOLDER = Variable("a folder", lambda text: Path(text).expanduser())
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
@@ -206,7 +228,7 @@ PASSWORD = secret(
     f"{PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters",
     Meta(min_length=PASSWORD_LENGTH[0], max_length=PASSWORD_LENGTH[1]),
 )
-SECRET_KEY = secret(f"{SECRET_LENGTH} characters or more", Meta(min_length=SECRET_LENGTH))
+SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more of chance (openssl rand -hex 32)", _secret_key, secret=True)
 SECRET = secret("text without blanks", Meta(pattern=r"^\S+\Z"))
 IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
 DOCS_ROOT = matching(

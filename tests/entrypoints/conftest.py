@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 
 from tests.databases import create_database, drop_database
-from tests.entrypoints.processes import COMMAND, PASSWORD, Serve, Served, Tenantry, environment, free_port
+from tests.entrypoints.forks import Commands
+from tests.entrypoints.processes import COMMAND, PASSWORD, ROOT, Serve, Served, Tenantry, environment, free_port
 
 
 @pytest.fixture
@@ -37,19 +38,17 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             service.process.wait(40)
 
 
+@pytest.fixture(scope="session")
+def commands() -> Iterator[Commands]:
+    commands = Commands(ROOT)
+    yield commands
+    commands.end()
+
+
 @pytest.fixture
-def tenantry(tmp_path: Path) -> Tenantry:
+def tenantry(commands: Commands, tmp_path: Path) -> Tenantry:
     def run(*arguments: str, stdin: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [*COMMAND, *arguments],
-            cwd=tmp_path,
-            env=environment(variables),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
+        return commands.run(arguments, tmp_path, environment(variables), stdin, timeout=50)
 
     return run
 
@@ -62,7 +61,7 @@ async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
         "DATABASE_URL": database_url,
         "DATABASE_CONNECTIONS": "6",
         "REDIS_URL": servers[1],
-        "SECRET_KEY": "k" * 32,
+        "SECRET_KEY": "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
         "ADMIN_PASSWORD": PASSWORD,
         "RATE_LIMITS": "count",  # other tests may count in the same Redis
     }

@@ -178,7 +178,7 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
     variables = {
         "DATABASE_URL": database_url,
         "DATABASE_CONNECTIONS": "6",  # other tests share the server
-        "SECRET_KEY": "k" * 32,
+        "SECRET_KEY": "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
         "ADMIN_PASSWORD": PASSWORD,
         "BASE_URL": "http://api.example",
         "RATE_LIMITS": "count",

@@ -285,7 +285,7 @@ def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> 
         "migrate",
         DATABASE_URL="postgresql://user:hidden@127.0.0.1:1/none",
         REDIS_URL="redis://127.0.0.1:1",
-        SECRET_KEY="k" * 32,
+        SECRET_KEY="4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
     )
     assert ended.returncode == 4
     assert "The database does not answer" in ended.stderr

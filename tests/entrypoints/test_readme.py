@@ -6,15 +6,21 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
 
 from tests.entrypoints.processes import ROOT, Serve, Served, free_port
 
 README = (ROOT / "README.md").read_text()
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _FILE = re.compile(r"# (\w+\.py)\n")
+SERVICE_ROLE = f"tenantry_readme_{uuid4().hex[:12]}"
 _RUN = re.compile(r"^make run$", re.MULTILINE)
 
 
@@ -75,7 +81,19 @@ class Terminal:
         return script
 
 
-def test_every_block_of_the_readme_runs_in_order(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
+@pytest.fixture
+async def servers_of_the_readme(shared: dict[str, str]) -> AsyncIterator[dict[str, str]]:
+    """The README names a role that the start makes; it belongs to the whole server, and goes after the test."""
+    yield shared
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    await connection.execute(f"DROP ROLE IF EXISTS {SERVICE_ROLE}")
+    await connection.close()
+
+
+def test_every_block_of_the_readme_runs_in_order(
+    serve: Serve, servers_of_the_readme: dict[str, str], tmp_path: Path
+) -> None:
+    shared = servers_of_the_readme
     terminal = Terminal(tmp_path, serve, reader_environment(shared))
     for kind, block in blocks(shared):
         if kind == "python":
@@ -119,7 +137,10 @@ def test_the_entity_of_the_readme_fits_in_twenty_lines() -> None:
 
 def blocks(shared: dict[str, str]) -> Iterator[tuple[str, str]]:
     """The README's blocks; the servers of its section on production are those of the tests."""
-    text = README.replace("postgresql://user:password@host/tenantry", shlex.quote(shared["DATABASE_URL"]))
+    owner = urlsplit(shared["DATABASE_URL"])
+    service = owner._replace(netloc=f"{SERVICE_ROLE}:another-password@{owner.netloc.rpartition('@')[2]}").geturl()
+    text = README.replace("postgresql://owner:password@host/tenantry", shlex.quote(owner.geturl()))
+    text = text.replace("postgresql://tenantry_api:another-password@host/tenantry", shlex.quote(service))
     text = text.replace("redis://host:6379/0", shlex.quote(shared["REDIS_URL"]))
     yield from _BLOCK.findall(text)
 

@@ -1,14 +1,16 @@
 """Every variable: what it is when unset, what it takes, and that a wrong value is named."""
 
+import secrets
 from ipaddress import ip_network
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from entrypoints.settings.settings import VARIABLES, SettingsError, read_settings
 from entrypoints.settings.variables import Secret
 
-KEY = "k" * 32
+KEY = "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD"
 SOCIAL = {"SOCIAL_GOOGLE_CLIENT_ID": "id"}
 
 CASES: list[tuple[str, object, str, object, str | None]] = [
@@ -27,6 +29,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
     ("ADMIN_PASSWORD", None, "correct horse", Secret("correct horse"), "short"),
     ("ENTITIES", ("tenantry.catalogue",), "shop.books, films.py", ("shop.books", "films.py"), ","),
+    ("CONSOLE", True, "off", False, "perhaps"),
     ("DOCS_ROOT", "docs", "reference", "reference", "api"),
     ("DOCS_TITLE", "Tenantry", "Shop", "Shop", None),
     ("DOCS_VERSION", "v1", "v2", "v2", None),
@@ -50,10 +53,12 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("DEFAULT_TENANT", None, "acme", "acme", "ACME Ltd"),
     ("CONFIRM_EMAIL", True, "False", False, "never"),
     ("PASSWORD_MAX_AGE_DAYS", 0, "365", 365, "a year"),
+    ("BREACHED_PASSWORDS", None, "shop.py:is_breached", "shop.py:is_breached", "shop.py"),
     ("LOCKOUT_ATTEMPTS", 5, "3", 3, "0"),
     ("LOCKOUT_MINUTES", 15, "60", 60, "٣"),
     ("RATE_LIMITS", "on", "COUNT", "count", "some"),
     ("SECRET_KEY", None, KEY, Secret(KEY), "too short"),
+    ("OTHER_SECRET_KEY", None, KEY, Secret(KEY), "k" * 64),
     ("METRICS_TOKEN", None, "abc", Secret("abc"), "a b"),
     ("SERVER_TIMING", False, "on", True, "sometimes"),
     (
@@ -84,6 +89,14 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("SMTP_URL", None, "smtp://u:p@mail:587?starttls=true", Secret("smtp://u:p@mail:587?starttls=true"), "mail:25"),
     ("MAIL_FROM", "no-reply@localhost", "Shop <shop@example.com>", "Shop <shop@example.com>", "shop"),
     ("CONFIRM_URL", "http://127.0.0.1:8000/account/confirm", "https://app.example/c", "https://app.example/c", "/c"),
+    (
+        "INVITATION_URL",
+        "http://127.0.0.1:8000/account/invitation",
+        "https://app.example/i",
+        "https://app.example/i",
+        "/i",
+    ),
+    ("INVITATION_DAYS", 7, "30", 30, "0"),
     ("RESET_URL", "http://127.0.0.1:8000/account/reset", "https://app.example/r", "https://app.example/r", "/r"),
     ("REQUIRE_REGISTERED_APP", False, "yes", True, "maybe"),
     ("LOG_LEVEL", "info", "Warning", "warning", "loud"),
@@ -222,6 +235,25 @@ def test_a_social_provider_is_whole_or_off(variables: dict[str, str], missing: s
     assert mistake.startswith(f"{missing} is not set")
 
 
+GUESSABLE = ["k" * 64, "abc" * 12, "0123456789" * 4, "abcdefghijklmnopqrstuvwxyz0123456789", "ab" * 15 + "ba"]
+
+
+@pytest.mark.parametrize("key", GUESSABLE)
+def test_a_secret_key_of_little_chance_is_refused_and_not_shown(key: str) -> None:
+    (mistake,) = mistakes({"TENANTRY_SECRET_KEY": key})
+    assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown); it takes 32 characters")
+
+
+def test_keys_of_chance_are_taken() -> None:
+    for made in (
+        *(secrets.token_hex(16) for _ in range(200)),
+        secrets.token_urlsafe(24),
+        str(uuid4()),
+        "9" + str(2**127),
+    ):
+        assert read_settings({"TENANTRY_SECRET_KEY": made}).secret_key == Secret(made)
+
+
 def test_an_owner_belongs_to_a_database_that_is_named() -> None:
     (mistake,) = mistakes({"TENANTRY_DATABASE_OWNER_URL": "postgresql://h/d"})
     assert mistake.startswith("TENANTRY_DATABASE_OWNER_URL is set without TENANTRY_DATABASE_URL")
@@ -231,17 +263,17 @@ def test_an_owner_belongs_to_a_database_that_is_named() -> None:
 
 
 def test_no_secret_is_ever_shown() -> None:
-    secrets = {
+    hidden = {
         "DATABASE_URL": "postgresql://u:hidden@h/d",
         "REDIS_URL": "redis://:hidden@h",
-        "SECRET_KEY": "hidden" * 6,
+        "SECRET_KEY": "hidden-4uQ9-xT7_bZ2mK8sW5pJ1cV6nR",
         "ADMIN_PASSWORD": "hidden horse",
         "METRICS_TOKEN": "hidden",
         "SMTP_URL": "smtp://u:hidden@h",
         "SOCIAL_GITHUB_CLIENT_ID": "id",
         "SOCIAL_GITHUB_CLIENT_SECRET": "hidden",
     }
-    settings = read_settings(given(**secrets))
+    settings = read_settings(given(**hidden))
     assert "hidden" not in f"{settings!r} {settings}"
     assert settings.database_url is not None
-    assert settings.database_url.reveal() == secrets["DATABASE_URL"]
+    assert settings.database_url.reveal() == hidden["DATABASE_URL"]

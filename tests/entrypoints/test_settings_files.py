@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from entrypoints.settings.settings import SettingsError, read_settings
+from entrypoints.settings.variables import SECRET_KEY, Secret
 from tests.entrypoints.processes import Tenantry
 
-KEY = "k" * 32
+KEY = "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD"
 
 
 def mistakes(folder: Path, **environment: str) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def test_a_wrong_value_is_named_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text("port = 0\nworkers = 1.5\nlog_level = { a = 1 }\n")
     (tmp_path / ".env").write_text(f'TENANTRY_SECRET_KEY=short\nTENANTRY_DOCS_TITLE="open\nTENANTRY_MIGRATE\n# {KEY}\n')
     assert mistakes(tmp_path, CONFIRM_EMAIL="never") == (
-        ".env: TENANTRY_SECRET_KEY got 5 characters (not shown); it takes 32 characters or more.",
+        f".env: TENANTRY_SECRET_KEY got 5 characters (not shown); it takes {SECRET_KEY.takes}.",
         ".env: line 2 sets TENANTRY_DOCS_TITLE to nothing that can be read: write TENANTRY_DOCS_TITLE=value.",
         ".env: line 3 sets TENANTRY_MIGRATE to nothing that can be read: write TENANTRY_MIGRATE=value.",
         "TENANTRY_CONFIRM_EMAIL got 'never'; it takes true or false.",
@@ -76,11 +77,63 @@ def test_a_wrong_value_is_named_with_its_file(tmp_path: Path) -> None:
     )
 
 
+def test_a_secret_of_a_wrong_type_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text('secret_key = 12.5\nmetrics_token = { hidden = "hidden" }\n')
+    told = mistakes(tmp_path)
+    assert [line.partition(" got ")[2].partition(";")[0] for line in told] == [
+        "a dict (not shown)",
+        "a float (not shown)",
+    ]
+
+
+def test_secrets_come_from_files(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    (tmp_path / "url").write_text("postgresql://u:p@h/d\r\n")
+    (tmp_path / "tenantry.toml").write_text(f'database_url_file = "{tmp_path / "url"}"\n')
+    settings = read_settings({"TENANTRY_SECRET_KEY_FILE": str(tmp_path / "key")}, tmp_path)
+    assert settings.secret_key == Secret(KEY)
+    assert settings.database_url == Secret("postgresql://u:p@h/d")
+
+
+def test_files_of_secrets_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "bytes").write_bytes(b"\xff" * 40)
+    (tmp_path / "short").write_text("hidden")
+    assert mistakes(
+        tmp_path,
+        SECRET_KEY_FILE=str(tmp_path / "short"),
+        METRICS_TOKEN_FILE=str(tmp_path / "missing"),
+        SMTP_URL_FILE=str(tmp_path),
+        REDIS_URL_FILE=str(tmp_path / "empty"),
+        OTHER_SECRET_KEY_FILE=str(tmp_path / "bytes"),
+        ADMIN_PASSWORD_FILE="beside",
+        ADMIN_PASSWORD="correct horse",
+        PORT_FILE="/run/port",
+    ) == (
+        "TENANTRY_ADMIN_PASSWORD_FILE is set beside TENANTRY_ADMIN_PASSWORD: set one of them.",
+        f"TENANTRY_METRICS_TOKEN_FILE: {tmp_path / 'missing'} cannot be read: No such file or directory.",
+        f"TENANTRY_OTHER_SECRET_KEY_FILE: {tmp_path / 'bytes'} is not UTF-8.",
+        "TENANTRY_PORT_FILE is not a setting; did you mean TENANTRY_PORT?",
+        f"TENANTRY_REDIS_URL_FILE: {tmp_path / 'empty'} is empty.",
+        f"TENANTRY_SECRET_KEY got 6 characters (not shown); it takes {SECRET_KEY.takes}.",
+        f"TENANTRY_SMTP_URL_FILE: {tmp_path} cannot be read: Is a directory.",
+    )
+
+
+def test_a_file_that_the_system_does_not_read_is_a_sentence(tmp_path: Path) -> None:
+    for name in (".env", "tenantry.toml"):
+        (tmp_path / name).symlink_to("/proc/self/mem")  # root, as whom tests may run, may read every other file
+    assert mistakes(tmp_path) == (
+        ".env cannot be read: Input/output error.",
+        "tenantry.toml cannot be read: Input/output error.",
+    )
+
+
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text("port =\n")
     (tmp_path / ".env").write_bytes(b"TENANTRY_PORT=\xff\n")
     told = mistakes(tmp_path)
-    assert [line.partition(":")[0] for line in told] == [".env is not UTF-8", "tenantry.toml is not valid TOML"]
+    assert [line.partition(":")[0] for line in told] == [".env is not UTF-8.", "tenantry.toml is not valid TOML"]
 
 
 def test_the_command_line_knows_the_entities_of_the_file(tmp_path: Path, tenantry: Tenantry) -> None:

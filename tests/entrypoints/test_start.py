@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from entrypoints.testing import SECRET_KEY
 from tests.entrypoints.processes import ROOT, Serve, environment
 from tests.entrypoints.test_serve import workers_of
 
@@ -37,7 +38,11 @@ print(*{name.partition(".")[0] for name, module in sys.modules.items() if module
 
 def test_to_serve_nothing_is_imported_that_few_requests_need(tmp_path: Path) -> None:
     """Nor to prepare: the processes that serve are forked from the one that did."""
-    variables = {"DATABASE_URL": "postgresql://nowhere/x", "REDIS_URL": "redis://nowhere", "SECRET_KEY": "k" * 32}
+    variables = {
+        "DATABASE_URL": "postgresql://nowhere/x",
+        "REDIS_URL": "redis://nowhere",
+        "SECRET_KEY": SECRET_KEY,
+    }
     ended = subprocess.run(
         [sys.executable, "-c", PREPARED_AND_SERVED],
         cwd=tmp_path,

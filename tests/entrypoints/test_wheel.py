@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from build_wheel import LAYERS, PACKAGE, stage
 from tests.entrypoints.processes import PASSWORD, ROOT, Served, environment, free_port
 
 BOOKS = """
@@ -91,3 +92,16 @@ def test_a_project_with_packages_of_the_same_names_is_served(served: Served, pro
     assert (created.status, created.body["data"]["shelf"]) == (201, "fiction")
     (migration,) = (project / "domain" / "migrations").glob("*.py")
     assert "from tenantry.migrations import secure_table" in migration.read_text()
+
+
+def test_the_wheel_holds_the_built_console_and_not_its_sources(tmp_path: Path) -> None:
+    for layer in LAYERS:
+        (tmp_path / "root" / layer).mkdir(parents=True)
+    (tmp_path / "root" / PACKAGE).mkdir()
+    console = tmp_path / "root" / "adapters" / "console"
+    for name in ("built/index.html", "source/src/main.tsx", "source/node_modules/preact/preact.js"):
+        (console / name).parent.mkdir(parents=True, exist_ok=True)
+        (console / name).touch()
+    staged = stage(tmp_path / "root", tmp_path / "staged")
+    files = [path.relative_to(staged).as_posix() for path in staged.rglob("*") if path.is_file()]
+    assert files == ["adapters/console/built/index.html"]

@@ -2,20 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import httpx
 from msgspec import Struct
 
-from adapters.http.app import HttpSettings, build_app
+from adapters.http.app import HttpSettings
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
 from entrypoints import testing
 from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.testing import prepare_memory
 from entrypoints.use_cases import Services, assemble
+from tests.http.built_once import application_of, called_by
 from tests.http.described import described
 
 ADMIN = testing.ADMIN_EMAIL
@@ -79,11 +82,16 @@ class TestApp:
         return user_id
 
 
+@cache
+def registry_of(entities: tuple[type[Struct], ...]) -> Registry:
+    return build_registry([*BUILTIN_ENTITIES, *entities])
+
+
 async def open_test_app(
     environment: Mapping[str, str] | None = None, entities: Sequence[type[Struct]] = ENTITIES, **settings: Any
 ) -> TestApp:
     read: Settings = read_settings({**SETTINGS, **(environment or {})})
-    registry = build_registry([*BUILTIN_ENTITIES, *entities])
+    registry = registry_of(tuple(entities))
     adapters = memory_adapters(read, registry)
     services = assemble(adapters, read)
     await prepare_memory(services)
@@ -92,6 +100,6 @@ async def open_test_app(
 
 def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
     """Calls the application in this process; every answer must be as the OpenAPI document tells it."""
-    client = testing.client_of(build_app(services, settings))
+    client = testing.client_of(called_by(services, application_of(services, settings)))
     client.event_hooks = {"response": [described(services, settings).hold]}
     return client

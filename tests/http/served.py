@@ -7,10 +7,11 @@ from litestar import Litestar
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 
-from adapters.http.app import HttpSettings, build_app
+from adapters.http.app import HttpSettings
 from adapters.http.request.rules import RULES, Area, Policy, Rules, Unlimited
 from adapters.http.use_cases import UseCases
 from domain.limits import Limit
+from tests.http.built_once import application_of
 
 
 class Served(NamedTuple):
@@ -51,7 +52,7 @@ class Served(NamedTuple):
 
 
 def served_by(services: UseCases, settings: HttpSettings | None = None) -> list[Served]:
-    return list(_table(build_app(services, settings or HttpSettings())))
+    return list(_table(application_of(services, settings or HttpSettings())))
 
 
 def _table(app: Litestar) -> Iterator[Served]:

@@ -89,7 +89,7 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
                 "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
                 "responses": _successes(operation["responses"], handler, rules)
                 | _failures(_codes(handler, rules, has_id), rules),
-                "security": [{"bearer": []}] if rules.policy.asks else [],
+                "security": _security(rules),
             }
             data = handler.parsed_fn_signature.parameters.get("data")
             example = rules.example or exact.schemas.example(getattr(data and data.annotation, "form", None))
@@ -98,6 +98,13 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
             return without_flags(operation | _extensions(rules))
 
     return RulesOperation
+
+
+def _security(rules: Rules) -> list[Json]:
+    """The token as required, as optional (an empty object beside it), or not at all."""
+    if rules.policy.asks:
+        return [{"bearer": []}]
+    return [{}, {"bearer": []}] if rules.policy.reads_token else []
 
 
 def without_flags(described: Json) -> Json:
@@ -172,7 +179,7 @@ def _failures(codes: list[str], rules: Rules) -> Json:
 
 def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
     codes = [*rules.errors]
-    if rules.policy.asks:
+    if rules.policy.asks or rules.policy.reads_token:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
     if rules.policy.asks and rules.policy != ANY_TOKEN:
         codes.append("FORBIDDEN")

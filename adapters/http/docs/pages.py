@@ -28,7 +28,7 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
 OWN = ("docs.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
 DOCS_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES})
-ACCOUNT_FILES = frozenset({"account.js", "account.css"})
+ACCOUNT_FILES = frozenset({"account.js", "account-invitation.js", "account.css"})
 
 _NOBODY_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 # the documentation may ask nobody but the service itself
@@ -102,13 +102,15 @@ def docs_handlers(about: About) -> list[HTTPRouteHandler]:
 
 
 def account_handlers(service: str) -> list[HTTPRouteHandler]:
-    """Pages for products without pages of their own: confirm an address, set a new password."""
+    """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
     headers = {"content-security-policy": ACCOUNT_POLICY, "referrer-policy": "no-referrer"}
     shortest, longest = map(str, PASSWORD_LENGTH)
     confirm = _page("account-confirm.html", headers, service=service)
     reset = _page("account-reset.html", headers, service=service, shortest=shortest, longest=longest)
+    invitation = _page("account-invitation.html", headers, service=service, shortest=shortest, longest=longest)
     return [
         _page_handler("/account/confirm", "account.confirm", confirm),
+        _page_handler("/account/invitation", "account.invitation", invitation),
         _page_handler("/account/reset", "account.reset", reset),
         _asset_handler("/account/assets/{name:str}", "account.asset", ACCOUNT_FILES),
     ]

@@ -15,4 +15,9 @@ USER_PARAMETERS = (
     *LIST_PARAMETERS,
     Parameter("role", {"type": "string"}, "Only holders of the role of this name."),
     IS_ACTIVE,
+    Parameter(
+        "id",
+        {"type": "string"},
+        "Only the users of these ids, up to 100 between commas; ids of nobody in the list are passed over.",
+    ),
 )

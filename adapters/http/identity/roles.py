@@ -1,4 +1,4 @@
-"""/api/roles and /api/permissions."""
+"""/api/roles and /api/permissions, and the roles that give a user permissions."""
 
 from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
@@ -7,6 +7,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, operation, rules, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.administration.held_permissions import HeldPermissionList, HeldPermissions
 from application.identity.administration.roles import (
     PermissionForm,
     PermissionList,
@@ -86,3 +87,20 @@ class PermissionsController(Controller):
         permission = await roles.create_permission(request.caller, data, request.from_client)
         # a permission has no path of its own: the list is where it can be read
         return identity_data(permission, headers={"location": "/api/permissions"})
+
+
+class HeldPermissionsController(Controller):
+    path = "/api/users/{user_id:str}/permissions"
+    tags = ("users",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @get(
+        "/",
+        **operation("users.permissions", "Tell which roles give a user which permission", needs("read:roles")),
+        description="In the caller's tenant. Needs `read:users` too. Permissions are listed as roles name them, with "
+        "wildcards; of system roles held outside the tenant only super-admins are told.",
+    )
+    async def permissions(
+        self, request: StrictRequest, user_id: PathId, held_permissions: NamedDependency[HeldPermissions]
+    ) -> Response[Data[HeldPermissionList]]:
+        return identity_data(await held_permissions.of(request.caller, read_id(user_id)))

@@ -12,11 +12,14 @@ from adapters.http.identity.factors.factors import FactorResetsController, Facto
 from adapters.http.identity.factors.mfa import MfaController
 from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from adapters.http.identity.joining.acceptance import AcceptanceController
+from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
-from adapters.http.identity.roles import PermissionsController, RolesController
+from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
 from adapters.http.identity.sessions import SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
@@ -38,46 +41,55 @@ CONTROLLERS = (
     UsersController,
     RolesController,
     PermissionsController,
+    HeldPermissionsController,
     TenantsController,
     MembershipsController,
+    InvitationsController,
+    ReceivedInvitationsController,
+    AcceptanceController,
     KeysController,
+)
+
+USE_CASES = (
+    "acceptance",
+    "accounts",
+    "held_permissions",
+    "inbox",
+    "invitations",
+    "factor_reproofs",
+    "factor_resets",
+    "keyring",
+    "memberships",
+    "my_factors",
+    "my_sessions",
+    "passkey_login",
+    "reauthentication",
+    "registration",
+    "roles",
+    "second_factor",
+    "sign_in",
+    "social_sign_in",
+    "tenants",
+    "users",
 )
 
 
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    use_cases = {
-        "accounts": services.accounts,
-        "factor_reproofs": services.factor_reproofs,
-        "factor_resets": services.factor_resets,
-        "keyring": services.keyring,
-        "memberships": services.memberships,
-        "my_factors": services.my_factors,
-        "my_sessions": services.my_sessions,
-        "passkey_login": services.passkey_login,
-        "reauthentication": services.reauthentication,
-        "registration": services.registration,
-        "roles": services.roles,
-        "second_factor": services.second_factor,
-        "sign_in": services.sign_in,
-        "social_sign_in": services.social_sign_in,
-        "tenants": services.tenants,
-        "users": services.users,
-    }
-    dependencies = {name: _always(use_case) for name, use_case in use_cases.items()}
+    dependencies = {name: _use_case(services, name) for name in USE_CASES}
     handlers: list[ControllerRouterHandler] = [
         *CONTROLLERS,
         me_router(services.profiles),
-        related_origins_handler(services.passkey_origins),
+        related_origins_handler(services.related_origins),
     ]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 
-def _always(use_case: Any) -> Provide:
+def _use_case(services: UseCases, name: str) -> Provide:
     """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide() -> Any:
-        return use_case
+        return getattr(services, name)
 
     return Provide(provide)

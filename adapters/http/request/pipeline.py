@@ -27,7 +27,16 @@ from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.ports.runtime import Clock
 from application.throttle import Throttle
-from domain.errors import BadRequest, Error, FieldError, Forbidden, Unauthorized, ValidationError, unknown_name
+from domain.errors import (
+    BadRequest,
+    Error,
+    FieldError,
+    Forbidden,
+    TokenExpired,
+    Unauthorized,
+    ValidationError,
+    unknown_name,
+)
 from domain.identity.users import email_key
 from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant
@@ -157,7 +166,7 @@ class Pipeline(ASGIMiddleware):
             raise wrong_host
         refusal = self._identify(rules, scope, headers)
         if isinstance(rules.limit, Limit):
-            await self._admit(rules.limit, rules, scope, body, outgoing)
+            await self._admit(rules.limit, rules, scope, body, outgoing, refusal)
         if refusal is not None:
             raise refusal
         rules.policy.ensure(scope["auth"])
@@ -189,7 +198,7 @@ class Pipeline(ASGIMiddleware):
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := _repeated(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
-        if rules.policy.asks is None:
+        if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:
             scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
@@ -197,7 +206,15 @@ class Pipeline(ASGIMiddleware):
             return refusal
         return None
 
-    async def _admit(self, limit: Limit, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
+    async def _admit(
+        self,
+        limit: Limit,
+        rules: Rules,
+        scope: HTTPScope,
+        body: BodyReader,
+        outgoing: Outgoing,
+        refusal: Error | None,
+    ) -> None:
         """Limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
@@ -206,8 +223,7 @@ class Pipeline(ASGIMiddleware):
         if rules.by_email and self.counts_limits:
             key, too_large = await _email_of(scope, body)
         if key is None:
-            hit = address if caller is None else Hit(limit, f"user:{caller.user_id}")
-            hits, instead = ([hit], [address]) if self.counts_limits else ([], [])
+            hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
             admitted = await self.throttle.admit(hits, caller, instead)
         else:
             is_silent, at = rules.by_email == "silent", scope["state"]["at"]
@@ -249,6 +265,18 @@ class Refusal(Response[None]):
 
     def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
         return cast(ASGIResponse, self._send)
+
+
+def _buckets(limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None) -> tuple[list[Hit], list[Hit]]:
+    """Hits to count, and those to count for a token that turns out to be dead.
+
+    A token that was issued here and has ended counts for its session: its client learns 401, and refreshes, however
+    full the limit of an address is that it shares with others.
+    """
+    if caller is not None:
+        return [Hit(limit, f"user:{caller.user_id}")], [Hit(limit, f"session:{caller.session_id}")]
+    ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
+    return [address if ended is None else Hit(limit, f"session:{ended}")], []
 
 
 def _repeated(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:

@@ -27,20 +27,24 @@ RULES = "rules"
 class Policy:
     """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
 
-    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. ``people``
-    refuses service accounts; ``recent`` asks for a proof of the last minutes (TENANTRY_REAUTH_MINUTES), which the
-    pipeline judges.
+    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. With
+    ``reads_token`` a token that is shown to a public handler is verified, and names the caller. ``people`` refuses
+    service accounts; ``recent`` asks for a proof of the last minutes (TENANTRY_REAUTH_MINUTES), which the pipeline
+    judges.
     """
 
     asks: Literal["any", "tenant"] | None
     permission: str | None = None
     super_admin: bool = False
     or_permission: str | None = None
+    reads_token: bool = False
     recent: bool = False
     people: bool = False
 
     def ensure(self, caller: Caller | None) -> None:
         """Raises Forbidden, before anybody looks whether the thing exists."""
+        if self.people and caller is not None:
+            caller.ensure_person()
         if self.asks is None:
             return
         if caller is None:
@@ -51,11 +55,10 @@ class Policy:
             raise Forbidden
         if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
             caller.ensure_may(self.permission)
-        if self.people:
-            caller.ensure_person()
 
 
 PUBLIC = Policy(None)
+PUBLIC_OR_TOKEN = Policy(None, reads_token=True, people=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
 PEOPLE = Policy("any", people=True)

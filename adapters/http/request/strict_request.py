@@ -79,6 +79,12 @@ class StrictRequest(Request[Any, Any, Any]):
         return caller
 
     @property
+    def caller_if_any(self) -> Caller | None:
+        """Bearer of the token; None where a public handler was asked without one."""
+        caller: Caller | None = self.scope.get("auth")
+        return caller
+
+    @property
     def from_client(self) -> Client:
         """Address, device and request id, as the audit trail records them."""
         return cast(Client, self.scope["state"]["client"])

@@ -1,5 +1,6 @@
 """Bulk export and import of rows, held to the same contract as PostgreSQL's COPY."""
 
+import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,16 +13,17 @@ import msgspec
 
 from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
-from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
+from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords, changed_row
 from adapters.memory.entities.rows import VisibleRows
+from adapters.memory.entities.uniques import TakenValues
 from adapters.memory.store import Access, Row
 from application.ports.entities.files import Loaded, Loading
-from application.ports.entities.records import Change, NewRow
+from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, stale
-from domain.errors import BadRequest, Conflict, FieldError
+from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
@@ -60,7 +62,7 @@ class MemoryTransfers:
         text = b"".join([piece async for piece in rows]).decode()
         async with self.access.write() as store:
             records = MemoryRecords(store.tables, self.registry, self.scope)
-            return await _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
+            return _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
 
 
 def _header_cell(name: str) -> str:
@@ -97,8 +99,13 @@ class _Load:
     records: MemoryRecords
     model: EntityModel
     loading: Loading
+    _taken: TakenValues = dataclasses.field(init=False)
+    _by_key: dict[object, object] = dataclasses.field(init=False)
 
-    async def run(self, rows: Iterator[Cells]) -> Loaded:
+    def run(self, rows: Iterator[Cells]) -> Loaded:
+        stored = list(self._rows.of(self.model))
+        self._taken = TakenValues(self.model, stored)
+        self._by_key = {key: row["id"] for row in stored if (key := self._key(row)) is not None}
         incoming = [self._incoming(cells) for cells in rows]
         errors = list(self._errors(incoming))
         wrong = {error.row for error in errors}
@@ -107,7 +114,7 @@ class _Load:
         for row in incoming:
             # Two rows with one key: the first is stored, as in a single statement of PostgreSQL.
             if row.number not in wrong and self._is_first(row, seen):
-                imported += await self._store(row)
+                imported += self._store(row)
         return Loaded(imported, len(incoming) - len(errors) - imported, errors)
 
     def _incoming(self, cells: Cells) -> ImportedRow:
@@ -149,10 +156,8 @@ class _Load:
         return self.model.broken_rules({**before, **self._changes(row)}, before)
 
     def _stored_row(self, incoming: ImportedRow) -> Row | None:
-        key = self._key(incoming.values)
-        if key is None:
-            return None
-        return next((row for row in self._rows.of(self.model) if self._key(row) == key), None)
+        row_id = self._by_key.get(self._key(incoming.values))
+        return self._rows.get(self.model, row_id) if isinstance(row_id, UUID) else None
 
     def _key(self, values: Mapping[str, object]) -> object:
         field = self.loading.key
@@ -176,22 +181,17 @@ class _Load:
         fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
         return {field.name: row.values[field.name] for field in fields if field != key}
 
-    async def _store(self, row: ImportedRow) -> bool:
-        before = self._stored_row(row)
-        try:
-            if before is None:
-                await self.records.add(self.model, [NewRow(row.id, row.values)], self.loading.act)
-            else:
-                await self.records.change(self.model, [self._change(row, before)], self.loading.act)
+    def _store(self, row: ImportedRow) -> bool:
+        before, act = self._stored_row(row), self.loading.act
+        if before is None:
+            after = self.records.new_row(self.model, NewRow(row.id, row.values), act)
+        else:
+            after = changed_row(before, self._changes(row), act)
         # Another unique value is taken: the row is skipped, as ON CONFLICT DO NOTHING does.
-        except Conflict:
+        if not self._taken.replace(before, after):
             return False
+        self.records.put(self.model, [after], [before], act)
         return True
-
-    def _change(self, row: ImportedRow, before: Row) -> Change:
-        row_id = before["id"]
-        assert isinstance(row_id, UUID)
-        return Change(row_id, self._changes(row))
 
 
 def _version(row: Row) -> int:

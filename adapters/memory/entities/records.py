@@ -47,10 +47,10 @@ class MemoryRecords:
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
-        new_rows = [self._new_row(model, row, act) for row in rows]
+        new_rows = [self.new_row(model, row, act) for row in rows]
         self._ensure_references(model, new_rows)
         self._ensure_unique(model, new_rows)
-        return self._put(model, new_rows, [None] * len(new_rows), act)
+        return self.put(model, new_rows, [None] * len(new_rows), act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
@@ -62,9 +62,9 @@ class MemoryRecords:
         _ensure_found(found)
         before = [row for row in found if row is not None]
         _ensure_versions(changes, before)
-        changed = [_changed(row, values, act) if values else row for row, values in zip(before, sent, strict=True)]
+        changed = [changed_row(row, values, act) for row, values in zip(before, sent, strict=True)]
         self._ensure_unique(model, changed)
-        return self._put(model, changed, before, act)
+        return self.put(model, changed, before, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         self._ensure_one_tenant(model)
@@ -109,14 +109,16 @@ class MemoryRecords:
         if model.tenant_owned and not isinstance(self.scope, OneTenant):
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
 
-    def _new_row(self, model: EntityModel, row: NewRow, act: Act) -> Row:
+    def new_row(self, model: EntityModel, row: NewRow, act: Act) -> Row:
+        """The row as it is going to be stored."""
         acted = {"created_at": act.at, "updated_at": act.at, "created_by": act.by, "updated_by": act.by}
         own = {**acted, "is_deleted": False, "deleted_at": None, "deleted_by": None, "version": 1}
         server = {field.name: own[field.name] for field in model.fields if field.name in own and field.server_owned}
         declared = {field.name: row.values[field.name] for field in model.declared}
         return {"id": row.id, "tenant_id": self._tenant(model), **declared, **server}
 
-    def _put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
+    def put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
+        """Stores rows that were checked, each in place of the one ``before``."""
         table = self.tables.setdefault(model.table, {})
         for before_row, row in zip(before, rows, strict=True):
             # A change without values keeps the version and adds no entry to the history.
@@ -168,7 +170,10 @@ def _current(model: EntityModel, row: Row) -> Current:
     return Current(row_version(row), {field.name: row[field.name] for field in model.declared})
 
 
-def _changed(row: Row, values: Row, act: Act) -> Row:
+def changed_row(row: Row, values: Row, act: Act) -> Row:
+    """The row with the values as it is going to be stored; without values it stays as it is, its version too."""
+    if not values:
+        return row
     return {**row, **values, "updated_at": act.at, "updated_by": act.by, "version": row_version(row) + 1}
 
 

@@ -17,10 +17,38 @@ def taken_rows(model: EntityModel, unique: Unique, rows: Sequence[Row], others: 
     return (n for n, key in enumerate(keys) if None not in key and (key in stored or keys.count(key) > 1))
 
 
+class TakenValues:
+    """The unique values of an entity's rows, looked up instead of searched for: for writes of many rows, each alone."""
+
+    def __init__(self, model: EntityModel, rows: Iterable[Row]) -> None:
+        self._model = model
+        self._owners: dict[tuple[Unique, tuple[object, ...]], object] = {}
+        for row in rows:
+            self._take(row)
+
+    def replace(self, before: Row | None, row: Row) -> bool:
+        """Takes the values of the row in place of those ``before``; False where another row has one of them."""
+        if any(self._owners.get(key, row["id"]) != row["id"] for key in self._keys(row)):
+            return False
+        for key in self._keys(before) if before is not None else ():
+            self._owners.pop(key, None)
+        self._take(row)
+        return True
+
+    def _take(self, row: Row) -> None:
+        self._owners |= dict.fromkeys(self._keys(row), row["id"])
+
+    def _keys(self, row: Row) -> Iterator[tuple[Unique, tuple[object, ...]]]:
+        keys = ((unique, _key(self._model, unique, row)) for unique in self._model.unique)
+        return (key for key in keys if None not in key[1])
+
+
 def _key(model: EntityModel, unique: Unique, row: Row) -> tuple[object, ...]:
     return tuple(_part(model, unique, name, plain(row[name])) for name in unique.fields)
 
 
 def _part(model: EntityModel, unique: Unique, name: str, value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
     ignores_case = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
     return without_case(value) if ignores_case and value is not None else value

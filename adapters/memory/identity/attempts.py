@@ -63,11 +63,17 @@ def _counted(failures: Failures, limit: int, lockout: Lockout, now: datetime) ->
     # An attempt during a lock is counted but does not make the lock longer.
     if _is_locked(failures, now):
         return replace(failures, count=failures.count + 1, tried_at=now)
-    is_forgotten = failures.tried_at is not None and failures.tried_at <= now - FAILURES_FORGOTTEN
     # A lock or a pause that is over starts the count again.
-    count = 1 if failures.locked_until or is_forgotten else failures.count + 1
-    until = now + lockout.duration if count >= limit else None
-    return replace(failures, count=count, limit=limit, locked_until=until, tried_at=now)
+    count = 1 if failures.locked_until or _is_forgotten(failures.tried_at, now) else failures.count + 1
+    last = failures.tried_at if failures.locked_until is None else max(failures.locked_until, failures.tried_at or now)
+    before = 0 if _is_forgotten(last, now) else failures.locks
+    locks = count >= limit
+    until = now + lockout.lasts(before) if locks else None
+    return replace(failures, count=count, limit=limit, locks=before + locks, locked_until=until, tried_at=now)
+
+
+def _is_forgotten(last: datetime | None, now: datetime) -> bool:
+    return last is not None and last <= now - FAILURES_FORGOTTEN
 
 
 def forgive(store: Store, email_key: str, network: str, now: datetime) -> None:
@@ -82,5 +88,9 @@ def _give_back(store: Store, email_key: str, network: str | None, given: int) ->
     if failures is None:
         return
     count = max(0, failures.count - given)
-    until = failures.locked_until if count >= failures.limit else None
-    store.attempts[email_key, network] = replace(failures, count=count, locked_until=until)
+    if failures.locked_until is None or count >= failures.limit:
+        store.attempts[email_key, network] = replace(failures, count=count)
+        return
+    # a lock that is taken back was none
+    locks = max(0, failures.locks - 1)
+    store.attempts[email_key, network] = replace(failures, count=count, locks=locks, locked_until=None)

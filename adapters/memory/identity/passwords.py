@@ -1,6 +1,7 @@
 """Password hashes that cost nothing, for tests."""
 
 import hmac
+from dataclasses import dataclass
 from hashlib import sha256
 
 from domain.identity.users import normal_password
@@ -19,3 +20,13 @@ class MemoryPasswords:
 
     def is_outdated(self, stored: str) -> bool:
         return not stored.startswith(self._MARK)
+
+
+@dataclass(frozen=True)
+class MemoryBreaches:
+    """Breach service that knows the passwords it is given."""
+
+    passwords: frozenset[str]
+
+    async def is_breached(self, password: str) -> bool:
+        return password in self.passwords

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from adapters.memory.store import Access
 from domain.identity.signing_keys import SigningKey
 
@@ -23,3 +25,7 @@ class MemorySigningKeys:
     async def add(self, key: SigningKey) -> None:
         async with self.access.write() as store:
             store.keys[key.kid] = key
+
+    async def reseal(self, key: SigningKey) -> None:
+        async with self.access.write() as store:
+            store.keys[key.kid] = replace(store.keys[key.kid], sealed=key.sealed)

@@ -167,5 +167,6 @@ def _is_listed(store: Store, listed: ListedUser, listing: Listing) -> bool:
         (listing.tenant_id is None or (user.id, listing.tenant_id) in store.memberships)
         and (listing.role is None or listing.role in listed.roles)
         and (listing.is_active is None or user.is_active == listing.is_active)
+        and (listing.ids is None or user.id in listing.ids)
         and has_words(listing.search, (user.full_name, user.email))
     )

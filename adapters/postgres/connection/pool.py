@@ -6,7 +6,7 @@ one that shows its rows already. asyncpg's pool opens, mends and closes the conn
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -29,6 +29,10 @@ RESTS = 60.0
 CLOSED_AFTER = 540.0
 MENDED_WITHIN = 5.0
 CLOSING = "The database is being closed."
+
+
+def nothing() -> None:
+    """What is done about a connection that is lost for no reason of interest."""
 
 
 @dataclass(eq=False, slots=True)
@@ -74,15 +78,18 @@ class TenantPool:
             return connection
         return await self._acquired(state, stays=stays)
 
-    def give(self, connection: ServiceConnection, state: str, *, stays: bool, is_certain: bool = True) -> None:
+    def give(
+        self, connection: ServiceConnection, state: str, *, stays: bool, cut_off: Callable[[], None] | None = None
+    ) -> None:
         """Takes back what was taken with the same ``state`` and ``stays``.
 
-        A connection that was cut off in the middle of a statement is mended by asyncpg before it is used again.
+        A connection that was ``cut_off`` in the middle of a statement is mended by asyncpg before it is used again;
+        the function is called if it cannot be, because the server does not even answer that the statement has ended.
         """
         if stays:
             self._end_loan(state)
-        if self._is_closing or not is_certain or connection.is_closed():
-            self._begin(self._release(connection))
+        if self._is_closing or cut_off is not None or connection.is_closed():
+            self._begin(self._release(connection, cut_off or nothing))
         elif connection.is_in_transaction():  # somebody has left it open
             connection.terminate()
             self._begin(self._release(connection))
@@ -184,13 +191,13 @@ class TenantPool:
             self._begin(self._release(self._resting.pop(0)[0]))
         self._sweeping = loop.call_later(self.rests / 4, self._sweep) if self._resting else None
 
-    async def _release(self, connection: ServiceConnection) -> None:
+    async def _release(self, connection: ServiceConnection, if_lost: Callable[[], None] = nothing) -> None:
         """Back to asyncpg, which waits until a statement that was cut off is cancelled, or closes the connection."""
         lease, connection.lease = connection.lease, None
         try:
             await self.pool.release(lease, timeout=MENDED_WITHIN)  # type: ignore[arg-type]
-        except Exception:  # noqa: BLE001, S110  # asyncpg has closed it then, and its place is free
-            pass
+        except Exception:  # noqa: BLE001  # asyncpg has closed it then, and its place is free
+            if_lost()
         finally:
             self._free_place()
 

@@ -27,11 +27,13 @@ before AS (
     SELECT failures FROM login_attempts
     WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM entered) FOR UPDATE),
 own AS (
-    UPDATE login_attempts SET failures = 0, locked_until = NULL, known_at = $2
+    UPDATE login_attempts SET failures = 0, locks = 0, locked_until = NULL, known_at = $2
     WHERE email_key = $8 AND network = $9 AND EXISTS (SELECT FROM before)),
 together AS (
     UPDATE login_attempts SET failures = greatest(0, login_attempts.failures - before.failures),
-        locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END
+        locked_until = CASE WHEN login_attempts.failures - before.failures >= locks_at THEN locked_until END,
+        locks = greatest(0, locks - (
+            locked_until IS NOT NULL AND login_attempts.failures - before.failures < locks_at)::int)
     FROM before WHERE email_key = $8 AND network = ''),
 begun AS (
     INSERT INTO sessions (

@@ -9,6 +9,7 @@ from domain.identity.signing_keys import SigningKey
 
 _ALL = "SELECT kid, public, sealed, active_from, purpose FROM signing_keys ORDER BY active_from, kid"
 _ADD = "INSERT INTO signing_keys (kid, public, sealed, active_from, purpose) VALUES ($1, $2, $3, $4, $5)"
+_RESEAL = "UPDATE signing_keys SET sealed = $2 WHERE kid = $1"
 # Processes that start together agree on one key: the unique index lets the first of them in.
 _ADD_FIRST = """
 INSERT INTO signing_keys (kid, public, sealed, active_from, purpose, is_first)
@@ -28,3 +29,6 @@ class PostgresSigningKeys:
 
     async def add(self, key: SigningKey) -> None:
         await self.connection.execute(_ADD, *astuple(key))
+
+    async def reseal(self, key: SigningKey) -> None:
+        await self.connection.execute(_RESEAL, key.kid, key.sealed)

@@ -70,16 +70,19 @@ class UserFilter(Struct, frozen=True):
     candidates: Candidates
     are_few: bool
     by_activity: bool
+    by_id: bool
     search: tuple[str, ...]
 
     @property
     def takes_all_candidates(self) -> bool:
-        return not self.by_activity and not self.search
+        return not (self.by_activity or self.by_id or self.search)
 
     def conditions(self) -> list[ColumnElement[bool]]:
         found = list(search_conditions(_USERS.c.full_name + constant(" ") + _USERS.c.email, self.search))
         if self.by_activity:
             found.append(_USERS.c.is_active == parameter("is_active", sa.Boolean()))
+        if self.by_id:
+            found.append(_USERS.c.id == sa.any_(parameter("ids", sa.ARRAY(sa.Uuid()))))
         if self.candidates.is_everybody:
             return found
         ids = self.candidates.ids()
@@ -102,7 +105,13 @@ class UserPageStatement:
         candidates = Candidates(listing.tenant_id is not None, len(values["roles"]) if "roles" in values else None)
         few = None if candidates.is_everybody else await self._count(_few_statement(candidates), values)
         are_few = few is not None and few <= FEW
-        chosen = UserFilter(candidates, are_few, listing.is_active is not None, tuple(search_values(listing.search)))
+        chosen = UserFilter(
+            candidates=candidates,
+            are_few=are_few,
+            by_activity=listing.is_active is not None,
+            by_id=listing.ids is not None,
+            search=tuple(search_values(listing.search)),
+        )
         rows = await self._fetch(_page_statement(chosen, listing.sort_by, listing.descending), values)
         total = few if are_few and chosen.takes_all_candidates else total_told_by(listing, len(rows))
         if total is None:
@@ -111,7 +120,7 @@ class UserPageStatement:
 
     async def _values(self) -> dict[str, Any]:
         listing = self.listing
-        values: dict[str, Any] = {"tenant": listing.tenant_id, "is_active": listing.is_active}
+        values: dict[str, Any] = {"tenant": listing.tenant_id, "is_active": listing.is_active, "ids": listing.ids}
         values |= {**search_values(listing.search), **page_values(listing)}
         if listing.role is not None:
             # By the ids, and not by the name, the server's statistics tell how many users hold the role.

@@ -8,6 +8,7 @@ import asyncpg
 
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import ROLE
+from domain.errors import ServiceUnavailable
 
 PATIENCE = 1.0
 """Seconds allowed for a statement: the lease that asks has ended by then, and has no use for a later answer."""
@@ -50,10 +51,14 @@ class PostgresPendingVersions:
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
         # A statement that was cancelled half-way leaves a closed connection behind.
         if self._connection is None or self._connection.is_closed():
-            self._connection = await asyncpg.connect(
-                self._url,
-                timeout=PATIENCE,
-                command_timeout=PATIENCE,
-                server_settings={"application_name": "tenantry lease", "role": ROLE},
-            )
+            try:
+                self._connection = await asyncpg.connect(
+                    self._url,
+                    timeout=PATIENCE,
+                    command_timeout=PATIENCE,
+                    server_settings={"application_name": "tenantry lease", "role": ROLE},
+                )
+            except asyncpg.PostgresError as refusal:
+                # A wrong role or password: whoever serves requests, or runs a command, is told it too, and tells it.
+                raise ServiceUnavailable from refusal
         return self._connection

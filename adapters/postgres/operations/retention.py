@@ -68,6 +68,13 @@ STATEMENTS = {
                 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone""",
+    RetentionRule.INVITATIONS: """
+        WITH gone AS (
+            DELETE FROM invitations WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM invitations WHERE coalesce(ended_at, expires_at) <= $1
+                ORDER BY coalesce(ended_at, expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
     RetentionRule.ANSWERS: """
         WITH gone AS (
             DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(

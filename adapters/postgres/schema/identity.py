@@ -19,6 +19,7 @@ from adapters.postgres.schema.declarative import (
     UserKey,
     UserReference,
 )
+from adapters.postgres.schema.factors import FactorRow, RecoveryCodeRow
 from adapters.postgres.schema.sql import IMPORTED, without_case
 
 
@@ -174,6 +175,7 @@ class LoginAttemptRow(IdentityBase):
     network: Mapped[TextKey]
     failures: Mapped[int]
     locks_at: Mapped[int]  # number of failures that locks the address
+    locks: Mapped[int] = mapped_column(server_default=text("0"))  # locks in a row, the one in force included
     locked_until: Mapped[datetime | None]
     known_at: Mapped[datetime | None]
     tried_at: Mapped[datetime]
@@ -293,40 +295,41 @@ class OneTimeTokenRow(IdentityBase):
     )
 
 
-class FactorRow(IdentityBase):
-    """Second factor of a user: an authenticator app (``totp``) or a passkey, whose columns are null for the other."""
+class InvitationRow(IdentityBase):
+    """Invitation of an address into a tenant; there may be no account yet, so it refers to none."""
 
-    __tablename__ = "factors"
+    __tablename__ = "invitations"
 
+    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id"), primary_key=True)
     id: Mapped[RowId]
-    user_id: Mapped[UserReference]
-    kind: Mapped[str]
-    name: Mapped[str]
+    email: Mapped[str]
+    email_key: Mapped[str]
+    role_ids: Mapped[list[UUID]] = mapped_column(sa.ARRAY(sa.Uuid()))
+    invited_by: Mapped[UUID]
     created_at: Mapped[datetime]
-    last_used_at: Mapped[datetime | None]
-    sealed: Mapped[str | None]
-    last_step: Mapped[BigInt]
-    credential_id: Mapped[bytes | None]
-    public_key: Mapped[bytes | None]
-    counter: Mapped[int | None] = mapped_column(sa.BigInteger())
-    transports: Mapped[list[str] | None]
-    aaguid: Mapped[UUID | None]
-    backup_eligible: Mapped[bool | None]
-    backed_up: Mapped[bool | None]
-    uv_initialized: Mapped[bool | None]
+    expires_at: Mapped[datetime]
+    hash: Mapped[str]
+    status: Mapped[str] = mapped_column(server_default=text("'pending'"))
+    ended_at: Mapped[datetime | None]
+    accepted_by: Mapped[UUID | None]
+    mailed_at: Mapped[list[datetime]] = mapped_column(sa.ARRAY(sa.DateTime(timezone=True)), server_default=text("'{}'"))
 
     __table_args__ = (
-        Index("ix_factors_user_id", "user_id"),
-        Index("uq_factors_credential_id", "credential_id", unique=True),
+        Index("uq_invitations_hash", "hash", unique=True),
+        Index(
+            "uq_invitations_pending",
+            "tenant_id",
+            "email_key",
+            unique=True,
+            postgresql_where=text("status = 'pending'"),
+        ),
+        Index("ix_invitations_email_key", "email_key"),
+        Index("ix_invitations_created_at", "tenant_id", "created_at"),
+        Index("ix_invitations_end", literal_column("coalesce(ended_at, expires_at)")),
     )
 
 
-class RecoveryCodeRow(IdentityBase):
-    __tablename__ = "recovery_codes"
-
-    user_id: Mapped[UserKey]
-    hash: Mapped[bytes] = mapped_column(primary_key=True)
-    used_at: Mapped[datetime | None]
-
+FURTHER = (FactorRow, RecoveryCodeRow)
+"""Models of identity in files of their own."""
 
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())

@@ -1,8 +1,9 @@
 """Parts that statements writing rows of entities share: parameters, audit columns, locks, lists."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy import CTE, FromClause, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
@@ -30,6 +31,13 @@ def is_list(field: FieldModel) -> bool:
 def transfer_type(field: FieldModel) -> TypeEngine[Any]:
     """The type in which a column of many rows is sent: lists as JSON text, for an array of arrays cannot be ragged."""
     return sa.Text() if is_list(field) else bind_type(field)
+
+
+def array_of(field: FieldModel, values: Iterable[Any]) -> list[Any]:
+    """Values of the field for a parameter of that type."""
+    if is_list(field):
+        return [None if value is None else msgspec.json.encode(value).decode() for value in values]
+    return [getattr(value, "value", value) for value in values] if field.kind is Kind.CHOICE else list(values)
 
 
 def transferred(field: FieldModel, column: Value) -> Value:

@@ -1,14 +1,16 @@
 """Query parameters and pages of the lists of users and tenants."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, TypeVar
+from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from application.ports.identity.users import Listing
 from domain.errors import FieldError, ValidationError, unknown_name
 
 V = TypeVar("V")
+C = TypeVar("C", bound=str)
 
 MAX_PAGE_SIZE = 100
 _MAX_PAGE = 2**31 // MAX_PAGE_SIZE
@@ -30,6 +32,8 @@ SORTABLE_TENANTS = {
     "isactive": "is_active",
 }
 
+_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
 Parameters = Sequence[tuple[str, str]]
 
 
@@ -42,7 +46,16 @@ class Paging(TypedDict):
     total_pages: int
 
 
-def paging(listing: Listing, total: int) -> Paging:
+class Paged(Protocol):
+    """A listing with its page, from 1, and its size."""
+
+    @property
+    def page(self) -> int: ...
+    @property
+    def page_size(self) -> int: ...
+
+
+def paging(listing: Paged, total: int) -> Paging:
     size = listing.page_size
     return Paging(total_count=total, page=listing.page, page_size=size, total_pages=math.ceil(total / size))
 
@@ -60,7 +73,9 @@ def read_listing(
 _PLAIN = ("page", "pageSize", "search", "sortBy", "sortDirection")
 
 
-class _ListingReader:
+class ParameterReader:
+    """Parameters of a list; ``errors`` names those that are unknown, repeated or wrong."""
+
     def __init__(self, parameters: Parameters, known: Sequence[str]) -> None:
         self.errors = [FieldError(name, unknown_name(name, known)) for name, _ in parameters if name not in known]
         self.given: dict[str, str] = {}
@@ -69,20 +84,34 @@ class _ListingReader:
                 self.errors.append(FieldError(name, "is given twice"))
             self.given[name] = value
 
-    def listing(self, tenant_id: UUID | None, sortable: Mapping[str, str]) -> Listing:
-        listing = Listing(
-            page=self._number("page", 1, _MAX_PAGE),
-            page_size=min(self._number("pageSize", 20, None), MAX_PAGE_SIZE),
-            search=self.given.get("search") or None,
-            tenant_id=tenant_id,
-            role=self.given.get("role"),
-            is_active=self._one_of("isActive", _BOOLEANS, None),
-            sort_by=self._one_of("sortBy", sortable, "created_at") or "created_at",
-            descending=bool(self._one_of("sortDirection", _DIRECTIONS, True)),
-        )
+    def page(self) -> int:
+        return self._number("page", 1, _MAX_PAGE)
+
+    def page_size(self) -> int:
+        return min(self._number("pageSize", 20, None), MAX_PAGE_SIZE)
+
+    def choices(self, name: str, known: Sequence[C]) -> frozenset[C]:
+        """Values separated by commas: ``status=pending,expired``; none where the parameter is left out."""
+        given = [text for text in self.given.get(name, "").split(",") if text]
+        chosen = frozenset(choice for choice in known if choice in given)
+        if len(chosen) != len(set(given)):
+            self.errors.append(FieldError(name, f"takes one or more of: {', '.join(known)}"))
+        return chosen
+
+    def ensure_valid(self) -> None:
+        """Raises ValidationError with every error."""
         if self.errors:
             raise ValidationError(fields=self.errors)
-        return listing
+
+    def ids(self, name: str) -> tuple[UUID, ...] | None:
+        """Ids separated by commas; None where the parameter is left out."""
+        texts = self.given[name].split(",") if name in self.given else None
+        if texts is None:
+            return None
+        if len(texts) > MAX_PAGE_SIZE or not all(_ID.fullmatch(text.strip()) for text in texts):
+            self.errors.append(FieldError(name, f"takes up to {MAX_PAGE_SIZE} ids (UUID) between commas"))
+            return None
+        return tuple(dict.fromkeys(UUID(text.strip()) for text in texts))
 
     def _number(self, name: str, default: int, largest: int | None) -> int:
         text = self.given.get(name)
@@ -92,6 +121,23 @@ class _ListingReader:
             self.errors.append(FieldError(name, "takes a whole number from 1"))
             return default
         return int(text) if largest is None else min(int(text), largest)
+
+
+class _ListingReader(ParameterReader):
+    def listing(self, tenant_id: UUID | None, sortable: Mapping[str, str]) -> Listing:
+        listing = Listing(
+            page=self.page(),
+            page_size=self.page_size(),
+            search=self.given.get("search") or None,
+            tenant_id=tenant_id,
+            role=self.given.get("role"),
+            is_active=self._one_of("isActive", _BOOLEANS, None),
+            ids=self.ids("id"),
+            sort_by=self._one_of("sortBy", sortable, "created_at") or "created_at",
+            descending=bool(self._one_of("sortDirection", _DIRECTIONS, True)),
+        )
+        self.ensure_valid()
+        return listing
 
     def _one_of(self, name: str, choices: Mapping[str, V], default: V | None) -> V | None:
         text = self.given.get(name)

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from domain.errors import ValidationError
+from domain.errors import FieldError, ValidationError
 from domain.identity.users import (
     NAME_LENGTH,
     PHONE_LENGTH,
@@ -105,9 +105,9 @@ def checked_email(email: str) -> str:
     return key
 
 
-def ensure_valid(form: NewUserForm) -> None:
-    """Raises ValidationError with every invalid field."""
-    errors = new_account_errors(form.email, form.password, form.full_name)
+def ensure_valid(form: NewUserForm, wrong: Iterable[FieldError]) -> None:
+    """Raises ValidationError with every invalid field; ``wrong`` are errors of the password."""
+    errors = [*new_account_errors(form.email, form.full_name), *wrong]
     if errors:
         raise ValidationError(fields=errors)
 

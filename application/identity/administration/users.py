@@ -22,10 +22,10 @@ from application.identity.administration.user_forms import (
 )
 from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock, Ids, Passwords
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import NotFound, ValidationError
+from domain.errors import FieldError, NotFound, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
@@ -53,13 +53,16 @@ class UserAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     passwords: Passwords
+    password_rules: PasswordRules
     cache: Cache
     clock: Clock
     ids: Ids
 
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
-        listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
+        listing = read_listing(
+            parameters, tenant_id=tenant_id, filters=("role", "isActive", "id"), sortable=SORTABLE_USERS
+        )
         async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.users.page(listing)
         return UserPage(
@@ -73,7 +76,7 @@ class UserAdministration:
     @retry_on_conflict
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
-        ensure_valid(form)
+        ensure_valid(form, await self._password_errors(caller, form, now))
         # Checked before the expensive hash, and again in the transaction. Not read_only: reading roles locks them.
         async with self.database.autocommit(EveryTenant()) as tx:
             await self._checked_roles(tx, caller, form)
@@ -97,6 +100,15 @@ class UserAdministration:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
             await self._audit(tx, "user.created", caller, user.id, client)
             return await self._detail(tx, caller, user.id)
+
+    async def _password_errors(self, caller: Caller, form: NewUserForm, now: datetime) -> tuple[FieldError, ...]:
+        async with self.database.read_only(EveryTenant()) as read:
+            # of the other tenants of an account nothing is known yet: it is being made
+            here = await read.memberships.visit(caller.tenant.id, now)
+        tenants = [here.tenant_name] if here else []
+        return await self.password_rules.errors(
+            form.password, email=form.email, full_name=form.full_name, field="password", tenants=tenants
+        )
 
     @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:

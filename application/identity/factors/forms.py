@@ -115,6 +115,12 @@ class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
     recovery_codes: list[str] | UnsetType = UNSET
 
 
+class RelatedOrigins(Struct):
+    """Origins that may use this service's passkeys (WebAuthn Level 3, related origin requests)."""
+
+    origins: list[str]
+
+
 def factor_item(factor: Factor) -> FactorItem:
     return FactorItem(**item_fields(factor))
 

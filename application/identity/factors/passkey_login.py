@@ -8,7 +8,7 @@ from msgspec import Struct
 from application.identity.factors.forms import Assertion, Begun
 from application.identity.factors.passkeys import Passkeys
 from application.identity.factors.proofs import ShownPasskey
-from application.identity.factors.second_factor import Entrance
+from application.identity.factors.second_factor import LoginEntrance
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
@@ -32,7 +32,7 @@ class PasskeyLoginForm(Struct, rename="camel", forbid_unknown_fields=True, kw_on
 class PasskeyLogin:
     database: Database[FactorTransaction]
     passkeys: Passkeys
-    entrance: Entrance
+    entrance: LoginEntrance
     outcomes: Outcomes
     clock: Clock
 

@@ -52,6 +52,14 @@ class ShownPasskey(Struct, frozen=True, kw_only=True):
     methods: tuple[str, ...]
 
 
+class MatchedStep(Struct, frozen=True):
+    """The time step of a code that matched, and the app's secret to store."""
+
+    factor_id: UUID
+    step: int
+    sealed: str
+
+
 class PasskeyChecks(Protocol):
     """Verification of assertions; implemented by application/identity/factors/passkeys.py."""
 
@@ -110,24 +118,27 @@ class FactorProofs:
             return await self._use_recovery_code(user, recovery_digest(code), client, ticket)
         return await self._use_step(user, self._matching(user, factors, code), client, ticket)
 
-    def _matching(self, user: User, factors: list[Factor], code: str) -> tuple[Factor, int] | None:
+    def _matching(self, user: User, factors: list[Factor], code: str) -> MatchedStep | None:
         now = self.clock.now()
         for factor in factors:
             secret = None if factor.sealed is None else self.secrets.open(user.id, factor.sealed)
             step = None if secret is None else matching_step(secret, code, now)
-            if step is not None:
-                return factor, step
+            if secret is not None and step is not None:
+                # Sealed anew at each use, so that a changed secret key of the service reaches the apps in use.
+                return MatchedStep(factor.id, step, self.secrets.seal(user.id, secret))
         return None
 
     @retry_on_conflict
     async def _use_step(
-        self, user: User, found: tuple[Factor, int] | None, client: Client, ticket: Spent | None
+        self, user: User, found: MatchedStep | None, client: Client, ticket: Spent | None
     ) -> tuple[str, ...]:
         async with self.database.transaction(EveryTenant()) as tx:
             # The database decides which of several uses of one code was the first.
-            if found is None or not await tx.factors.use_step(found[0].id, found[1], self.clock.now()):
+            if found is None or not await tx.factors.use_step(
+                found.factor_id, found.step, found.sealed, self.clock.now()
+            ):
                 raise ValidationError.on("code", WRONG_CODE)
-            await self._accept(tx, user, found[0].id, client, ticket)
+            await self._accept(tx, user, found.factor_id, client, ticket)
         return ("otp",)
 
     @retry_on_conflict

@@ -35,7 +35,7 @@ from domain.scope import Client, EveryTenant
 Completed = LoginResult | SwitchResult | RefreshResult
 
 
-class Entrance(Protocol):
+class LoginEntrance(Protocol):
     """What a login ends in; implemented by SignIn."""
 
     async def complete_login(
@@ -58,7 +58,7 @@ class SecondFactor:
     proofs: FactorProofs
     registration: FactorRegistration
     passkeys: Passkeys
-    entrance: Entrance
+    entrance: LoginEntrance
     clock: Clock
 
     async def verify(self, form: VerifyForm, client: Client) -> Completed:

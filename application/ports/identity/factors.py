@@ -67,8 +67,11 @@ class Factors(Protocol):
         """Removes and counts a factor of the user, or, for None, all of them."""
         ...
 
-    async def use_step(self, factor_id: UUID, step: int, at: datetime) -> bool:
-        """Marks a time step used; of parallel calls one gets True, and none for a step that is not later."""
+    async def use_step(self, factor_id: UUID, step: int, sealed: str, at: datetime) -> bool:
+        """Marks a time step used and stores the secret as it is sealed now.
+
+        Of parallel calls one gets True, and none for a step that is not later than the last one.
+        """
         ...
 
     async def use_credential(self, factor_id: UUID, seen: int, credential: Credential, at: datetime) -> bool:

@@ -20,6 +20,10 @@ class SigningKeys(Protocol):
 
     async def add(self, key: SigningKey) -> None: ...
 
+    async def reseal(self, key: SigningKey) -> None:
+        """Replaces the sealed half of the stored key with that of ``key``, and nothing else of it."""
+        ...
+
 
 class KeyTransaction(Protocol):
     """Parts of the database that hold keys."""
@@ -37,6 +41,10 @@ class Keyring(Protocol):
 
     def make_key(self, purpose: Purpose, active_from: datetime) -> SigningKey:
         """A new key with its private half sealed; it is not used before it is stored and given to ``use``."""
+        ...
+
+    def resealed(self, key: SigningKey) -> SigningKey:
+        """The stored key with its private half sealed with the current secret. Raises an error for a wrong secret."""
         ...
 
     def published(self, now: datetime) -> bytes:

@@ -18,7 +18,7 @@ from domain.scope import Permission
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name.
+    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name; ``ids`` None asks for none.
 
     ``sort_by`` is a Python field name of what is listed; ties are broken by id.
     """
@@ -29,6 +29,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     tenant_id: UUID | None = None
     role: str | None = None
     is_active: bool | None = None
+    ids: tuple[UUID, ...] | None = None
     sort_by: str = "created_at"
     descending: bool = True
 

@@ -12,7 +12,7 @@ from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
 from domain.entities.mistakes.screens import screen_mistakes
 
-RESERVED_PATHS = frozenset({"auth", "entities", "users", "roles", "permissions", "tenants"})
+RESERVED_PATHS = frozenset({"auth", "entities", "users", "roles", "permissions", "tenants", "invitations"})
 RESERVED_TABLES = frozenset(
     """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
     user-roles row-history kept-answers""".split()

@@ -122,14 +122,32 @@ async def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
     assert lines == [begins, ends] * 2
 
 
+@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
 async def test_a_server_that_is_silent_is_an_outage(
-    behind: PostgresDatabase, proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
+    behind: PostgresDatabase,
+    proxy: CuttingProxy,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
 ) -> None:
-    await ask(behind)
+    monkeypatch.setattr("adapters.postgres.connection.pool.MENDED_WITHIN", 0.1)
+    await ask(behind, within=way)
     proxy.pause()
     with pytest.raises(ServiceUnavailable):
-        await ask(behind)
+        await ask(behind, within=way)
+    await behind.close()  # waits for what is being mended
     assert "PostgreSQL is away (TimeoutError)" in caplog.text
+
+
+@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
+async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
+    behind: PostgresDatabase, caplog: pytest.LogCaptureFixture, way: str
+) -> None:
+    with pytest.raises(ServiceUnavailable):
+        await ask(behind, within=way, statement="SELECT pg_sleep(5)")
+    assert await ask(behind, within=way) == 1
+    await behind.close()
+    assert caplog.text == ""
 
 
 async def test_a_busy_pool_and_a_time_limit_are_no_outage(

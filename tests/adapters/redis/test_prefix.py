@@ -14,6 +14,7 @@ from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
 from entrypoints.composition import Adapters, production_adapters
 from entrypoints.settings.settings import read_settings
+from entrypoints.testing import SECRET_KEY
 from tests.conftest import NewDatabase
 from tests.redis_server import RedisServer
 
@@ -37,7 +38,12 @@ async def worlds(
         opened = []
         urls = [await new_database(), await new_database()]
         for url, prefix in ((urls[0], "shop"), (urls[0], "shop"), (urls[1], "shop.test")):
-            environment = {"DATABASE_URL": url, "REDIS_URL": server.url, "SECRET_KEY": "k" * 32, "REDIS_PREFIX": prefix}
+            environment = {
+                "DATABASE_URL": url,
+                "REDIS_URL": server.url,
+                "SECRET_KEY": SECRET_KEY,
+                "REDIS_PREFIX": prefix,
+            }
             settings = read_settings({f"TENANTRY_{name}": value for name, value in environment.items()})
             opened.append(production_adapters(settings, registry))
             await stack.enter_async_context(opened[-1].life())

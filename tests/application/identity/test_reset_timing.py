@@ -13,6 +13,7 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from application.identity.accounts import Accounts, EmailForm, ResetForm
 from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.password_rules import ServicePasswordRules
 from domain.errors import ValidationError
 from domain.limits import Lockout
 from domain.scope import Client, EveryTenant
@@ -34,6 +35,7 @@ async def accounts(postgres: PostgresDatabase) -> Accounts:
         password_reader=PasswordReader(
             postgres, JoserfcEncryptedPasswords("a secret key for tests, long enough"), clock, strict=False
         ),
+        password_rules=ServicePasswordRules((), None),
         revocations=MemoryAdmissions(clock),
         cache=MemoryCache(clock),
         clock=clock,

@@ -18,7 +18,7 @@ from domain.entities.declaration import Registry
 from domain.errors import BadRequest, EmailNotConfirmed, InvalidCredentials
 from domain.identity.users import User
 from domain.scope import EveryTenant
-from entrypoints.cli.user_import import user_import
+from entrypoints.cli.identity.user_import import user_import
 from tests.application.identity.test_social_sign_in import account, open_service
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 from tests.builders import role

@@ -42,7 +42,8 @@ async def ada(database: WholeDatabase) -> User:
 
 
 def relay_of(database: WholeDatabase, mailer: Mailer, clock: MovableClock) -> OutboxRelay:
-    pages = Pages(confirm="https://app.example/confirm?lang=en", reset="https://app.example/reset")
+    app = "https://app.example"
+    pages = Pages(confirm=f"{app}/confirm?lang=en", reset=f"{app}/reset", invitation=f"{app}/join")
     return OutboxRelay(database, JinjaMailRenderer("Acme"), mailer, SECRETS, clock, pages)
 
 

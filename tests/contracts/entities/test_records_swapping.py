@@ -62,12 +62,7 @@ class HardSeat(Struct, rename="camel", kw_only=True):
     next_id: Annotated[UUID | None, ref("hard-seats")] = None
 
 
-@entity("flags", soft_delete=False, unique=[unique("is_up")])
-class Flag(Struct, rename="camel", kw_only=True):
-    is_up: bool
-
-
-SEATS = build_registry([*BUILTIN_ENTITIES, *ENTITIES, Colour, SoftSeat, HardSeat, Flag])
+SEATS = build_registry([*BUILTIN_ENTITIES, *ENTITIES, Colour, SoftSeat, HardSeat])
 
 
 @pytest.fixture(scope="module")
@@ -230,26 +225,6 @@ async def test_many_swaps_at_once_leave_one_order(seats: WholeDatabase, plural: 
     await asyncio.gather(swap(1, 2), swap(2, 1), swap(1, 2))
     assert sorted(map(str, await hall.all("label"))) == ["A 1", "A 2", "A 3"]
     assert await hall.all("version") == [4, 4, 1]
-
-
-async def test_values_that_cannot_be_spared_for_a_moment_are_a_conflict_in_postgresql(seats: WholeDatabase) -> None:
-    ids = [new_id(), new_id()]
-    scope = OneTenant(new_id())
-    async with seats.transaction(scope) as tx:
-        rows = [NewRow(ids[0], {"is_up": True}), NewRow(ids[1], {"is_up": False})]
-        await tx.records.add(SEATS["flags"], rows, ACT)
-    changes = [Change(ids[0], {"is_up": False}), Change(ids[1], {"is_up": True})]
-
-    async def swap() -> None:
-        async with seats.transaction(scope) as tx:
-            await tx.records.change(SEATS["flags"], changes, LATER)
-
-    if isinstance(seats, MemoryDatabase):
-        await swap()
-        return
-    with pytest.raises(Conflict) as error:
-        await swap()
-    assert fields_of(error) == ["isUp"]
 
 
 async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeDatabase) -> None:

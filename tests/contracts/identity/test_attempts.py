@@ -67,6 +67,75 @@ async def test_after_a_lock_the_count_begins_anew(database: WholeDatabase) -> No
     assert [await guesses.reserve(at=later) for _ in range(4)] == [True, True, True, False]
 
 
+async def locks_in_a_row(guesses: Guesses, number: int, at: datetime = NOW) -> tuple[list[timedelta], datetime]:
+    """Durations of locks that each begin as the one before ends, and the end of the last."""
+    lasted = []
+    for _ in range(number):
+        assert [await guesses.reserve(at=at) for _ in range(4)] == [True, True, True, False]
+        ends = await guesses.locked_until(at)
+        assert ends is not None
+        lasted.append(ends - at)
+        at = ends
+    return lasted, at
+
+
+async def test_locks_in_a_row_grow_to_a_day(database: WholeDatabase) -> None:
+    lasted, _ = await locks_in_a_row(Guesses(database), 9)
+    minutes = [lock // timedelta(minutes=1) for lock in lasted]
+    assert minutes == [15, 30, 60, 120, 240, 480, 960, 1440, 1440]
+
+
+async def test_a_lock_of_more_than_a_day_does_not_grow(database: WholeDatabase) -> None:
+    long, at = Lockout(attempts=1, duration=timedelta(days=2)), NOW
+    for _ in range(3):
+        async with database.autocommit(EveryTenant()) as tx:
+            assert await tx.attempts.reserve(KEY, AWAY, long, at)
+            assert not await tx.attempts.reserve(KEY, AWAY, long, at + long.duration - timedelta(microseconds=1))
+        at += long.duration
+
+
+async def test_seven_quiet_days_forget_locks(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    _, ends = await locks_in_a_row(guesses, 2)
+    almost = ends + FAILURES_FORGOTTEN - timedelta(microseconds=1)
+    lasted, ends = await locks_in_a_row(guesses, 1, almost)
+    assert lasted == [4 * LOCKOUT.duration]
+    lasted, _ = await locks_in_a_row(guesses, 1, ends + FAILURES_FORGOTTEN)
+    assert lasted == [LOCKOUT.duration]
+
+
+async def test_a_success_and_an_unlock_forget_locks(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    _, ends = await locks_in_a_row(guesses, 2)
+    assert await guesses.reserve(at=ends)
+    await guesses.forgive(AWAY, ends)
+    lasted, ends = await locks_in_a_row(guesses, 2, ends)
+    assert lasted == [LOCKOUT.duration, 2 * LOCKOUT.duration]
+    await guesses.unlock()
+    lasted, _ = await locks_in_a_row(guesses, 1, ends)
+    assert lasted == [LOCKOUT.duration]
+
+
+async def test_a_lock_that_is_taken_back_was_none(database: WholeDatabase) -> None:
+    guesses = Guesses(database)
+    await guesses.lock()
+    await guesses.release(AWAY)
+    assert await guesses.reserve()
+    assert await guesses.locked_until() == NOW + LOCKOUT.duration
+
+
+async def test_locks_over_all_networks_grow_too(database: WholeDatabase) -> None:
+    guesses, at, lasted = Guesses(database), NOW, []
+    for turn in range(3):
+        strangers = [f"203.0.{turn}.{n}" for n in range(10 * LOCKOUT.attempts)]
+        assert all([await guesses.reserve(network, at) for network in strangers])
+        ends = await guesses.locked_until(at)
+        assert ends is not None
+        lasted.append(ends - at)
+        at = ends
+    assert lasted == [LOCKOUT.duration, 2 * LOCKOUT.duration, 4 * LOCKOUT.duration]
+
+
 async def test_after_a_long_pause_the_count_begins_anew(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     for _ in range(2):

@@ -91,12 +91,12 @@ async def test_of_twenty_uses_of_a_step_at_once_one_succeeds(database: WholeData
 
     async def use(step: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:
-            return await tx.factors.use_step(app.id, step, NOW)
+            return await tx.factors.use_step(app.id, step, "anew", NOW)
 
     assert sum(await asyncio.gather(*(use(8) for _ in range(20)))) == 1
     assert [await use(step) for step in (7, 8, 9)] == [False, False, True]
     async with database.read_only(EveryTenant()) as read:
-        assert await read.factors.of(ada.id) == [replace(app, last_step=9, last_used_at=NOW)]
+        assert await read.factors.of(ada.id) == [replace(app, last_step=9, sealed="anew", last_used_at=NOW)]
 
 
 async def test_a_credential_is_used_from_the_counter_that_was_seen(database: WholeDatabase, ada: User) -> None:
@@ -187,3 +187,6 @@ def test_a_secret_opens_for_its_user_and_with_its_key_alone() -> None:
     assert secrets.open(new_id(), sealed) is None
     assert SealedFactorSecrets("another secret key of 32 characters").open(ada, sealed) is None
     assert secrets.open(ada, "no seal") is None
+    changed = SealedFactorSecrets("another secret key of 32 characters", "a secret key of more than 32 characters")
+    assert changed.open(ada, sealed) == b"\x00 twenty bytes of it"
+    assert secrets.open(ada, changed.seal(ada, b"new")) is None

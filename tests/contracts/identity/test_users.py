@@ -176,6 +176,10 @@ async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> N
     assert await listed(database, search="example.ORG bob") == ["Bob 100% Äther"]
     assert await listed(database, search="b o 1 0 Ä 0% org") == ["Bob 100% Äther"]
     assert await listed(database, search="b o 1 0 Ä 0_ org") == []
+    assert await listed(database, ids=(ada.id, cleo.id)) == ["Ada Lovelace", "Cleo"]
+    assert await listed(database, ids=(ada.id, cleo.id, here.id), tenant_id=here.id) == ["Ada Lovelace"]
+    assert await listed(database, ids=(ada.id,), is_active=False) == []
+    assert await listed(database, ids=()) == []
     assert await listed(database, sort_by="last_login_at") == ["Bob 100% Äther", "Ada Lovelace", "Cleo"]
     assert await listed(database, sort_by="full_name", descending=False) == ["Ada Lovelace", "Bob 100% Äther", "Cleo"]
 

@@ -11,11 +11,13 @@ from adapters.postgres.operations.retention import STATEMENTS
 from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import OneTimeToken
+from application.ports.identity.invitations import NewInvitation
 from application.ports.whole_database import Transaction, WholeDatabase
+from domain.identity.invitations import Invitation
 from domain.limits import FAILURES_FORGOTTEN, Lockout
 from domain.retention import RetentionRule
-from domain.scope import EveryTenant, OneTenant
-from tests.builders import LIFETIMES, NOW, new_id, session, user
+from domain.scope import AuditEvent, EveryTenant, OneTenant
+from tests.builders import LIFETIMES, NOW, new_id, session, tenant, user
 from tests.contracts.identity.logins import begin
 
 TICK = timedelta.resolution
@@ -89,6 +91,26 @@ async def give_up(tx: Transaction, at: datetime) -> None:
     await tx.outbox.give_up(mail.id, at, "")
 
 
+async def invite(tx: Transaction, at: datetime) -> None:
+    """An invitation that ended at the time."""
+    owner, invitation_id = tenant(), new_id()
+    await tx.tenants.add(owner)
+    new = Invitation(
+        tenant_id=owner.id,
+        id=invitation_id,
+        email="ada@example.com",
+        email_key="ada@example.com",
+        role_ids=(),
+        invited_by=new_id(),
+        created_at=at,
+        expires_at=NOW + timedelta(days=7),
+        hash=str(invitation_id),
+    )
+    line = AuditEvent(actor_id=None, action="invitation.sent", occurred_at=at)
+    assert await tx.invitations.add([NewInvitation(invitation=new, mail=None, line=line)]) == 1
+    assert await tx.invitations.end(owner.id, invitation_id, "declined", at, None)
+
+
 KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.ENDED_SESSIONS: (end_session, 1),
     RetentionRule.OLD_SESSIONS: (begin_session, 1),
@@ -97,6 +119,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.VERSIONS: (end_count, 1),
     RetentionRule.USED_NONCES: (consume, 1),
     RetentionRule.LINKS: (issue, 1),
+    RetentionRule.INVITATIONS: (invite, 1),
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.MAILS: (give_up, 1),
 }

@@ -31,6 +31,14 @@ async def test_each_purpose_has_a_first_key_of_its_own(database: WholeDatabase) 
         assert sorted(await tx.keys.all(), key=lambda stored: PURPOSES.index(stored.purpose)) == keys
 
 
+async def test_a_key_that_is_sealed_anew_stays_what_it_was(database: WholeDatabase) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.keys.add(key("a"))
+        await tx.keys.add(key("b", 1))
+        await tx.keys.reseal(replace(key("a"), sealed="sealed anew", public="forged"))
+        assert await tx.keys.all() == [replace(key("a"), sealed="sealed anew"), key("b", 1)]
+
+
 async def test_of_many_that_make_the_first_key_one_does(database: WholeDatabase) -> None:
     async def add_first(n: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:

@@ -1,6 +1,10 @@
 """Rules on addresses and passwords, and on accounts that may sign in."""
 
+import lzma
+import string
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
 from uuid import UUID
 
 import pytest
@@ -9,18 +13,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from domain.errors import AccountDisabled, EmailNotConfirmed
+from domain.identity import users
 from domain.identity.users import (
     User,
     days_until_expiration,
     email_key,
     ensure_may_sign_in,
     is_address,
+    is_common,
     is_same_address,
     must_change_password,
     normal_password,
     password_errors,
 )
 
+COMMON = Path(users.__file__).with_name("common-passwords.txt.xz")
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 USER = User(
     id=UUID(int=1),
@@ -117,7 +124,10 @@ def test_a_key_is_its_own_key(text: str) -> None:
 
 
 def sentences(password: str) -> list[str]:
-    errors = password_errors(password, email="ada@example.com", full_name="Ada Lovelace", field="newPassword")
+    words = ("Tenantry", "Acme Tools", "Acme", "acme-tools")
+    errors = password_errors(
+        password, email="ada@example.com", full_name="Ada Lovelace", field="newPassword", words=words
+    )
     assert all(error.field == "newPassword" for error in errors)
     return [error.message for error in errors]
 
@@ -137,6 +147,13 @@ def test_passwords_that_are_taken(password: str) -> None:
         ("password", "common"),
         ("PassWord1", "common"),
         ("１２３４５６７８", "common"),
+        ("trustno1", "common"),
+        ("Liverpool1", "common"),
+        ("qwerty123456", "common"),
+        ("tenantry", "name of the service"),
+        ("Tenantry-2026", "name of the service"),
+        ("acme2026!", "of a tenant"),
+        ("acmetools", "of a tenant"),
         ("ada@example.com", "made of"),
         ("ADA@EXAMPLE.COM", "made of"),
         ("Ada Lovelace", "made of"),
@@ -148,6 +165,22 @@ def test_passwords_that_are_taken(password: str) -> None:
 def test_passwords_that_are_refused(password: str, reason: str) -> None:
     (sentence,) = sentences(password)
     assert reason in sentence
+
+
+def test_no_password_beside_the_list_is_taken_for_a_common_one() -> None:
+    """The list is exact: a part of a line is none of it, and neither are two lines."""
+    listed = lzma.decompress(COMMON.read_bytes()).decode().strip("\n").split("\n")
+    assert len(listed) == 21_657
+    assert listed == sorted(set(listed))
+    assert {len(password) >= 8 for password in listed} == {True}
+    assert all(is_common(password.upper()) for password in listed[::100])
+    random = Random(7)
+    others = ["".join(random.choices(string.ascii_lowercase + string.digits, k=8)) for _ in range(2_000)]
+    assert [password for password in others if is_common(password)] == [
+        password for password in others if password in listed
+    ]
+    assert not is_common(listed[0][:-1] + "~")
+    assert not is_common(listed[5][1:] + "~~~~~~~~")
 
 
 def test_the_same_characters_typed_elsewhere_are_the_same_password() -> None:

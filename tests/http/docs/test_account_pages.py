@@ -158,7 +158,7 @@ async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, p
     assert await page.evaluate(focused) == "solid"
 
 
-@pytest.mark.parametrize("path", ["/account/confirm", "/account/reset"])
+@pytest.mark.parametrize("path", ["/account/confirm", "/account/reset", "/account/invitation"])
 async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: TestApp, path: str) -> None:
     answer = await app.call("GET", path)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -173,7 +173,13 @@ async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: T
 
 
 async def test_only_what_the_pages_are_made_of_is_served_beside_them(app: TestApp) -> None:
-    for name, status in (("account.js", 200), ("account.css", 200), ("docs.js", 404), ("..%2Faccounts.py", 404)):
+    for name, status in (
+        ("account.js", 200),
+        ("account-invitation.js", 200),
+        ("account.css", 200),
+        ("docs.js", 404),
+        ("..%2Faccounts.py", 404),
+    ):
         assert (await app.call("GET", f"/account/assets/{name}")).status_code == status
 
 

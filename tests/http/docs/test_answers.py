@@ -85,6 +85,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/entities")
     await administer(call)
     await use_account(call)
+    await invite(call)
     await use_second_factors(call.app)
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json", "/.well-known/webauthn"):
         assert (await call.app.call("GET", path)).status_code == 200
@@ -140,6 +141,7 @@ async def administer(call: Caller) -> None:
     await call.done("PUT", f"/api/users/{user}", {"phoneNumber": "+49 1"})
     await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
     await call.done("POST", f"/api/users/{user}/unlock")
+    await call.done("GET", f"/api/users/{user}/permissions")
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
     await call.done("GET", "/api/tenants")
@@ -152,6 +154,36 @@ async def administer(call: Caller) -> None:
     await call.done("DELETE", f"/api/users/{user}")
     await call.done("DELETE", f"/api/roles/{role['id']}")
     await call.done("DELETE", f"/api/tenants/{tenant}")
+
+
+async def invite(call: Caller) -> None:
+    app, mailer = call.app, call.app.adapters.mailer
+    assert isinstance(mailer, MemoryMailer)
+    path = "/api/auth/invitations"
+    # the account of use_account, whose address is proved
+    await app.login("ada", "ada@example.com")
+    await app.login("acme", "admin@acme.example")
+
+    async def token(email: str) -> str:
+        made = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": email})
+        again = f"/api/invitations/{made.json()['data']['id']}/resend"
+        assert (await app.call("POST", again, as_whom="acme")).status_code == 200
+        while await app.services.relay.deliver():
+            pass
+        return said_by(link_in(mailer.sent[-1]))["token"]
+
+    link = {"token": await token("new@example.com")}
+    await app.call("POST", f"{path}/preview", json=link)
+    await app.call("POST", f"{path}/accept", json={**link, "fullName": "New", "password": PASSWORD})
+    await app.call("POST", f"{path}/decline", json={"token": await token("other@example.com")})
+    await app.call("POST", f"{path}/accept", as_whom="ada", json={"token": await token("ada@example.com")})
+    items = {"items": [{"email": "ada@example.com"}, {"email": "b@example.com"}]}
+    await app.call("POST", "/api/invitations/batch", as_whom="acme", json=items)
+    (received,) = (await app.call("GET", path, as_whom="ada")).json()["data"]
+    await app.call("POST", f"{path}/{received['id']}/accept", as_whom="ada")
+    listed = await app.call("GET", "/api/invitations?status=pending", as_whom="acme")
+    (pending,) = listed.json()["data"]["items"]
+    await app.call("DELETE", f"/api/invitations/{pending['id']}", as_whom="acme")
 
 
 async def use_account(call: Caller) -> None:

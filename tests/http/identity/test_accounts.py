@@ -195,6 +195,25 @@ async def test_a_locked_account_cannot_change_its_password(app: TestApp) -> None
     assert (await ask(app, "change-password", right, "reader"))[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("name", "body", "field", "whom"),
+    [
+        ("register", {**ADA, "password": "Tenantry-2026"}, "password", None),
+        ("change-password", {"currentPassword": PASSWORD, "newPassword": "Acme_2026!"}, "newPassword", "reader"),
+        ("change-password", {"currentPassword": PASSWORD, "newPassword": "tenantry99"}, "newPassword", "reader"),
+    ],
+)
+async def test_a_new_password_is_not_made_of_the_service_or_a_tenant(
+    app: TestApp, name: str, body: Json, field: str, whom: str | None
+) -> None:
+    answer = await ask(app, name, {**body, "isPasswordEncrypted": False}, whom)
+    assert told(answer) == wrong(400, "VALIDATION_ERROR", field)
+    member = {"email": "new@acme.example", "password": "acme2026", "fullName": "Somebody New"}
+    refused = await app.call("POST", "/api/users", as_whom="acme", json=member)
+    assert told((refused.status_code, refused.json())) == wrong(400, "VALIDATION_ERROR", "password")
+    assert (await app.call("POST", "/api/users", as_whom="other", json=member)).status_code == 201
+
+
 async def test_unlocking_needs_its_permission_and_a_user_of_ones_own(app: TestApp) -> None:
     users = (await app.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
     path = f"/api/users/{users[0]['id']}/unlock"

@@ -23,6 +23,7 @@ Form = dict[str, object]
 OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "list users": ("GET", "/api/users", None),
     "read a member": ("GET", "/api/users/{target}", None),
+    "see why a member may": ("GET", "/api/users/{target}/permissions", None),
     "make a user": ("POST", "/api/users", {"email": "n@acme.example", "password": PASSWORD, "fullName": "New"}),
     "rename a member": ("PUT", "/api/users/{target}", {"fullName": "Renamed"}),
     "rename an admin": ("PUT", "/api/users/{strong}", {"fullName": "Renamed"}),
@@ -30,6 +31,8 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "rename a super-admin": ("PUT", "/api/users/{root}", {"fullName": "Renamed"}),
     "unlock a member": ("POST", "/api/users/{target}/unlock", None),
     "unlock an admin": ("POST", "/api/users/{strong}/unlock", None),
+    "reset the factors of a member": ("DELETE", "/api/users/{target}/factors", None),
+    "reset the factors of an admin": ("DELETE", "/api/users/{strong}/factors", None),
     "give what everybody holds": ("POST", "/api/users/{target}/roles", {"roleNames": ["Member"]}),
     "give all of the tenant": ("POST", "/api/users/{target}/roles", {"roleNames": ["Admin"]}),
     "give all there is": ("POST", "/api/users/{target}/roles", {"roleNames": ["SuperAdmin"]}),
@@ -48,6 +51,11 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "bring a stranger in": ("POST", "/api/tenants/{acme}/users", {"userId": "{stranger}", "roles": []}),
     "end a membership": ("DELETE", "/api/tenants/{acme}/users/{target}", None),
     "end an admin's membership": ("DELETE", "/api/tenants/{acme}/users/{strong}", None),
+    "list invitations": ("GET", "/api/invitations", None),
+    "invite somebody": ("POST", "/api/invitations", {"email": "i@acme.example"}),
+    "invite many": ("POST", "/api/invitations/batch", {"items": [{"email": "i@acme.example"}]}),
+    "invite again": ("POST", "/api/invitations/{invitation}/resend", None),
+    "revoke an invitation": ("DELETE", "/api/invitations/{invitation}", None),
     "see where one is": ("GET", "/api/tenants/current", None),
     "list tenants": ("GET", "/api/tenants", None),
     "read a tenant": ("GET", "/api/tenants/{acme}", None),
@@ -60,6 +68,7 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
 EXPECTED = {
     "list users": (200, 200, 200, 200, 403, 200, 403, 401),
     "read a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "see why a member may": (200, 200, 200, 403, 403, 404, 403, 401),
     "make a user": (201, 201, 201, 201, 403, 201, 403, 401),
     "rename a member": (200, 200, 200, 200, 403, 404, 403, 401),
     "rename an admin": (200, 200, 200, 403, 403, 404, 403, 401),
@@ -67,6 +76,8 @@ EXPECTED = {
     "rename a super-admin": (200, 404, 404, 404, 403, 404, 403, 401),
     "unlock a member": (200, 200, 200, 200, 403, 404, 403, 401),
     "unlock an admin": (200, 200, 200, 403, 403, 404, 403, 401),
+    "reset the factors of a member": (200, 200, 200, 200, 403, 404, 403, 401),
+    "reset the factors of an admin": (200, 200, 200, 403, 403, 404, 403, 401),
     "give what everybody holds": (200, 200, 200, 200, 403, 404, 403, 401),
     "give all of the tenant": (200, 200, 200, 403, 403, 404, 403, 401),
     "give all there is": (200, 403, 403, 403, 403, 404, 403, 401),
@@ -85,6 +96,11 @@ EXPECTED = {
     "bring a stranger in": (201, 201, 400, 400, 403, 404, 403, 401),
     "end a membership": (200, 200, 200, 200, 403, 404, 403, 401),
     "end an admin's membership": (200, 200, 200, 403, 403, 404, 403, 401),
+    "list invitations": (200, 200, 200, 403, 403, 200, 403, 401),
+    "invite somebody": (201, 201, 201, 403, 403, 201, 403, 401),
+    "invite many": (201, 201, 201, 403, 403, 201, 403, 401),
+    "invite again": (404, 200, 200, 403, 403, 404, 403, 401),
+    "revoke an invitation": (404, 200, 200, 403, 403, 404, 403, 401),
     "see where one is": (200, 200, 200, 200, 200, 200, 404, 401),
     "list tenants": (200, 200, 403, 403, 403, 403, 403, 401),
     "read a tenant": (200, 200, 403, 403, 403, 403, 403, 401),
@@ -136,7 +152,10 @@ async def furnished() -> AsyncIterator[Furnished]:
         await tenants.make_role("Empty", "acme", [])
         listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
         system_roles = {role["name"]: role["id"] for role in listed if role["isSystem"]}
-        yield Furnished(tenants, {**tenants.users, **tenants.tenants, **tenants.roles, **system_roles})
+        invited = await tenants.call("admin", "POST", "/api/invitations", {"email": "guest@acme.example"})
+        invitation = {"invitation": invited.json()["data"]["id"]}
+        named = {**tenants.users, **tenants.tenants, **tenants.roles, **system_roles, **invitation}
+        yield Furnished(tenants, named)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -146,7 +165,7 @@ async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> 
     assert all(answer.json()["isSuccess"] is False for answer in answers if answer.is_error)
 
 
-AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants")
+AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants", "/api/invitations")
 
 
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:

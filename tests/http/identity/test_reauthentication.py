@@ -14,6 +14,7 @@ from adapters.http.app import HttpSettings
 from adapters.http.request.responses import bare
 from adapters.http.request.rules import Policy, rules
 from domain.limits import Limit
+from domain.scope import EveryTenant
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import http_settings
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, TestApp, client_of, open_test_app
@@ -48,6 +49,11 @@ OWN = HttpSettings(
 async def guarded() -> AsyncIterator[TestApp]:
     opened = await open_test_app()
     await seed(opened)
+    async with opened.services.database.transaction(EveryTenant()) as tx:
+        # Some of what is for people asks for a proved address.
+        state = await tx.users.state_by_email(ADMIN)
+        assert state is not None
+        await tx.credentials.confirm_email(state.user.id, ADMIN, opened.services.clock.now())
     opened.client = client_of(opened.services, OWN)
     yield opened
     await opened.client.aclose()

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from adapters.memory.clock import START
-from tests.http.app import PASSWORD
+from tests.http.app import ADMIN, PASSWORD
 from tests.http.identity.steps import PAGE, join, log_in, try_login
 from tests.http.two_tenants import TwoTenants, email_of
 
@@ -33,6 +33,39 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
     assert (listed["pageSize"], listed["page"], listed["totalPages"]) == (100, 1, 1)
     second = (await tenants.call("admin", "GET", "/api/users?pageSize=2&page=2")).json()
     assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)
+
+
+async def test_users_are_found_by_their_ids(tenants: TwoTenants) -> None:
+    ids = [tenants.users[name] for name in ("clerk", "member", "stranger")]
+    listed = (await tenants.call("admin", "GET", f"/api/users?id={','.join(ids)}")).json()
+    assert sorted(user["id"] for user in listed["items"]) == sorted(ids[:2])  # a stranger is in another tenant
+    assert listed["totalCount"] == 2
+    for wrong in ("", "1", f"{ids[0]},", ",".join(ids[:1] * 101), ids[0].replace("-", "")):
+        answer = await tenants.call("admin", "GET", f"/api/users?id={wrong}")
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "id"), wrong
+
+
+async def test_the_roles_that_give_a_permission_are_told(tenants: TwoTenants) -> None:
+    await tenants.make_role("Buyer", "acme", ["read:products", "update:products"])
+    path = f"/api/users/{tenants.users['member']}"
+    await tenants.call("admin", "POST", f"{path}/roles", {"roleNames": ["Buyer", "Reader"]})
+    told = (await tenants.call("admin", "GET", f"{path}/permissions")).json()["data"]["items"]
+    assert {held["name"]: [role["name"] for role in held["roles"]] for held in told} == {
+        "read:products": ["Buyer", "Reader"],
+        "update:products": ["Buyer"],
+    }
+    assert told[0]["roles"][0] == {"id": tenants.roles["Buyer"], "name": "Buyer", "isSystem": False}
+
+
+async def test_roles_beside_the_tenant_are_for_super_admins_to_see(tenants: TwoTenants) -> None:
+    joining = {"userId": tenants.users["root"], "roles": ["Reader"]}
+    await tenants.call("root", "POST", f"/api/tenants/{tenants.tenants['acme']}/users", joining)
+    # what somebody holds has changed: the token of before is refused
+    await tenants.app.login("root in acme", ADMIN, tenants.tenants["acme"])
+    path = f"/api/users/{tenants.users['root']}/permissions"
+    told = {whom: (await tenants.call(whom, "GET", path)).json()["data"]["items"] for whom in ("admin", "root in acme")}
+    assert [held["name"] for held in told["admin"]] == ["read:products"]
+    assert {"*", "read:products"} <= {held["name"] for held in told["root in acme"]}
 
 
 async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:

@@ -9,6 +9,7 @@ import pytest
 from adapters.http.request.client_address import forwarded_address
 from adapters.http.request.rules import Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.clock import MovableClock
 from domain.limits import Limit
 from domain.scope import EveryTenant
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
@@ -37,6 +38,7 @@ def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> No
     for endpoint in served_by(app.services):
         assert isinstance(endpoint.policy, Policy)
         is_free = endpoint.path.startswith(("/health", "/metrics", "/.well-known", "/docs", "/account/"))
+        is_free = is_free or endpoint.path == "/"
         assert isinstance(endpoint.limit, Unlimited) is is_free
     limits: dict[tuple[str, str], Limit] = {
         (endpoint.method, endpoint.path): endpoint.limit
@@ -170,6 +172,39 @@ async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(app: Te
     assert answers[-1].status_code == 429
     assert (await app.call("POST", "/api/auth/logout", as_whom="acme")).status_code == 200
     assert (await app.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 401
+
+
+async def test_a_token_that_has_ended_is_told_though_its_address_is_full(app: TestApp) -> None:
+    """Behind an address that many share, a client must learn that it has to refresh or to log in."""
+    assert isinstance(app.adapters.clock, MovableClock)
+    app.adapters.clock.move(timedelta(minutes=60, seconds=10))
+    await app.login("late", "admin@acme.example")
+    await fill_address(app)
+    assert await told(app, "acme") == (401, "TOKEN_EXPIRED", "99")
+    assert (await app.call("POST", "/api/auth/logout", as_whom="late")).status_code == 200
+    assert await told(app, "late") == (401, "TOKEN_INVALID", "99")
+
+
+async def test_a_token_that_has_ended_has_a_limit_of_its_own(app: TestApp) -> None:
+    reader = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
+    assert (await app.call("PUT", f"/api/users/{reader}", as_whom="acme", json={"roles": ["Admin"]})).status_code == 200
+    await fill_address(app)
+    assert [await told(app, "reader") for _ in range(101)][::50] == [
+        (401, "TOKEN_EXPIRED", "99"),
+        (401, "TOKEN_EXPIRED", "49"),
+        (429, "RATE_LIMITED", "0"),
+    ]
+
+
+async def fill_address(app: TestApp) -> None:
+    nonsense = {"Authorization": "Bearer nonsense"}
+    answers = [await app.client.get("/api/users", headers=nonsense) for _ in range(101)]
+    assert answers[-1].status_code == 429
+
+
+async def told(app: TestApp, whom: str) -> tuple[int, str, str]:
+    answer = await app.call("GET", "/api/users", as_whom=whom)
+    return answer.status_code, answer.json()["errorCode"], answer.headers["X-RateLimit-Remaining"]
 
 
 async def test_nor_when_only_the_database_knows_that_it_is_dead() -> None:

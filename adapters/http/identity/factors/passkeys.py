@@ -1,19 +1,16 @@
 """/api/auth/passkeys: login with a passkey alone; and the origins that may use those of this service."""
 
-from collections.abc import Sequence
-
 from litestar import Controller, Response, get, post
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
-from msgspec import Struct
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, bare, identity_data, tokens
 from adapters.http.request.rules import PUBLIC, UNLIMITED, operation, rules
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.factors.forms import Begun, EmptyForm
+from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
 from application.identity.login.forms import LoginResult
 from domain.limits import Limit
@@ -69,16 +66,7 @@ class PasskeysController(Controller):
         return tokens(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
 
 
-class RelatedOrigins(Struct):
-    """Origins that may use this service's passkeys (WebAuthn Level 3, related origin requests)."""
-
-    origins: list[str]
-
-
-def related_origins_handler(origins: Sequence[str]) -> HTTPRouteHandler:
-    # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
-    listed = RelatedOrigins(origins=[origin for origin in origins if origin.startswith("http")])
-
+def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:
     @get(
         "/.well-known/webauthn",
         name="passkey-origins",
@@ -86,7 +74,7 @@ def related_origins_handler(origins: Sequence[str]) -> HTTPRouteHandler:
         tags=["keys"],
         opt=rules(policy=PUBLIC, limit=UNLIMITED, area="A"),
     )
-    async def related() -> Response[RelatedOrigins]:
-        return bare(listed)
+    async def listed() -> Response[RelatedOrigins]:
+        return bare(RelatedOrigins(origins=related.origins))
 
-    return related
+    return listed

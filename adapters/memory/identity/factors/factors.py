@@ -45,12 +45,12 @@ class MemoryFactors:
                 del store.factors[removed]
             return len(gone)
 
-    async def use_step(self, factor_id: UUID, step: int, at: datetime) -> bool:
+    async def use_step(self, factor_id: UUID, step: int, sealed: str, at: datetime) -> bool:
         async with self.access.write() as store:
             factor = store.factors.get(factor_id)
             if factor is None or factor.last_step >= step:
                 return False
-            store.factors[factor_id] = replace(factor, last_step=step, last_used_at=at)
+            store.factors[factor_id] = replace(factor, last_step=step, sealed=sealed, last_used_at=at)
             return True
 
     async def use_credential(self, factor_id: UUID, seen: int, credential: Credential, at: datetime) -> bool:

@@ -16,7 +16,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities.history import history_lines
-from adapters.postgres.entities.writing.swapping import spared_fields
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, owner, table_of
@@ -76,25 +75,30 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def update_rows(
-    registry: Registry, model: EntityModel, columns: tuple[str, ...], *, is_partial: bool, was_set_aside: bool = False
+    registry: Registry,
+    model: EntityModel,
+    columns: tuple[str, ...],
+    *,
+    is_partial: bool,
+    spared: tuple[FieldModel, ...] | None = None,
 ) -> CompiledStatement:
     """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
 
-    A row for which nothing was sent stays as it is, its version too. With ``was_set_aside`` the rows are not what they
-    were, see ``swapping``: an array for each spared field (``former_name``) says what they were.
+    A row for which nothing was sent stays as it is, its version too. With ``spared`` the rows were set aside, see
+    ``swapping``: an array for each spared field (``former_name``) says what it was.
     """
     table, fields = table_of(registry, model), [model.by_name[name] for name in columns]
-    spared = (spared_fields(model) or []) if was_set_aside else []
-    former = [_Array(_was(field), former_name(field), transfer_type(field)) for field in spared]
+    were = spared or ()
+    former = [_Array(_was(field), former_name(field), transfer_type(field)) for field in were]
     given = _given_rows([_IDS, _VERSIONS, *former], fields, is_partial=is_partial)
-    stored = {**table.c, **{field.name: given.c[_was(field)] for field in spared}}
-    is_hidden = was_set_aside and is_soft(model)
-    before = _rows_set_aside(model, table, stored, given) if was_set_aside else _locked_rows(model, table)
+    stored = {**table.c, **{field.name: transferred(field, given.c[_was(field)]) for field in were}}
+    is_hidden = spared is not None and is_soft(model)
+    before = _locked_rows(model, table) if spared is None else _rows_set_aside(model, table, stored, given)
     problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given, is_hidden=is_hidden)])
     changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in fields}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
     acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
-    back = {field.name: stored[field.name] for field in spared} | ({"is_deleted": sa.false()} if is_hidden else {})
+    back = {field.name: stored[field.name] for field in were} | ({"is_deleted": sa.false()} if is_hidden else {})
     update = (
         sa.update(table)
         .values({**back, **changed, **acted})

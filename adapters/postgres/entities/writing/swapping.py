@@ -2,7 +2,9 @@
 
 PostgreSQL compares each row with what is stored at that moment, and a unique index over living rows alone cannot wait
 for the end of the statement. So the rows are set aside first: where a deletion marks rows, by that mark, which takes
-them out of every unique index; elsewhere by values that no row has. No version and no history tells of it.
+them out of every unique index; elsewhere by values that no row has. Where a unique has no such values, as one of
+booleans or references alone, the rows are deleted and inserted anew in one statement, while no other request writes to
+the table. No version and no history tells of it.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,11 +12,12 @@ from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy import func
+from sqlalchemy.dialects.postgresql import ARRAY
 
-from adapters.postgres.schema.sql import is_soft
-from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant
+from adapters.postgres.schema.sql import is_soft, quoted
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Value, owner, table_of
-from adapters.postgres.statements.writing import IDS, REMEMBERED, is_among
+from adapters.postgres.statements.writing import IDS, REMEMBERED, is_among, transfer_type, transferred
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Unique
 
 # a control character, which no person types, and the id of the row
@@ -22,24 +25,51 @@ _MARK = "\x01"
 
 
 @lru_cache(REMEMBERED)
-def set_aside(registry: Registry, model: EntityModel) -> CompiledStatement | None:
-    """Takes the rows ``ids`` out of every unique index; None where an entity has only values that cannot be spared."""
-    table, spared = table_of(registry, model), spared_fields(model)
-    if spared is None:
-        return None
+def set_aside(registry: Registry, model: EntityModel, spared: tuple[FieldModel, ...]) -> CompiledStatement:
+    """Takes the rows ``ids`` out of every unique index, by other values of the fields that are ``spared``."""
+    table = table_of(registry, model)
     values: dict[str, Value] = {field.name: _own_value(model, table, field) for field in spared}
     if is_soft(model):
         values["is_deleted"] = sa.true()
     return compiled(sa.update(table).values(values).where(*owner(model, table), is_among(table.c.id)))
 
 
-def spared_fields(model: EntityModel) -> list[FieldModel] | None:
+def spared_fields(model: EntityModel) -> tuple[FieldModel, ...] | None:
     """Fields that have another value while rows are set aside, one of each unique; None where a unique has no such."""
     if is_soft(model):
-        return []
+        return ()
     spared = {unique: _spared(model, unique) for unique in model.unique}
     fields = [field for field in spared.values() if field is not None]
-    return list(dict.fromkeys(fields)) if len(fields) == len(spared) else None
+    return tuple(dict.fromkeys(fields)) if len(fields) == len(spared) else None
+
+
+@lru_cache(REMEMBERED)
+def insert_anew(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Deletes the rows ``ids`` and inserts them with other unique values: an array (``new_name``) for each of them."""
+    table, fields = table_of(registry, model), unique_fields(model)
+    gone = sa.delete(table).where(*owner(model, table), is_among(table.c.id)).returning(*table.c).cte("rows before")
+    columns = [sa.column("id", sa.Uuid()), *(sa.column(field.name, transfer_type(field)) for field in fields)]
+    arrays = [parameter(new_name(field), ARRAY(transfer_type(field))) for field in fields]
+    given = func.unnest(IDS, *arrays).table_valued(*columns).render_derived(name="g")
+    kept = {column.name: gone.c[column.name] for column in table.c if column.computed is None}
+    values = {**kept, **{field.name: transferred(field, given.c[field.name]) for field in fields}}
+    # sorted, so that the last row is deleted before the first is inserted
+    rows = sa.select(*values.values()).select_from(gone.join(given, given.c.id == gone.c.id)).order_by(gone.c.id)
+    return compiled(sa.insert(table).from_select(list(values), rows))
+
+
+def lock_table(registry: Registry, model: EntityModel) -> str:
+    """Makes other writers wait before they begin: one that waited for a row would find it gone."""
+    return f"LOCK TABLE {quoted(table_of(registry, model).name)} IN EXCLUSIVE MODE"
+
+
+def unique_fields(model: EntityModel) -> tuple[FieldModel, ...]:
+    return tuple(dict.fromkeys(model.by_name[name] for unique in model.unique for name in unique.fields))
+
+
+def new_name(field: FieldModel) -> str:
+    """Parameter with an array of the values that rows get."""
+    return f"new_{field.name}"
 
 
 def _spared(model: EntityModel, unique: Unique) -> FieldModel | None:
@@ -64,6 +94,7 @@ def _below_all(model: EntityModel, table: sa.Table, field: FieldModel) -> Value:
 
 _OWN: Mapping[Kind, Callable[[EntityModel, sa.Table, FieldModel], Value]] = {
     Kind.TEXT: _own_text,
+    Kind.CHOICE: _own_text,
     Kind.INTEGER: _below_all,
     Kind.BIG_INTEGER: _below_all,
     Kind.DECIMAL: _below_all,

@@ -13,9 +13,18 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.schema.sql import unique_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-from adapters.postgres.statements.rows import Truth, Value, bind_type, owner, rows_of, without_case
+from adapters.postgres.statements.rows import Truth, Value, owner, rows_of, without_case
 from adapters.postgres.statements.running import fetch
-from adapters.postgres.statements.writing import IDS, REMEMBERED, exists_in, is_among, owned_and_living
+from adapters.postgres.statements.writing import (
+    IDS,
+    REMEMBERED,
+    array_of,
+    exists_in,
+    is_among,
+    owned_and_living,
+    transfer_type,
+    transferred,
+)
 from domain.entities.declaration import EntityModel, Kind, Registry, Unique
 from domain.errors import Conflict, FieldError
 
@@ -59,7 +68,8 @@ async def of_many(
     stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
     # a partial update may have sent only some of the fields that are unique together
     rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
-    values |= {_array_name(name): [_plain(row.get(name)) for row in rows] for name in unique.fields}
+    for name in unique.fields:
+        values[_array_name(name)] = array_of(model.by_name[name], [row.get(name) for row in rows])
     found = await fetch(connection, clashing_rows(registry, model, unique), values)
     return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids)) if found else None
 
@@ -99,11 +109,12 @@ def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> Com
 
 
 def _given_values(model: EntityModel, unique: Unique) -> sa.CTE:
-    kinds = {name: bind_type(model.by_name[name]) for name in unique.fields}
-    arrays = [parameter(_array_name(name), ARRAY(kind)) for name, kind in kinds.items()]
-    columns = [sa.column("id", sa.Uuid()), *(sa.column(name, kind) for name, kind in kinds.items())]
+    fields = [model.by_name[name] for name in unique.fields]
+    arrays = [parameter(_array_name(field.name), ARRAY(transfer_type(field))) for field in fields]
+    columns = [sa.column("id", sa.Uuid()), *(sa.column(field.name, transfer_type(field)) for field in fields)]
     rows = func.unnest(IDS, *arrays).table_valued(*columns, with_ordinality=PLACE).render_derived(name="g")
-    return sa.select(*rows.c).cte("given rows")
+    sent = [transferred(field, rows.c[field.name]).label(field.name) for field in fields]
+    return sa.select(rows.c.id, rows.c[PLACE], *sent).cte("given rows")
 
 
 def _array_name(name: str) -> str:
@@ -117,7 +128,3 @@ def _same(model: EntityModel, unique: Unique, rows: FromClause, others: FromClau
 def _key(model: EntityModel, unique: Unique, rows: FromClause, name: str) -> Value:
     is_folded = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
     return without_case(rows.c[name]) if is_folded else rows.c[name]
-
-
-def _plain(value: Any) -> Any:
-    return getattr(value, "value", value)

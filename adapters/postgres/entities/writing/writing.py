@@ -1,7 +1,7 @@
 """Inserting and updating rows, all or none, and what an answer or an error of the server means for them."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -22,15 +22,32 @@ from adapters.postgres.entities.writing.bulk_statements import (
     update_rows,
 )
 from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row, value_name
-from adapters.postgres.entities.writing.swapping import set_aside, spared_fields
+from adapters.postgres.entities.writing.swapping import (
+    insert_anew,
+    lock_table,
+    new_name,
+    set_aside,
+    spared_fields,
+    unique_fields,
+)
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_row
-from adapters.postgres.statements.writing import is_list
+from adapters.postgres.statements.writing import array_of
 from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.errors import FieldError, NotFound, PreconditionFailed, SerializationConflict, ValidationError
 
 NO_SUCH_ROW = "refers to nothing that exists"
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """A batch update whose rows pass unique values on to each other, with the arguments of its statement."""
+
+    names: tuple[str, ...]
+    changes: Sequence[Change]
+    values: Mapping[str, Any]
+    is_partial: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +68,7 @@ class PostgresWriting:
         if len(rows) == 1 and is_plain(self.model) and (added := await self._add_row(rows[0], act)) is not None:
             return [added]
         arrays = {
-            array_name(field): _array(field, [row.values[field.name] for row in rows]) for field in self._declared
+            array_name(field): array_of(field, [row.values[field.name] for row in rows]) for field in self._declared
         }
         try:
             return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
@@ -68,45 +85,60 @@ class PostgresWriting:
         statement = update_rows(self.registry, self.model, names, is_partial=is_partial)
         arrays: dict[str, Sequence[Any]] = {"versions": [change.version for change in changes]}
         for field in fields:
-            arrays[array_name(field)] = _array(field, [change.values.get(field.name) for change in changes])
+            arrays[array_name(field)] = array_of(field, [change.values.get(field.name) for change in changes])
             if is_partial:
                 arrays[presence_name(field)] = [field.name in change.values for change in changes]
         values = {**self._acted(act), **arrays}
         try:
             return await self._write(statement, changes, values)
         except unique_violations.PassedOn as error:
-            swapped = update_rows(self.registry, self.model, names, is_partial=is_partial, was_set_aside=True)
-            return await self._swap(swapped, changes, values, error)
+            swap = _Swap(names, changes, values, is_partial)
+            try:
+                return await self._swap(swap)
+            except asyncpg.UniqueViolationError as failure:
+                failed = (failure, [change.id for change in changes], [change.values for change in changes])
+                model, tenant = self.model, self.tenant
+                conflict = await unique_violations.of_many(self.connection, self.registry, model, tenant, failed)
+                raise conflict or error.conflict from None
 
-    async def _swap(
-        self,
-        statement: CompiledStatement,
-        changes: Sequence[Change],
-        values: Mapping[str, Any],
-        error: unique_violations.PassedOn,
-    ) -> list[Stored]:
+    async def _swap(self, swap: "_Swap") -> list[Stored]:
         """Changes rows that pass unique values on to each other: in two steps, which a transaction holds together."""
-        aside = set_aside(self.registry, self.model)
-        if aside is None:
-            raise error.conflict
-        ids = [change.id for change in changes]
-        try:
-            async with self._all_or_none():
-                # in the order of all batches, and living: what is set aside could not be told from a deleted row
-                rows = await self.current(ids, locked=True)
-                if len(rows) < len(ids):
-                    raise SerializationConflict
-                former = {
-                    former_name(field): _array(field, [rows[row_id].values[field.name] for row_id in ids])
-                    for field in spared_fields(self.model) or ()
-                }
-                await fetch(self.connection, aside, {"tenant": self.tenant, "ids": ids})
-                answer = await fetch(self.connection, statement, {**values, **former, "ids": ids})
-                return _stored(self.model, answer, ids)
-        except asyncpg.UniqueViolationError as failure:
-            failed = (failure, ids, [change.values for change in changes])
-            conflict = await unique_violations.of_many(self.connection, self.registry, self.model, self.tenant, failed)
-            raise conflict or error.conflict from None
+        spared = spared_fields(self.model)
+        # Numbers below the lowest may be out of range, and some kinds have no values to spare.
+        with suppress(asyncpg.NumericValueOutOfRangeError):
+            if spared is not None:
+                async with self._all_or_none():
+                    rows = await self._rows_of(swap)
+                    await fetch(self.connection, set_aside(self.registry, self.model, spared), self._these(swap))
+                    return await self._brought_back(swap, rows, spared)
+        async with self._all_or_none():
+            await self.connection.execute(lock_table(self.registry, self.model))
+            rows, fields = await self._rows_of(swap), unique_fields(self.model)
+            after = {change.id: {**rows[change.id].values, **change.values} for change in swap.changes}
+            new = {new_name(field): array_of(field, [row[field.name] for row in after.values()]) for field in fields}
+            await fetch(self.connection, insert_anew(self.registry, self.model), {**self._these(swap), **new})
+            return await self._brought_back(swap, rows, fields)
+
+    async def _rows_of(self, swap: "_Swap") -> dict[UUID, Current]:
+        # in the order of all batches, and living: what is set aside could not be told from a deleted row
+        rows = await self.current([change.id for change in swap.changes], locked=True)
+        if len(rows) < len(swap.changes):
+            raise SerializationConflict
+        return rows
+
+    async def _brought_back(
+        self, swap: "_Swap", rows: Mapping[UUID, Current], spared: tuple[FieldModel, ...]
+    ) -> list[Stored]:
+        statement = update_rows(self.registry, self.model, swap.names, is_partial=swap.is_partial, spared=spared)
+        ids = [change.id for change in swap.changes]
+        former = {
+            former_name(field): array_of(field, [rows[row_id].values[field.name] for row_id in ids]) for field in spared
+        }
+        answer = await fetch(self.connection, statement, {**swap.values, **former, "ids": ids})
+        return _stored(self.model, answer, ids)
+
+    def _these(self, swap: "_Swap") -> dict[str, Any]:
+        return {"tenant": self.tenant, "ids": [change.id for change in swap.changes]}
 
     @asynccontextmanager
     async def _all_or_none(self) -> AsyncIterator[None]:
@@ -183,14 +215,6 @@ class PostgresWriting:
             failed = (error, ids, values)
             conflict = await unique_violations.of_many(self.connection, self.registry, self.model, self.tenant, failed)
             raise conflict or unique_violations.PassedOn(self.model, error) from None
-
-
-def _array(field: FieldModel, values: Iterable[Any]) -> list[Any]:
-    if is_list(field):
-        return [None if value is None else msgspec.json.encode(value).decode() for value in values]
-    if field.kind is Kind.CHOICE:
-        return [_plain(value) for value in values]
-    return list(values)
 
 
 def _plain(value: Any) -> Any:

@@ -32,7 +32,8 @@ _REMOVE = """
 WITH gone AS (DELETE FROM factors WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) RETURNING 1)
 SELECT count(*) FROM gone"""
 # `last_step < $2` makes one of two parallel uses of a code the first: the other finds no row to change.
-_USE_STEP = "UPDATE factors SET last_step = $2, last_used_at = $3 WHERE id = $1 AND last_step < $2 RETURNING true"
+_USE_STEP = """
+UPDATE factors SET last_step = $2, sealed = $3, last_used_at = $4 WHERE id = $1 AND last_step < $2 RETURNING true"""
 _USE_CREDENTIAL = """
 UPDATE factors SET counter = $3, backed_up = $4, last_used_at = $5 WHERE id = $1 AND counter = $2 RETURNING true"""
 
@@ -70,8 +71,8 @@ class PostgresFactors:
         gone: int = await self.connection.fetchval(_REMOVE, user_id, factor_id)
         return gone
 
-    async def use_step(self, factor_id: UUID, step: int, at: datetime) -> bool:
-        return bool(await self.connection.fetchval(_USE_STEP, factor_id, step, at))
+    async def use_step(self, factor_id: UUID, step: int, sealed: str, at: datetime) -> bool:
+        return bool(await self.connection.fetchval(_USE_STEP, factor_id, step, sealed, at))
 
     async def use_credential(self, factor_id: UUID, seen: int, credential: Credential, at: datetime) -> bool:
         state = (credential.counter, credential.backed_up)

@@ -36,3 +36,15 @@ async def rotate_keys(settings: Settings) -> str:
         await keys.ensure()  # a new database has no key yet that could be succeeded
         made = await keys.rotate()
     return f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."
+
+
+async def reseal_keys(settings: Settings) -> str:
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        number = await assemble(adapters, settings).signing_keys.reseal()
+    sealed = f"{number} stored keys are sealed with TENANTRY_SECRET_KEY now."
+    if settings.other_secret_key is None:
+        return sealed
+    return (
+        f"{sealed} Keep TENANTRY_OTHER_SECRET_KEY for {settings.refresh_token_days} days more, in which refresh tokens"
+        " that it sealed are renewed: whoever comes later logs in again."
+    )

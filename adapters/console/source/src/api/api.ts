@@ -1,0 +1,136 @@
+// Requests to the public API: both envelopes unwrapped, errors as one class, one retry with a fresh token.
+
+export interface FieldError {
+  field: string;
+  message: string;
+  row?: number;
+}
+
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly fields: FieldError[] = [],
+    readonly retryAfter = 0,
+    readonly traceId = "",
+  ) {
+    super(message);
+  }
+  get isOffline(): boolean {
+    return this.code === "OFFLINE";
+  }
+}
+
+export interface Reply<T> {
+  data: T;
+  etag: string | null;
+  headers: Headers;
+}
+
+export interface Options {
+  query?: URLSearchParams | Record<string, string>;
+  json?: unknown;
+  form?: FormData;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+  /** Keeps digits that a JavaScript number would lose: `39.90` and integers beyond 2^53 arrive as texts. */
+  exact?: boolean;
+}
+
+/** What api.ts needs from the session, set by session.ts: modules that import each other start in no order. */
+export const hooks = {
+  token: (): string | null => null,
+  renew: async (): Promise<boolean> => false,
+  scope: (): string | null => null,
+};
+
+/** The address of the service: one step above the folder that this script came from. */
+const ROOT = new URL("../", import.meta.url);
+
+export function address(path: string, query?: Options["query"]): URL {
+  const url = new URL(path.replace(/^\//, ""), ROOT);
+  if (query) url.search = readable(new URLSearchParams(query));
+  return url;
+}
+
+/** A query as a person would type it: the API's grammar uses commas, colons and dots, which need no escape. */
+export function readable(query: URLSearchParams): string {
+  return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":");
+}
+
+export async function call<T>(method: string, path: string, options: Options = {}): Promise<Reply<T>> {
+  const response = await send(method, path, options);
+  const text = response.status === 204 || response.status === 304 ? "" : await response.text();
+  const body = parsed(text, options.exact);
+  return { data: unwrapped<T>(body), etag: response.headers.get("etag"), headers: response.headers };
+}
+
+/** The response itself, for files; raises ApiError for every other status than 2xx. */
+export async function send(method: string, path: string, options: Options = {}, isRetry = false): Promise<Response> {
+  const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
+  const token = hooks.token();
+  if (token && !headers.Authorization) headers.Authorization = `Bearer ${token}`;
+  const scope = hooks.scope();
+  if (scope && path.startsWith("/api/") && !headers["X-Tenant-Scope"]) headers["X-Tenant-Scope"] = scope;
+  if (options.json !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(address(path, options.query), {
+      method,
+      headers,
+      body: options.form ?? (options.json === undefined ? undefined : JSON.stringify(options.json)),
+      signal: options.signal,
+      credentials: "same-origin",
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "OFFLINE", "The service cannot be reached.");
+  }
+  if (response.ok) return response;
+  if (response.status === 401 && token && !isRetry && (await hooks.renew())) return send(method, path, options, true);
+  throw await errorOf(response);
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body = parsed(await response.text().catch(() => "")) as Record<string, unknown> | null;
+  const inner = (body?.error ?? body ?? {}) as Record<string, unknown>;
+  return new ApiError(
+    response.status,
+    String(inner.code ?? inner.errorCode ?? "INTERNAL_ERROR"),
+    String(inner.message ?? inner.errorMessage ?? response.statusText),
+    (inner.details ?? inner.errors ?? []) as FieldError[],
+    Number(response.headers.get("retry-after") ?? 0),
+    String(inner.traceId ?? response.headers.get("x-request-id") ?? ""),
+  );
+}
+
+type Source = { source?: string };
+
+function exactNumber(_key: string, value: unknown, context?: Source): unknown {
+  const source = context?.source;
+  return typeof value === "number" && source && String(value) !== source ? source : value;
+}
+
+function parsed(text: string, exact = false): unknown {
+  if (!text) return null;
+  try {
+    return exact ? JSON.parse(text, exactNumber as (key: string, value: unknown) => unknown) : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function unwrapped<T>(body: unknown): T {
+  if (body && typeof body === "object" && "data" in body && ("success" in body || "isSuccess" in body))
+    return (body as { data: T }).data;
+  return body as T;
+}
+
+/** An integer for a body that keeps all its digits, where the browser can write such a number. */
+export function exactInteger(text: string): unknown {
+  const number = Number(text);
+  if (Number.isSafeInteger(number)) return number;
+  const raw = (JSON as unknown as { rawJSON?: (text: string) => unknown }).rawJSON;
+  return raw ? raw(text) : number;
+}

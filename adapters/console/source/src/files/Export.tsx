@@ -1,0 +1,78 @@
+// Export of the rows that a grid shows, as a file.
+import { useState } from "preact/hooks";
+import { send } from "../api/api";
+import type { Entity } from "../api/meta";
+import { apiQuery, type View } from "../grid/view";
+import { Dialog } from "../parts/Dialog";
+import { errorText } from "../parts/Toast";
+import { t } from "../words/words";
+
+const FORMATS = ["csv", "xlsx", "json", "parquet"];
+
+export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: View; onClose: () => void }) {
+  const [format, setFormat] = useState("csv");
+  const [isColumns, setColumns] = useState(false);
+  const [isFiltered, setFiltered] = useState(true);
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const hasFilter = view.filters.length > 0 || view.search !== "" || view.deleted;
+
+  async function run(event: Event): Promise<void> {
+    event.preventDefault();
+    setBusy(true);
+    setProblem("");
+    const query = isFiltered ? apiQuery(view) : new URLSearchParams();
+    query.set("format", format);
+    if (isColumns) query.set("fields", view.columns.join(","));
+    try {
+      const response = await send("GET", `/api/${entity.plural}/export`, { query, headers: { Accept: "*/*" } });
+      download(await response.blob(), `${entity.plural}.${format}`);
+      onClose();
+    } catch (error) {
+      setProblem(errorText(error));
+    }
+    setBusy(false);
+  }
+
+  return (
+    <Dialog title={t("export.title", { name: entity.title })} onClose={onClose}>
+      <form class="section" onSubmit={run} aria-busy={isBusy}>
+        {problem && (
+          <p class="summary" role="alert">
+            {problem}
+          </p>
+        )}
+        <fieldset class="radios">
+          <legend>{t("export.format")}</legend>
+          {FORMATS.map((name) => (
+            <label class="check" key={name}>
+              <input type="radio" name="format" checked={format === name} onChange={() => setFormat(name)} />
+              {name === "json" || name === "csv" ? name.toUpperCase() : name === "xlsx" ? "Excel (xlsx)" : "Parquet"}
+            </label>
+          ))}
+        </fieldset>
+        {hasFilter && (
+          <label class="check">
+            <input type="checkbox" checked={isFiltered} onChange={() => setFiltered(!isFiltered)} />
+            {t("export.filtered")}
+          </label>
+        )}
+        <label class="check">
+          <input type="checkbox" checked={isColumns} onChange={() => setColumns(!isColumns)} />
+          {t("export.columns")}
+        </label>
+        <button type="submit" class="primary" disabled={isBusy}>
+          {isBusy ? t("export.busy") : t("export")}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+export function download(blob: Blob, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

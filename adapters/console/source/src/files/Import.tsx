@@ -1,0 +1,256 @@
+// Import of a file: its columns mapped, a dry run that names every wrong row, then the import itself.
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, call } from "../api/api";
+import { type Entity, entityOf } from "../api/meta";
+import { titleOf } from "../grid/cells";
+import { Icon } from "../parts/Icon";
+import { Failure } from "../parts/States";
+import { Title } from "../parts/Title";
+import { errorText } from "../parts/Toast";
+import { href } from "../session/routes";
+import { t } from "../words/words";
+import { type Head, headOf } from "./csv";
+import { FilePicker, Report, type Result } from "./report";
+
+interface Options {
+  mode: "create" | "upsert";
+  key: string;
+  atomic: boolean;
+}
+
+export function ImportScreen({ plural }: { plural: string }) {
+  const entity = entityOf(plural);
+  if (!entity?.may.import) return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  return <Import entity={entity} />;
+}
+
+function Import({ entity }: { entity: Entity }) {
+  const [file, setFile] = useState<File | null>(null);
+  const [head, setHead] = useState<Head | null>(null);
+  const [mapped, setMapped] = useState<Record<string, string>>({});
+  const keys = entity.unique.filter((names) => names.length === 1).map(([name]) => name!);
+  const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false });
+  const [outcome, setOutcome] = useState<{ result: Result; isDry: boolean } | null>(null);
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+
+  useEffect(() => {
+    setHead(null);
+    setOutcome(null);
+    setProblem("");
+    if (file) void headOf(file).then((read) => (setHead(read), setMapped(read ? guessed(entity, read.names) : {})));
+  }, [file]);
+  useEffect(() => setOutcome(null), [mapped, options]);
+
+  async function run(isDry: boolean): Promise<void> {
+    if (!file || isBusy) return;
+    setBusy(true);
+    setProblem("");
+    try {
+      const form = new FormData();
+      form.set("file", file);
+      form.set("options", JSON.stringify(sentOptions(options, head, mapped, isDry)));
+      setOutcome({ result: (await call<Result>("POST", `/api/${entity.plural}/import`, { form })).data, isDry });
+    } catch (error) {
+      const fields = error instanceof ApiError ? error.fields : [];
+      if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
+      setProblem([errorText(error), ...fields.filter((wrong) => !wrong.row).map((wrong) => wrong.message)].join(" "));
+    }
+    setBusy(false);
+  }
+
+  return (
+    <>
+      <a class="crumb row" href={href("rows", entity.plural)}>
+        <Icon name="arrow-left" />
+        <bdi>{entity.title}</bdi>
+      </a>
+      <div class="head">
+        <Title>{t("import.title", { name: entity.title })}</Title>
+      </div>
+      <FilePicker file={file} choose={setFile} />
+      {file && (
+        <>
+          {head ? (
+            <Mapping entity={entity} head={head} mapped={mapped} change={setMapped} />
+          ) : (
+            <p class="muted">
+              {t("import.names", {
+                names: writable(entity)
+                  .map((field) => field.name)
+                  .join(", "),
+              })}
+            </p>
+          )}
+          <ImportOptions keys={keys} options={options} change={setOptions} />
+          {problem && (
+            <p class="summary" role="alert">
+              {problem}
+            </p>
+          )}
+          <div class="row">
+            <button type="button" disabled={isBusy} class={outcome ? "" : "primary"} onClick={() => void run(true)}>
+              <Icon name="eye" />
+              {t("import.dry")}
+            </button>
+            <button
+              type="button"
+              class={outcome?.isDry ? "primary" : ""}
+              disabled={isBusy || !outcome?.isDry || outcome.result.imported === 0}
+              onClick={() => void run(false)}
+            >
+              <Icon name="upload" />
+              {outcome?.isDry ? t("import.run", { count: outcome.result.imported }) : t("import")}
+            </button>
+            {isBusy && <span role="status">{t("import.busy")}</span>}
+          </div>
+          {outcome && <Report entity={entity} {...outcome} name={file.name} />}
+        </>
+      )}
+    </>
+  );
+}
+
+const writable = (entity: Entity) => entity.fields.filter((field) => field.writable);
+const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
+/** Columns that are called like a field, by its name or its title, in any spelling. */
+function guessed(entity: Entity, names: string[]): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of names) {
+    const field = entity.fields.find((candidate) =>
+      [candidate.name, titleOf(candidate)].some((own) => plain(own) === plain(name)),
+    );
+    found[name] = field?.name ?? "";
+  }
+  return found;
+}
+
+function sentOptions(options: Options, head: Head | null, mapped: Record<string, string>, dryRun: boolean) {
+  const renamed = Object.entries(mapped).filter(([name, field]) => field && field !== name);
+  return {
+    mode: options.mode,
+    ...(options.mode === "upsert" && options.key ? { key: options.key } : {}),
+    ...(options.atomic ? { atomic: true } : {}),
+    ...(renamed.length ? { columns: Object.fromEntries(renamed) } : {}),
+    ...(head ? { delimiter: head.delimiter } : {}),
+    dryRun,
+  };
+}
+
+/** An atomic import answers 400 with the errors of its rows. */
+function ofFields(fields: { field: string; message: string; row?: number }[]): Result {
+  const errors = fields
+    .filter((wrong) => wrong.row)
+    .map((wrong) => ({ row: wrong.row!, message: `${wrong.field}: ${wrong.message}`, details: [wrong] }));
+  return { imported: 0, skipped: errors.length, errors };
+}
+
+interface MappingProps {
+  entity: Entity;
+  head: Head;
+  mapped: Record<string, string>;
+  change: (mapped: Record<string, string>) => void;
+}
+
+function Mapping({ entity, head, mapped, change }: MappingProps) {
+  const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
+  return (
+    <section class="section import-mapping">
+      <h2>{t("import.columns")}</h2>
+      <div class="table-box">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">{t("import.column")}</th>
+              <th scope="col">{t("import.sample")}</th>
+              <th scope="col">{t("field")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {head.names.map((name, index) => (
+              <tr key={name}>
+                <th scope="row">
+                  <bdi>{name}</bdi>
+                </th>
+                <td class="muted">
+                  <bdi>
+                    {head.rows
+                      .map((row) => row[index])
+                      .filter(Boolean)
+                      .slice(0, 2)
+                      .join(" · ")
+                      .slice(0, 60)}
+                  </bdi>
+                </td>
+                <td>
+                  <select
+                    aria-label={t("import.field", { name })}
+                    value={mapped[name] ?? ""}
+                    onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
+                  >
+                    <option value="">{t("import.unknown")}</option>
+                    {entity.fields.map((field) => (
+                      <option key={field.name} value={field.name}>
+                        {titleOf(field)}
+                      </option>
+                    ))}
+                  </select>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {unmapped.length > 0 && (
+        <p class="badge warn">{t("import.lacks", { names: unmapped.map(titleOf).join(", ") })}</p>
+      )}
+    </section>
+  );
+}
+
+function ImportOptions({
+  keys,
+  options,
+  change,
+}: {
+  keys: string[];
+  options: Options;
+  change: (options: Options) => void;
+}) {
+  return (
+    <fieldset class="radios">
+      <legend>{t("import.mode")}</legend>
+      {(["create", "upsert"] as const).map((mode) => (
+        <label class="check" key={mode}>
+          <input
+            type="radio"
+            name="mode"
+            checked={options.mode === mode}
+            disabled={mode === "upsert" && !keys.length}
+            onChange={() => change({ ...options, mode })}
+          />
+          {t(mode === "create" ? "import.create" : "import.upsert")}
+        </label>
+      ))}
+      {options.mode === "upsert" && (
+        <label class="field">
+          <span>{t("import.key")}</span>
+          <select value={options.key} onChange={(event) => change({ ...options, key: event.currentTarget.value })}>
+            {keys.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={options.atomic}
+          onChange={() => change({ ...options, atomic: !options.atomic })}
+        />
+        {t("import.atomic")}
+      </label>
+    </fieldset>
+  );
+}

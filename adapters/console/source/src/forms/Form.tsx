@@ -1,0 +1,164 @@
+// The form of a row, made from the metadata: every error at its field, and only what changed is sent.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ApiError, call } from "../api/api";
+import type { Entity, Row } from "../api/meta";
+import { titleOf } from "../grid/cells";
+import { ask } from "../parts/Dialog";
+import { errorText, toast } from "../parts/Toast";
+import { guard } from "../session/routes";
+import { t } from "../words/words";
+import { Conflict } from "./conflict";
+import { Input } from "./inputs";
+import { changesOf, type Draft, draftOf, formFields } from "./values";
+
+interface Props {
+  entity: Entity;
+  row: Row | null;
+  etag: string | null;
+  preset?: Record<string, string>;
+  saved: (row: Row, etag: string | null) => void;
+}
+
+type Problems = Record<string, string>;
+
+export function Form({ entity, row, etag, preset, saved }: Props) {
+  const fields = useMemo(() => formFields(entity), [entity]);
+  const start = useMemo(() => draftOf(fields, row), [fields, row]);
+  const [draft, setDraft] = useState<Draft>({ ...start, ...preset });
+  const [problems, setProblems] = useState<Problems>({});
+  const [summary, setSummary] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [theirs, setTheirs] = useState<{ row: Row; etag: string | null } | null>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const changes = changesOf(fields, start, draft);
+  const isDirty = Object.keys(changes).length > 0;
+  const mayWrite = row ? entity.may.update && !row.isDeleted : entity.may.create;
+
+  useEffect(() => setDraft({ ...start, ...preset }), [start]);
+  useEffect(() => {
+    if (!isDirty || !mayWrite) return;
+    const leave = (event: BeforeUnloadEvent) => event.preventDefault();
+    addEventListener("beforeunload", leave);
+    guard.ask = () => ask(t("leave.title"), t("leave.text"), t("leave.yes"));
+    return () => {
+      removeEventListener("beforeunload", leave);
+      guard.ask = null;
+    };
+  }, [isDirty, mayWrite]);
+
+  async function write(body: Record<string, unknown>, version: string | null): Promise<void> {
+    setBusy(true);
+    setProblems({});
+    setSummary("");
+    try {
+      const path = `/api/${entity.plural}`;
+      const reply = row
+        ? await call<Row>("PATCH", `${path}/${row.id}`, {
+            json: body,
+            headers: version ? { "If-Match": version } : {},
+            exact: true,
+          })
+        : await call<Row>("POST", path, { json: body, exact: true });
+      guard.ask = null;
+      setTheirs(null);
+      toast(t(row ? "row.saved" : "row.created"));
+      saved(reply.data, reply.etag);
+    } catch (error) {
+      await refused(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function refused(error: unknown): Promise<void> {
+    if (error instanceof ApiError && error.status === 412 && row) {
+      try {
+        const now = await call<Row>("GET", `/api/${entity.plural}/${row.id}`, { exact: true });
+        setTheirs({ row: now.data, etag: now.etag });
+      } catch (problem) {
+        setSummary(errorText(problem));
+      }
+      return;
+    }
+    const known = new Set(fields.map((field) => field.name));
+    const wrong = error instanceof ApiError ? error.fields : [];
+    const found: Problems = {};
+    for (const { field, message } of wrong)
+      if (known.has(field)) found[field] = [found[field], message].filter(Boolean).join("; ");
+    setProblems(found);
+    const elsewhere = wrong
+      .filter(({ field }) => !known.has(field))
+      .map(({ field, message }) => `${field}: ${message}`);
+    const text = wrong.length ? t("form.wrong", { count: wrong.length }) : errorText(error);
+    setSummary([text, ...elsewhere].join(" "));
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus());
+  }
+
+  function submit(event: Event): void {
+    event.preventDefault();
+    if (isBusy) return;
+    const required = fields.filter((field) => field.required && draft[field.name] !== "").map((field) => field.name);
+    const body = row ? changes : { ...changes, ...pick(changesOf(fields, {}, draft), required) };
+    void write(body, etag);
+  }
+
+  return (
+    <form ref={form} onSubmit={submit} noValidate aria-busy={isBusy} class="section grow">
+      {summary && (
+        <p class="summary" role="alert">
+          {summary}
+        </p>
+      )}
+      <div class="form">
+        {fields.map((field) => (
+          <Input
+            key={field.name}
+            field={field}
+            value={draft[field.name]}
+            problem={problems[field.name]}
+            disabled={!mayWrite}
+            change={(value) => setDraft((before) => ({ ...before, [field.name]: value }))}
+          />
+        ))}
+        {fields.length === 0 && <p class="muted">{t("form.none")}</p>}
+      </div>
+      {mayWrite && (
+        <div class="saving">
+          <button type="submit" class="primary" disabled={isBusy || (!!row && !isDirty)}>
+            {t(row ? "save" : "row.create")}
+          </button>
+          {isDirty && row && (
+            <button type="button" onClick={() => (setDraft(start), setProblems({}), setSummary(""))}>
+              {t("form.reset")}
+            </button>
+          )}
+          {isDirty && row && (
+            <span class="muted small" role="status">
+              {t("form.changed", { names: changedNames(entity, changes) })}
+            </span>
+          )}
+        </div>
+      )}
+      {theirs && row && (
+        <Conflict
+          entity={entity}
+          before={row}
+          theirs={theirs.row}
+          mine={changes}
+          onClose={() => setTheirs(null)}
+          keep={(body) =>
+            Object.keys(body).length ? void write(body, theirs.etag) : (setTheirs(null), saved(theirs.row, theirs.etag))
+          }
+        />
+      )}
+    </form>
+  );
+}
+
+const pick = (all: Record<string, unknown>, names: string[]) =>
+  Object.fromEntries(names.map((name) => [name, all[name]]));
+
+function changedNames(entity: Entity, changes: Record<string, unknown>): string {
+  const titles = entity.fields.filter((field) => field.name in changes).map(titleOf);
+  return titles.slice(0, 4).join(", ") + (titles.length > 4 ? ", …" : "");
+}

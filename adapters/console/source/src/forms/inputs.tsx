@@ -1,0 +1,155 @@
+// One input per kind of field, with its label, its help and its error.
+import { type ComponentChildren, h } from "preact";
+import { useId } from "preact/hooks";
+import { choicesOf, type Field } from "../api/meta";
+import { safeLink, titleOf } from "../grid/cells";
+import { Icon } from "../parts/Icon";
+import { t } from "../words/words";
+import { Reference } from "./reference";
+
+interface Props {
+  field: Field;
+  value: unknown;
+  change: (value: unknown) => void;
+  problem?: string;
+  disabled?: boolean;
+}
+
+const isLong = (field: Field) => field.widget === "multiline" || field.kind === "texts" || field.kind === "uuids";
+export const isWide = (field: Field) => isLong(field);
+
+export function Input({ field, value, change, problem, disabled }: Props) {
+  const id = useId();
+  const hint = hintOf(field);
+  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
+  const common = {
+    id,
+    disabled,
+    name: field.name,
+    "aria-describedby": described,
+    "aria-invalid": problem ? (true as const) : undefined,
+    "aria-required": field.required || undefined,
+  };
+  if (field.kind === "reference")
+    return (
+      <Frame field={field} hint={hint} problem={problem} id={id} hasOwnLabel>
+        <Reference
+          field={field}
+          label={`${titleOf(field)}${field.required ? " *" : ""}`}
+          value={value ? String(value) : null}
+          change={(next) => change(next ?? "")}
+          describedBy={described}
+          isInvalid={!!problem}
+          disabled={disabled}
+        />
+      </Frame>
+    );
+  return (
+    <Frame field={field} hint={hint} problem={problem} id={id}>
+      <Control field={field} value={value} change={change} common={common} />
+    </Frame>
+  );
+}
+
+interface FrameProps {
+  field: Field;
+  hint: string;
+  problem?: string;
+  id: string;
+  hasOwnLabel?: boolean;
+  children: ComponentChildren;
+}
+
+function Frame({ field, hint, problem, id, hasOwnLabel, children }: FrameProps) {
+  return (
+    <div class={isWide(field) ? "field full" : "field"}>
+      {!hasOwnLabel && (
+        <label for={id}>
+          <bdi>{titleOf(field)}</bdi>
+          {field.required && <span aria-hidden="true"> *</span>}
+        </label>
+      )}
+      {children}
+      {problem && (
+        <span class="problem" id={`${id}-problem`}>
+          {problem}
+        </span>
+      )}
+      {hint && (
+        <span class="hint small" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What the field takes, in a few words: the declared help, else the bounds. */
+function hintOf(field: Field): string {
+  if (field.help) return field.help;
+  const rules = field.rules;
+  if (field.kind === "texts" || field.kind === "uuids") return t("hint.lines");
+  const isBounded = rules.maximum !== undefined && Math.abs(Number(rules.maximum)) < 2 ** 31 - 1;
+  if (rules.minimum !== undefined && isBounded)
+    return t("hint.between", { low: String(rules.minimum), high: String(rules.maximum) });
+  if (rules.minimum !== undefined) return t("hint.from", { low: String(rules.minimum) });
+  return "";
+}
+
+type Common = Record<string, unknown>;
+
+function Control({ field, value, change, common }: Props & { common: Common }) {
+  const onInput = (event: { currentTarget: { value: string } }) => change(event.currentTarget.value);
+  const text = String(value ?? "");
+  const choices = choicesOf(field);
+  if (field.kind === "boolean" && !field.nullable)
+    return (
+      <span class="check">
+        <input type="checkbox" {...common} checked={value === true} onChange={() => change(value !== true)} />
+      </span>
+    );
+  if (field.kind === "boolean" || choices.length)
+    return (
+      <select {...common} value={text} onChange={onInput}>
+        {(field.nullable || field.required || text === "") && (
+          <option value="">{field.nullable ? t("value.none") : ""}</option>
+        )}
+        {(choices.length ? choices : ["true", "false"]).map((choice) => (
+          <option key={choice} value={choice}>
+            {choices.length ? choice : t(choice === "true" ? "yes" : "no")}
+          </option>
+        ))}
+      </select>
+    );
+  if (isLong(field)) return <textarea {...common} dir="auto" rows={5} value={text} onInput={onInput} />;
+  if (field.widget === "color") return <input type="color" {...common} value={text || "#000000"} onInput={onInput} />;
+  if (field.widget === "url" && safeLink(text))
+    return (
+      <span class="beside">
+        <input type="url" {...common} value={text} onInput={onInput} />
+        <a class="button" href={safeLink(text) ?? ""} target="_blank" rel="noopener noreferrer" aria-label={t("open")}>
+          <Icon name="external-link" />
+        </a>
+      </span>
+    );
+  // by its name: Preact types each type of input apart, and this one is of several
+  return h("input", {
+    type: TYPES[field.kind] ?? "text",
+    dir: "auto",
+    ...common,
+    ...extras(field),
+    value: text,
+    onInput,
+  });
+}
+
+const TYPES: Partial<Record<string, "date" | "datetime-local">> = { date: "date", timestamp: "datetime-local" };
+
+function extras(field: Field): Common {
+  const more: Common = { autocomplete: "off" };
+  if (field.kind === "timestamp") more.step = 1;
+  if (/integer/i.test(field.kind)) more.inputMode = "numeric";
+  if (field.kind === "decimal" || field.kind === "float") more.inputMode = "decimal";
+  if (field.kind === "text" && field.rules.maxLength) more.maxLength = field.rules.maxLength;
+  return more;
+}

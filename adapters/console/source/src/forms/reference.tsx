@@ -1,0 +1,177 @@
+// A reference to a row of another entity: its name, and a search that shows 20 rows at a time.
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { call } from "../api/api";
+import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
+import { Icon } from "../parts/Icon";
+import { failed } from "../parts/Toast";
+import { href } from "../session/routes";
+import { t } from "../words/words";
+
+interface Props {
+  field: Field;
+  label: string;
+  value: string | null;
+  change: (id: string | null) => void;
+  describedBy?: string;
+  isInvalid?: boolean;
+  disabled?: boolean;
+}
+
+const SHOWN = 20;
+
+export function Reference(props: Props) {
+  const target = props.field.target ? entityOf(props.field.target) : undefined;
+  const id = useId();
+  const { value, change, label } = props;
+  if (!target)
+    return (
+      <>
+        <label for={id}>{label}</label>
+        <input
+          id={id}
+          class="mono"
+          value={value ?? ""}
+          disabled={props.disabled}
+          aria-describedby={props.describedBy}
+          aria-invalid={props.isInvalid || undefined}
+          onInput={(event) => change(event.currentTarget.value || null)}
+        />
+      </>
+    );
+  if (value) return <Chosen {...props} target={target} value={value} />;
+  return <Picker {...props} target={target} />;
+}
+
+const namePart = (target: Entity): Record<string, string> => (target.display ? { fields: target.display } : {});
+
+function Chosen({ target, label, value, change, disabled }: Props & { target: Entity; value: string }) {
+  const [row, setRow] = useState<Row | null>(null);
+  useEffect(() => {
+    setRow(null);
+    call<Row>("GET", `/api/${target.plural}/${value}`, { query: namePart(target) }).then(
+      (reply) => setRow(reply.data),
+      () => undefined,
+    );
+  }, [value]);
+  const name = row ? rowLabel(target, row) : value.slice(0, 13);
+  return (
+    <>
+      <span class="label-like">{label}</span>
+      <div class="chosen">
+        <a href={href("rows", target.plural, value)}>
+          <bdi>{name}</bdi>
+        </a>
+        {!disabled && (
+          <button
+            type="button"
+            class="plain square"
+            aria-label={t("reference.change", { name: label })}
+            onClick={() => change(null)}
+          >
+            <Icon name="x" />
+          </button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Rows whose text matches: by the search of the entity, else by its display field. */
+function findQuery(target: Entity, text: string): Record<string, string> {
+  const query: Record<string, string> = { pageSize: String(SHOWN), count: "none", ...namePart(target) };
+  const typed = text.trim();
+  if (!typed) return query;
+  if (target.has.search.length) query.search = typed;
+  else if (target.display) query[`${target.display}.contains`] = typed;
+  return query;
+}
+
+function Picker({ target, label, change, describedBy, isInvalid, disabled }: Props & { target: Entity }) {
+  const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState("");
+  const [rows, setRows] = useState<Row[] | null>(null);
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(0);
+  useEffect(() => {
+    if (!isOpen) return;
+    const abort = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        const options = { query: findQuery(target, text), signal: abort.signal };
+        setRows((await call<{ items: Row[] }>("GET", `/api/${target.plural}`, options)).data.items);
+        setActive(0);
+      } catch (error) {
+        failed(error);
+      }
+    }, 150);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text, isOpen]);
+
+  function choose(row: Row | undefined): void {
+    if (!row) return;
+    setOpen(false);
+    change(row.id);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const last = (rows?.length ?? 1) - 1;
+    if (event.key === "ArrowDown") isOpen ? setActive(Math.min(last, active + 1)) : setOpen(true);
+    else if (event.key === "ArrowUp") setActive(Math.max(0, active - 1));
+    else if (event.key === "Enter" && isOpen && rows?.length) choose(rows[active]);
+    else if (event.key === "Escape" && isOpen) setOpen(false);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  return (
+    <>
+      <label for={id}>{label}</label>
+      <div class="picker">
+        <input
+          id={id}
+          ref={input}
+          role="combobox"
+          autocomplete="off"
+          aria-expanded={isOpen}
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
+          aria-activedescendant={isOpen && rows?.length ? `${id}-${active}` : undefined}
+          aria-describedby={describedBy}
+          aria-invalid={isInvalid || undefined}
+          disabled={disabled}
+          placeholder={t("reference.search", { name: target.title })}
+          value={text}
+          onFocus={() => setOpen(true)}
+          onBlur={() => setTimeout(() => setOpen(false), 150)}
+          onInput={(event) => (setText(event.currentTarget.value), setOpen(true))}
+          onKeyDown={onKeyDown}
+        />
+        {isOpen && rows && (
+          <div class="options" role="listbox" id={`${id}-list`} aria-label={label}>
+            {rows.map((row, index) => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: keys are read by the input
+              // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input
+              <div
+                key={row.id}
+                id={`${id}-${index}`}
+                role="option"
+                aria-selected={index === active}
+                onPointerDown={(event) => event.preventDefault()}
+                onClick={() => choose(row)}
+              >
+                <bdi>{rowLabel(target, row)}</bdi>
+              </div>
+            ))}
+            {rows.length === 0 && <p class="muted">{t("grid.nothing")}</p>}
+            {rows.length === SHOWN && <p class="muted small">{t("reference.more")}</p>}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,121 @@
+// A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
+import type { ComponentChildren } from "preact";
+import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
+import { Icon } from "../parts/Icon";
+import { href } from "../session/routes";
+import { date, exactTime, number, t, time } from "../words/words";
+
+const NUMBERS = new Set(["integer", "bigInteger", "decimal", "float"]);
+const WIDTHS: Partial<Record<string, number>> = {
+  integer: 104,
+  bigInteger: 150,
+  decimal: 116,
+  float: 116,
+  boolean: 96,
+  timestamp: 176,
+  date: 120,
+  uuid: 150,
+  choice: 124,
+  reference: 180,
+  uuids: 180,
+  texts: 200,
+};
+const LONGEST = 300;
+
+export const isNumber = (field: Field) => NUMBERS.has(field.kind);
+
+export function widthOf(field: Field, isDisplay: boolean): number {
+  if (isDisplay) return 260;
+  return WIDTHS[field.kind] ?? (field.widget === "multiline" ? 320 : 190);
+}
+
+/** The title of a column; the service's own fields are called by name where nobody gave a title. */
+export const titleOf = (field: Field) => field.title || field.name;
+
+export function Cell({ field, row }: { entity: Entity; field: Field; row: Row }) {
+  const value = row[field.name];
+  if (field.kind === "reference" && field.relation && value) {
+    const related = row[field.relation] as Row | null | undefined;
+    const target = field.target ? entityOf(field.target) : undefined;
+    if (related && target)
+      return (
+        <a href={href("rows", target.plural, related.id)} tabIndex={-1}>
+          <bdi>{rowLabel(target, related)}</bdi>
+        </a>
+      );
+  }
+  return <Value field={field} value={value} />;
+}
+
+export function Value({
+  field,
+  value,
+  isWhole,
+}: {
+  field?: Field;
+  value: unknown;
+  isWhole?: boolean;
+}): ComponentChildren {
+  if (value === null || value === undefined) return <span class="muted">{isWhole ? t("value.none") : ""}</span>;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  switch (field?.kind) {
+    case "boolean":
+      return value ? <Icon name="check" label={t("yes")} /> : <Icon name="minus" label={t("no")} class="muted" />;
+    case "decimal":
+      return number(text, field.rules.scale ?? undefined);
+    case "integer":
+    case "bigInteger":
+    case "float":
+      return field.kind === "float" ? text : number(text);
+    case "timestamp":
+      return (
+        <time dateTime={text} title={exactTime(text)}>
+          {time(text)}
+        </time>
+      );
+    case "date":
+      return <time dateTime={text}>{date(text)}</time>;
+    case "choice":
+      return <bdi class="badge">{text}</bdi>;
+    case "uuid":
+    case "reference":
+      return <code title={text}>{isWhole ? text : text.slice(0, 13)}</code>;
+    case "texts":
+    case "uuids":
+      return <Words words={value as string[]} />;
+    default:
+      return <Text field={field} text={text} isWhole={isWhole} />;
+  }
+}
+
+const Words = ({ words }: { words: string[] }) => (
+  <>
+    {words.map((word, index) => (
+      <bdi key={index} class="badge">
+        {word}
+      </bdi>
+    ))}
+  </>
+);
+
+function Text({ field, text, isWhole }: { field?: Field; text: string; isWhole?: boolean }) {
+  const shown = !isWhole && text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  const link = field?.widget === "url" ? safeLink(text) : null;
+  if (link)
+    return (
+      <a href={link} target="_blank" rel="noopener noreferrer" tabIndex={isWhole ? 0 : -1}>
+        <bdi>{shown}</bdi>
+      </a>
+    );
+  return <bdi>{shown}</bdi>;
+}
+
+/** The address if it may be followed: http, https or mailto, and never `javascript:`. */
+export function safeLink(text: string): string | null {
+  try {
+    const url = new URL(text);
+    return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,212 @@
+// Filter chips, the form that adds one from the operators of a field, and the query as the API spells it.
+import { h } from "preact";
+import { useState } from "preact/hooks";
+import { readable } from "../api/api";
+import { choicesOf, type Entity, type Field } from "../api/meta";
+import { Reference } from "../forms/reference";
+import { Icon } from "../parts/Icon";
+import { Menu } from "../parts/Menu";
+import { type Key, t } from "../words/words";
+import { titleOf } from "./cells";
+import { apiQuery, hasChoices, readFilter, readView, type View } from "./view";
+
+interface Props {
+  entity: Entity;
+  view: View;
+  change: (part: Partial<View>) => void;
+}
+
+export const operatorName = (operator: string) => t(`operator.${operator}` as Key);
+
+export function Chips({ entity, view, change }: Props) {
+  const without = (index: number) => change({ filters: view.filters.filter((_, at) => at !== index) });
+  return (
+    <>
+      {view.filters.map(([key, value], index) => {
+        const { field, operator } = readFilter(entity, key);
+        const name = field ? `${titleOf(field)} ${operatorName(operator)}` : `${key} =`;
+        const shown = operator === "isNull" ? t(value === "false" ? "no" : "yes") : value;
+        return (
+          <span class="chip" key={`${key}=${value}`}>
+            <span>
+              <bdi>{name}</bdi>{" "}
+              <strong>
+                <bdi>{shown}</bdi>
+              </strong>
+            </span>
+            <button
+              type="button"
+              class="plain square"
+              aria-label={t("filter.remove", { name: `${name} ${shown}` })}
+              onClick={() => without(index)}
+            >
+              <Icon name="x" />
+            </button>
+          </span>
+        );
+      })}
+    </>
+  );
+}
+
+export function AddFilter({ entity, view, change }: Props) {
+  return (
+    <Menu label={t("filter")} icon="list-filter" hasMarker={view.filters.length > 0}>
+      {(close) => (
+        <FilterForm
+          entity={entity}
+          add={(key, value) => {
+            change({ filters: [...view.filters, [key, value]] });
+            close();
+          }}
+        />
+      )}
+    </Menu>
+  );
+}
+
+function FilterForm({ entity, add }: { entity: Entity; add: (key: string, value: string) => void }) {
+  const fields = entity.fields.filter((field) => field.operators.length);
+  const [field, setField] = useState<Field | undefined>(
+    fields.find((candidate) => candidate.name === entity.display) ?? fields[0],
+  );
+  const first = (of?: Field) => (of?.operators.includes("contains") ? "contains" : (of?.operators[0] ?? "eq"));
+  const [operator, setOperator] = useState(first(field));
+  const [value, setValue] = useState("");
+  if (!field) return null;
+  function submit(event: Event): void {
+    event.preventDefault();
+    if (field && value) add(`${field.name}.${operator}`, sent(field, value));
+  }
+  return (
+    <form class="section filter-form" onSubmit={submit}>
+      <label class="field">
+        <span>{t("field")}</span>
+        <select
+          value={field.name}
+          onChange={(event) => {
+            const chosen = fields.find((candidate) => candidate.name === event.currentTarget.value);
+            setField(chosen);
+            setOperator(first(chosen));
+            setValue("");
+          }}
+        >
+          {fields.map((candidate) => (
+            <option key={candidate.name} value={candidate.name}>
+              {titleOf(candidate)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>{t("operator")}</span>
+        <select value={operator} onChange={(event) => (setOperator(event.currentTarget.value), setValue(""))}>
+          {field.operators.map((name) => (
+            <option key={name} value={name}>
+              {operatorName(name)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <FilterValue field={field} operator={operator} value={value} setValue={setValue} />
+      {!field.indexed && <p class="small muted">{t("filter.slow")}</p>}
+      <button type="submit" class="primary" disabled={!value}>
+        {t("filter.add")}
+      </button>
+    </form>
+  );
+}
+
+/** A date and time without a zone is meant in the reader's own. */
+function sent(field: Field, value: string): string {
+  return field.kind === "timestamp" && !value.endsWith("Z") && value.includes("T")
+    ? new Date(value).toISOString()
+    : value;
+}
+
+const TYPES: Partial<Record<string, "date" | "datetime-local">> = { date: "date", timestamp: "datetime-local" };
+
+interface ValueProps {
+  field: Field;
+  operator: string;
+  value: string;
+  setValue: (value: string) => void;
+}
+
+function FilterValue({ field, operator, value, setValue }: ValueProps) {
+  const label = t("value");
+  const onInput = (event: { currentTarget: { value: string } }) => setValue(event.currentTarget.value);
+  if (operator === "isNull" || field.kind === "boolean")
+    return (
+      <label class="field">
+        <span>{label}</span>
+        <select value={value} onChange={onInput}>
+          <option value="" />
+          <option value="true">{t("yes")}</option>
+          <option value="false">{t("no")}</option>
+        </select>
+      </label>
+    );
+  if (hasChoices(field) && operator !== "in")
+    return (
+      <label class="field">
+        <span>{label}</span>
+        <select value={value} onChange={onInput}>
+          <option value="" />
+          {choicesOf(field).map((choice) => (
+            <option key={choice} value={choice}>
+              {choice}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  if (field.kind === "reference" && operator !== "in")
+    return <Reference field={field} label={label} value={value || null} change={(id) => setValue(id ?? "")} />;
+  const type = operator === "in" ? "text" : (TYPES[field.kind] ?? "text");
+  const inputMode = /integer|decimal|float/i.test(field.kind) ? "decimal" : undefined;
+  return (
+    <label class="field">
+      <span>{operator === "in" ? t("filter.several") : label}</span>
+      {h("input", { type, value, onInput, inputMode })}
+    </label>
+  );
+}
+
+/** The same view as text: what the API takes, to read, to change, and to paste. */
+export function RawQuery({ entity, view, change }: Props) {
+  const text = readable(apiQuery({ ...view, deleted: false }));
+  const [draft, setDraft] = useState<string | null>(null);
+  return (
+    <input
+      class="raw"
+      aria-label={t("filter.raw")}
+      placeholder={example(entity)}
+      spellcheck={false}
+      autocomplete="off"
+      value={draft ?? decoded(text)}
+      onInput={(event) => setDraft(event.currentTarget.value)}
+      onBlur={() => setDraft(null)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") setDraft(null);
+        if (event.key !== "Enter" || draft === null) return;
+        const read = readView(entity, new URLSearchParams(draft.replace(/^\?/, "")));
+        change({ search: read.search, sort: read.sort, filters: read.filters });
+        setDraft(null);
+      }}
+    />
+  );
+}
+
+/** A query that this entity takes, to learn the grammar from. */
+function example(entity: Entity): string {
+  const field = entity.fields.find((candidate) => candidate.name === entity.columns[0]);
+  const operator = field?.operators.includes("contains") ? "contains" : (field?.operators[0] ?? "eq");
+  return field ? `${field.name}.${operator}=…&sort=${field.name}:asc` : "";
+}
+
+/** As one would type it; a text with a per cent sign or an ampersand of its own stays escaped. */
+function decoded(text: string): string {
+  const plain = decodeURIComponent(text.replace(/\+/g, " "));
+  return new URLSearchParams(plain).toString() === new URLSearchParams(text).toString() ? plain : text;
+}

@@ -1,0 +1,129 @@
+// Pages of rows, fetched as the window needs them: by number up to row 100,000, by cursor beyond. The total is
+// estimated once and mended by what the pages say; 30 pages are kept.
+import { signal } from "@preact/signals";
+import { ApiError, call } from "../api/api";
+import type { Entity, Row } from "../api/meta";
+import { apiQuery, fieldsOf, includesOf, type View } from "./view";
+
+export const PAGE = 100;
+const KEPT = 30;
+const NUMBERED = 1_000;
+const MOST_ROWS = 500_000;
+
+interface PageOfRows {
+  items: Row[];
+  totalCount: number | null;
+  totalCountIsEstimate?: boolean;
+  hasNextPage: boolean;
+  nextCursor?: string;
+}
+
+export class Pages {
+  readonly total = signal<number | null>(null);
+  readonly isEstimate = signal(false);
+  readonly error = signal<unknown>(null);
+  /** Raised when rows arrive: the grid reads it to draw again. */
+  readonly arrived = signal(0);
+  private readonly pages = new Map<number, Row[]>();
+  private readonly asked = new Set<number>();
+  private readonly cursors = new Map<number, string>();
+  private readonly abort = new AbortController();
+  private end = 0;
+
+  constructor(
+    readonly entity: Entity,
+    readonly view: View,
+    readonly fixed: [string, string][] = [],
+  ) {}
+
+  row(index: number): Row | undefined {
+    return this.pages.get(Math.floor(index / PAGE) + 1)?.[index % PAGE];
+  }
+
+  loaded(): Row[] {
+    return [...this.pages.entries()].sort(([a], [b]) => a - b).flatMap(([, rows]) => rows);
+  }
+
+  /** Rows that the window spans now: beyond the numbered pages it grows with the cursor. */
+  get span(): number {
+    const total = this.total.value ?? 0;
+    const reached = Math.max(NUMBERED, ...this.cursors.keys()) * PAGE;
+    return Math.min(total, reached, MOST_ROWS);
+  }
+
+  /** Asks for the pages of these rows, and for none that is there or under way. */
+  want(first: number, last: number): void {
+    for (let page = Math.floor(first / PAGE) + 1; page <= Math.floor(Math.max(first, last) / PAGE) + 1; page += 1) {
+      if (this.pages.has(page) || this.asked.has(page) || (this.end && page > this.end)) continue;
+      if (page > NUMBERED && !this.cursors.has(page)) continue;
+      this.asked.add(page);
+      void this.fetch(page);
+    }
+  }
+
+  retry(): void {
+    this.error.value = null;
+    this.arrived.value += 1;
+  }
+
+  close(): void {
+    this.abort.abort();
+  }
+
+  query(page: number): URLSearchParams {
+    const query = apiQuery(this.view);
+    for (const [key, value] of this.fixed) query.append(key, value);
+    const cursor = page > NUMBERED ? this.cursors.get(page) : undefined;
+    if (cursor) query.set("cursor", cursor);
+    else query.set("page", String(page));
+    query.set("pageSize", String(PAGE));
+    query.set("count", this.total.peek() === null ? "estimated" : "none");
+    query.set("fields", fieldsOf(this.entity, this.view));
+    const include = includesOf(this.entity, this.view.columns);
+    if (include) query.set("include", include);
+    return query;
+  }
+
+  private async fetch(page: number): Promise<void> {
+    try {
+      const options = { query: this.query(page), signal: this.abort.signal, exact: true };
+      this.keep(page, (await call<PageOfRows>("GET", `/api/${this.entity.plural}`, options)).data);
+      this.error.value = null;
+    } catch (error) {
+      if (error instanceof DOMException) return;
+      if (!(error instanceof ApiError && error.status === 404 && page > 1)) this.error.value = error;
+    } finally {
+      this.asked.delete(page);
+    }
+  }
+
+  private keep(page: number, found: PageOfRows): void {
+    this.pages.set(page, found.items);
+    if (found.nextCursor) this.cursors.set(page + 1, found.nextCursor);
+    if (found.totalCount !== null && this.total.peek() === null) {
+      this.total.value = found.totalCount;
+      this.isEstimate.value = found.totalCountIsEstimate ?? false;
+    }
+    this.mend(page, found);
+    for (const number of this.pages.keys()) {
+      if (this.pages.size <= KEPT) break;
+      if (number !== page) this.pages.delete(number);
+    }
+    this.arrived.value += 1;
+  }
+
+  /** An estimate that proves wrong is replaced: by the exact end, or by one page more. */
+  private mend(page: number, found: PageOfRows): void {
+    const reached = (page - 1) * PAGE + found.items.length;
+    if (!found.hasNextPage && (found.items.length || page === 1)) {
+      this.end = page;
+      this.total.value = reached;
+      this.isEstimate.value = false;
+    } else if (found.hasNextPage && (this.total.peek() ?? 0) <= reached) {
+      this.total.value = reached + PAGE;
+      this.isEstimate.value = true;
+    } else if (!found.items.length && page > 1) {
+      this.total.value = Math.min(this.total.peek() ?? 0, (page - 1) * PAGE);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// What a grid shows, as the address has it: the API's own grammar, and `~columns`, `~pinned` for the console alone.
+import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
+
+export interface View {
+  search: string;
+  sort: [field: string, direction: "asc" | "desc"][];
+  /** Filters as the API spells them: ["price.gte", "10"], ["category.name.contains", "lamp"]. */
+  filters: [key: string, value: string][];
+  deleted: boolean;
+  columns: string[];
+  pinned: number;
+}
+
+const COLUMNS = "~columns";
+const PINNED = "~pinned";
+const OWN = new Set(["search", "sort", "includeDeleted", COLUMNS, PINNED]);
+const DELETED = "isDeleted";
+
+export function readView(entity: Entity, query: URLSearchParams): View {
+  const known = new Set(entity.fields.map((field) => field.name));
+  const asked = (query.get(COLUMNS) ?? "").split(",").filter((name) => known.has(name));
+  const deleted = query.get("includeDeleted") === "true";
+  return {
+    search: query.get("search") ?? "",
+    sort: sortOf(query.get("sort") ?? ""),
+    filters: [...query].filter(([key, value]) => !OWN.has(key) && !(deleted && key === DELETED) && value !== ""),
+    deleted,
+    columns: asked.length ? asked : defaultColumns(entity),
+    pinned: Number(query.get(PINNED) ?? 1) || 0,
+  };
+}
+
+/** The declared columns, with the one first that names a row: it is the link to the row. */
+export function defaultColumns(entity: Entity): string[] {
+  const { columns, display } = entity;
+  return display && columns.includes(display) ? [display, ...columns.filter((name) => name !== display)] : columns;
+}
+
+function sortOf(text: string): View["sort"] {
+  const keys = text
+    .split(",")
+    .filter(Boolean)
+    .map((key) => key.split(":"));
+  return keys.map(([field, direction]) => [field ?? "", direction === "desc" ? "desc" : "asc"]);
+}
+
+/** The part that the API understands. */
+export function apiQuery(view: View): URLSearchParams {
+  const query = new URLSearchParams();
+  if (view.search) query.set("search", view.search);
+  for (const [key, value] of view.filters) query.append(key, value);
+  if (view.sort.length) query.set("sort", view.sort.map((key) => key.join(":")).join(","));
+  if (view.deleted) {
+    query.set("includeDeleted", "true");
+    query.set(DELETED, "true");
+  }
+  return query;
+}
+
+export function pageQuery(entity: Entity, view: View): URLSearchParams {
+  const query = apiQuery(view);
+  if (view.columns.join() !== defaultColumns(entity).join()) query.set(COLUMNS, view.columns.join(","));
+  if (view.pinned !== 1) query.set(PINNED, String(view.pinned));
+  return query;
+}
+
+/** Properties to ask for: the columns, and what selecting and linking a row needs. */
+export function fieldsOf(entity: Entity, view: View): string {
+  const has = new Set(entity.fields.map((field) => field.name));
+  const needed = ["version", DELETED, entity.display ?? ""].filter((name) => has.has(name));
+  return [...new Set([...view.columns, ...needed])].filter((name) => name !== "id").join(",");
+}
+
+/** Relations whose rows are shown by name: those of visible columns that the caller may read. */
+export function includesOf(entity: Entity, columns: string[]): string {
+  const shown = entity.fields.filter((field) => columns.includes(field.name));
+  return shown
+    .filter((field) => named(field))
+    .map((field) => field.relation)
+    .join(",");
+}
+
+const named = (field: Field) => field.relation && field.target && field.targetDisplay && entityOf(field.target);
+
+/** The field that a filter's key begins with, the operator behind it, and what lies between: a relation's property. */
+export function readFilter(entity: Entity, key: string): { field: Field | undefined; operator: string } {
+  const dot = key.lastIndexOf(".");
+  const [name, operator] = dot < 0 ? [key, "eq"] : [key.slice(0, dot), key.slice(dot + 1)];
+  return { field: entity.fields.find((field) => field.name === name), operator };
+}
+
+export const hasChoices = (field: Field) => field.kind === "choice" || choicesOf(field).length > 0;

@@ -1,0 +1,4 @@
+declare module "icons:" {
+  const shapes: Record<string, [tag: string, attributes: Record<string, string>][]>;
+  export default shapes;
+}

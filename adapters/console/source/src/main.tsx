@@ -1,0 +1,18 @@
+// Start of the console: language and theme, the session of before, then the screens.
+import { render } from "preact";
+import { Shell } from "./parts/Shell";
+import { listen } from "./session/routes";
+import { resume, state } from "./session/session";
+import { startTheme } from "./session/theme";
+import { startLanguage } from "./words/words";
+
+async function start(): Promise<void> {
+  startTheme();
+  listen();
+  const root = document.getElementById("app");
+  if (!root) return;
+  await Promise.all([startLanguage(), resume().catch(() => (state.value = "offline"))]);
+  render(<Shell />, root);
+}
+
+void start();

@@ -1,0 +1,141 @@
+// Fields of the administration's forms, and their sending: errors at their fields, one request at a time.
+import { h } from "preact";
+import { useId, useState } from "preact/hooks";
+import { ApiError } from "../api/api";
+import { t } from "../words/words";
+import { errorText } from "./Toast";
+
+export interface Sending {
+  isBusy: boolean;
+  summary: string;
+  problems: Record<string, string>;
+  run: (work: () => Promise<void>) => Promise<void>;
+}
+
+export function useSending(): Sending {
+  const [isBusy, setBusy] = useState(false);
+  const [summary, setSummary] = useState("");
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  async function run(work: () => Promise<void>): Promise<void> {
+    if (isBusy) return;
+    setBusy(true);
+    setSummary("");
+    setProblems({});
+    try {
+      await work();
+    } catch (error) {
+      const fields = error instanceof ApiError ? error.fields : [];
+      setProblems(Object.fromEntries(fields.map(({ field, message }) => [field, message])));
+      setSummary(fields.length ? t("form.wrong", { count: fields.length }) : errorText(error));
+    }
+    setBusy(false);
+  }
+  return { isBusy, summary, problems, run };
+}
+
+interface TextProps {
+  label: string;
+  name: string;
+  value: string;
+  change: (value: string) => void;
+  sending?: Sending;
+  type?: "text" | "email" | "password" | "tel";
+  hint?: string;
+  required?: boolean;
+  autocomplete?: string;
+  disabled?: boolean;
+}
+
+export function TextField({ label, name, value, change, sending, type = "text", hint, required, ...more }: TextProps) {
+  const id = useId();
+  const problem = sending?.problems[name];
+  const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
+  return (
+    <div class="field">
+      <label for={id}>
+        {label}
+        {required && <span aria-hidden="true"> *</span>}
+      </label>
+      {h("input", {
+        id,
+        type,
+        name,
+        dir: "auto",
+        value,
+        "aria-describedby": described,
+        "aria-invalid": problem ? true : undefined,
+        "aria-required": required || undefined,
+        onInput: (event: { currentTarget: HTMLInputElement }) => change(event.currentTarget.value),
+        autocomplete: more.autocomplete ?? "off",
+        disabled: more.disabled,
+      })}
+      {problem && (
+        <span class="problem" id={`${id}-problem`}>
+          {problem}
+        </span>
+      )}
+      {hint && (
+        <span class="hint small" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export const Summary = ({ sending }: { sending: Sending }) =>
+  sending.summary ? (
+    <p class="summary" role="alert">
+      {[sending.summary, ...Object.entries(sending.problems).map(([field, message]) => `${field}: ${message}`)].join(
+        " ",
+      )}
+    </p>
+  ) : null;
+
+interface CheckListProps {
+  legend: string;
+  all: string[];
+  chosen: string[];
+  change: (chosen: string[]) => void;
+  disabled?: boolean;
+}
+
+export function CheckList({ legend, all, chosen, change, disabled }: CheckListProps) {
+  const names = [...new Set([...all, ...chosen])];
+  return (
+    <fieldset class="radios" disabled={disabled}>
+      <legend>{legend}</legend>
+      {names.map((name) => (
+        <label class="check" key={name}>
+          <input
+            type="checkbox"
+            checked={chosen.includes(name)}
+            onChange={() =>
+              change(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name])
+            }
+          />
+          <bdi>{name}</bdi>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface PagerProps {
+  page: number;
+  pages: number;
+  go: (page: number) => void;
+}
+
+export const Pager = ({ page, pages, go }: PagerProps) =>
+  pages > 1 ? (
+    <div class="row foot">
+      <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+        {t("page.before")}
+      </button>
+      <span>{t("page.of", { page, pages })}</span>
+      <button type="button" disabled={page >= pages} onClick={() => go(page + 1)}>
+        {t("page.next")}
+      </button>
+    </div>
+  ) : null;

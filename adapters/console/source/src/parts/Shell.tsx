@@ -1,0 +1,264 @@
+// The frame around every screen: navigation, the tenant, the bar of a super-admin's other tenant, messages.
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { ApiError } from "../api/api";
+import { mayArea, meta } from "../api/meta";
+import { Home } from "../screens/home";
+import { Login } from "../screens/login";
+import { RowsScreen } from "../screens/rows";
+import { current, href, parts } from "../session/routes";
+import { enter, logout, may, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
+import { t } from "../words/words";
+import { Questions } from "./Dialog";
+import { Icon } from "./Icon";
+import { lazy } from "./lazy";
+import { Menu } from "./Menu";
+import { Failure, Notice } from "./States";
+import { failed, Toasts } from "./Toast";
+
+const admin = () => import("../screens/administration");
+const Row = lazy(async () => (await import("../screens/row")).RowScreen);
+const Import = lazy(async () => (await import("../files/Import")).ImportScreen);
+const Members = lazy(async () => (await admin()).Members);
+const Person = lazy(async () => (await admin()).Person);
+const Roles = lazy(async () => (await admin()).Roles);
+const Settings = lazy(async () => (await admin()).TenantSettings);
+const Tenants = lazy(async () => (await admin()).Tenants);
+const TenantScreen = lazy(async () => (await admin()).TenantScreen);
+const System = lazy(async () => (await admin()).System);
+const Account = lazy(async () => (await admin()).Account);
+
+const isOpen = signal(false);
+
+/** Entities of the service that have screens of their own. */
+const OWN = new Set(["audit-events", "applications"]);
+
+export const maySystem = () => mayArea("tenants");
+
+function Screen() {
+  const [first, plural, step] = parts.value;
+  switch (first) {
+    case undefined:
+      return <Home />;
+    case "rows":
+      if (plural && step === "import") return <Import plural={plural} />;
+      return plural && step ? <Row plural={plural} id={step} /> : <RowsScreen plural={plural ?? ""} />;
+    case "people":
+      if (!mayArea("members")) return <Forbidden />;
+      return plural ? <Person id={plural} /> : <Members />;
+    case "roles":
+      return mayArea("roles") ? <Roles /> : <Forbidden />;
+    case "audit":
+      return step ? <Row plural="audit-events" id={step} /> : <RowsScreen plural="audit-events" />;
+    case "tenants":
+      if (!mayArea("tenants")) return <Forbidden />;
+      return plural ? <TenantScreen id={plural} /> : <Tenants />;
+    case "settings":
+      return <Settings />;
+    case "system":
+      return maySystem() ? <System /> : <Forbidden />;
+    case "account":
+      return <Account />;
+    default:
+      return <Failure error={new ApiError(404, "NOT_FOUND", "")} />;
+  }
+}
+
+const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+
+export function Shell() {
+  useEffect(() => {
+    document.title = [parts.value[1] ?? parts.value[0], tenant.value?.name, "Tenantry"].filter(Boolean).join(" · ");
+  }, [current.value, tenant.value]);
+  if (state.value === "offline")
+    return (
+      <main class="alone">
+        <Notice icon="cloud-off" title={t("offline.title")} text={t("offline.text")}>
+          <button type="button" onClick={() => resume().catch(failed)}>
+            {t("again")}
+          </button>
+        </Notice>
+        <Toasts />
+      </main>
+    );
+  if (state.value !== "in")
+    return (
+      <>
+        <Login />
+        <Toasts />
+      </>
+    );
+  return (
+    <div class={isOpen.value ? "shell open" : "shell"}>
+      <a class="skip" href="#main" onClick={skip}>
+        {t("skip")}
+      </a>
+      <Navigation />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a click beside the open navigation closes it */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button of the navigation is what keys use */}
+      <div class="veil" onClick={() => (isOpen.value = false)} />
+      <div class="page">
+        <TopBar />
+        {scope.value && <ScopeBar name={scope.value.name} />}
+        {mustChangePassword.value && (
+          <div class="bar warn">
+            <Icon name="triangle-alert" />
+            <span>{t("password.must")}</span>
+            <a href={href("account")}>{t("password.change")}</a>
+          </div>
+        )}
+        <main id="main">
+          <Screen key={current.value.path} />
+        </main>
+      </div>
+      <Questions />
+      <Toasts />
+    </div>
+  );
+}
+
+function skip(event: Event): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("main h1, main")?.focus();
+}
+
+function Navigation() {
+  const entities = meta.value?.entities.filter((entity) => !OWN.has(entity.plural)) ?? [];
+  const own = (plural: string) => meta.value?.entities.some((entity) => entity.plural === plural);
+  return (
+    <nav class="side" aria-label={t("navigation")} id="navigation">
+      <TenantMenu />
+      <NavLink to={["/"]} icon="house">
+        {t("home")}
+      </NavLink>
+      {entities.length > 0 && <h2>{t("data")}</h2>}
+      {entities.map((entity) => (
+        <NavLink key={entity.plural} to={["rows", entity.plural]} icon="table-2">
+          <bdi>{entity.title}</bdi>
+        </NavLink>
+      ))}
+      <h2>{t("administration")}</h2>
+      {mayArea("members") && (
+        <NavLink to={["people"]} icon="users">
+          {t("members")}
+        </NavLink>
+      )}
+      {mayArea("roles") && (
+        <NavLink to={["roles"]} icon="shield">
+          {t("roles")}
+        </NavLink>
+      )}
+      <NavLink to={["settings"]} icon="settings">
+        {t("settings")}
+      </NavLink>
+      {mayArea("audit") && (
+        <NavLink to={["audit"]} icon="scroll-text">
+          {t("audit")}
+        </NavLink>
+      )}
+      {maySystem() && (
+        <>
+          <h2>{t("service")}</h2>
+          <NavLink to={["tenants"]} icon="building-2">
+            {t("tenants")}
+          </NavLink>
+          {own("applications") && (
+            <NavLink to={["rows", "applications"]} icon="app-window">
+              {t("applications")}
+            </NavLink>
+          )}
+          <NavLink to={["system"]} icon="gauge">
+            {t("system")}
+          </NavLink>
+        </>
+      )}
+      <div class="space" />
+      <NavLink to={["account"]} icon="circle-user">
+        <bdi>{profile.value?.fullName || t("account")}</bdi>
+      </NavLink>
+      <button type="button" class="nav" onClick={() => void logout()}>
+        <Icon name="log-out" />
+        <span>{t("logout")}</span>
+      </button>
+    </nav>
+  );
+}
+
+function NavLink({ to, icon, children }: { to: string[]; icon: string; children: ComponentChildren }) {
+  const target = to[0] === "/" ? "/console/" : href(...to);
+  const path = current.value.path;
+  const isHere = to[0] === "/" ? path === target : path === target || path.startsWith(`${target}/`);
+  return (
+    <a class="nav" href={target} aria-current={isHere ? "page" : undefined} onClick={() => (isOpen.value = false)}>
+      <Icon name={icon} />
+      <span>{children}</span>
+    </a>
+  );
+}
+
+function TenantMenu() {
+  const others = (profile.value?.tenants ?? []).filter((other) => other.id !== tenant.value?.id);
+  const name = tenant.value?.name ?? "Tenantry";
+  if (!others.length)
+    return (
+      <p class="tenant">
+        <Icon name="building-2" />
+        <bdi>{name}</bdi>
+      </p>
+    );
+  return (
+    <Menu class="tenant" label={name} icon="building-2">
+      {(close) => (
+        <div class="menu">
+          <h3>{t("tenant.switch")}</h3>
+          {others.map((other) => (
+            <button
+              type="button"
+              key={other.id}
+              onClick={() => {
+                close();
+                enter(other.id).catch(failed);
+              }}
+            >
+              <bdi>{other.name}</bdi>
+            </button>
+          ))}
+        </div>
+      )}
+    </Menu>
+  );
+}
+
+function TopBar() {
+  return (
+    <div class="top">
+      <button
+        type="button"
+        class="plain square"
+        aria-label={t("navigation")}
+        aria-expanded={isOpen.value}
+        aria-controls="navigation"
+        onClick={() => (isOpen.value = !isOpen.value)}
+      >
+        <Icon name="menu" />
+      </button>
+      <bdi>{tenant.value?.name}</bdi>
+    </div>
+  );
+}
+
+/** Red as long as a super-admin works in another tenant than that of the token. */
+function ScopeBar({ name }: { name: string }) {
+  return (
+    <div class="bar bad" role="status">
+      <Icon name="eye" />
+      <span>{t("scope.on", { name })}</span>
+      <button type="button" onClick={() => (scope.value = null)}>
+        {t("scope.off")}
+      </button>
+    </div>
+  );
+}
+
+export const mayRead = (what: string) => may(`read:${what}`);

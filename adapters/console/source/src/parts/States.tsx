@@ -1,0 +1,91 @@
+// What a screen shows when it has no data: nothing there, loading, an error, forbidden, offline.
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { ApiError } from "../api/api";
+import { t } from "../words/words";
+import { Icon } from "./Icon";
+import { errorText } from "./Toast";
+
+interface Props {
+  icon: string;
+  title: string;
+  text?: string;
+  children?: ComponentChildren;
+}
+
+export function Notice({ icon, title, text, children }: Props) {
+  return (
+    <div class="notice">
+      <Icon name={icon} />
+      <h2>{title}</h2>
+      {text && <p>{text}</p>}
+      {children && <div class="buttons">{children}</div>}
+    </div>
+  );
+}
+
+export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+  const status = error instanceof ApiError ? error.status : -1;
+  const again = retry && (
+    <button type="button" onClick={retry}>
+      <Icon name="refresh-cw" />
+      {t("again")}
+    </button>
+  );
+  if (status === 0)
+    return (
+      <Notice icon="cloud-off" title={t("offline.title")} text={t("offline.text")}>
+        {again}
+      </Notice>
+    );
+  if (status === 403) return <Notice icon="lock" title={t("forbidden.title")} text={t("forbidden.text")} />;
+  if (status === 404) return <Notice icon="inbox" title={t("missing.title")} text={t("missing.text")} />;
+  return (
+    <div role="alert">
+      <Notice icon="circle-alert" title={t("failed.title")} text={errorText(error)}>
+        {again}
+      </Notice>
+    </div>
+  );
+}
+
+export const Loading = () => (
+  <div class="loading" role="status" aria-label={t("loading")}>
+    <span />
+    <span />
+    <span />
+  </div>
+);
+
+export interface Loaded<T> {
+  data: T | null;
+  error: unknown;
+  reload: () => Promise<void>;
+  set: (data: T) => void;
+}
+
+/** Reads something when the screen opens and when a dependency changes; what was read stays while it is read again. */
+export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[]): Loaded<T> {
+  const [data, set] = useState<T | null>(null);
+  const [error, fail] = useState<unknown>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller lists what the reading depends on
+  const reload = useCallback(async () => {
+    try {
+      set(await read());
+      fail(null);
+    } catch (problem) {
+      fail(problem);
+    }
+  }, dependencies);
+  useEffect(() => {
+    set(null);
+    fail(null);
+    void reload();
+  }, [reload]);
+  return { data, error, reload, set };
+}
+
+export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} />;
+  return loaded.data === null ? <Loading /> : <>{children(loaded.data)}</>;
+}

@@ -1,0 +1,64 @@
+// Short messages at the edge, read out by a live region; and the one place that screens tell results to listeners.
+import { signal } from "@preact/signals";
+import { ApiError } from "../api/api";
+import { t } from "../words/words";
+import { Icon } from "./Icon";
+
+interface Message {
+  id: number;
+  text: string;
+  isError: boolean;
+}
+
+const shown = signal<Message[]>([]);
+const said = signal("");
+let last = 0;
+
+export function toast(text: string, isError = false): void {
+  const id = ++last;
+  shown.value = [...shown.value.slice(-2), { id, text, isError }];
+  if (!isError) setTimeout(() => dismiss(id), 6_000);
+}
+
+/** For listeners alone: how many rows there are, which row is active. */
+export const say = (text: string) => {
+  said.value = text;
+};
+
+const dismiss = (id: number) => {
+  shown.value = shown.value.filter((message) => message.id !== id);
+};
+
+/** What went wrong, in the reader's language where the console knows the code. */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
+  if (error.isOffline) return t("error.offline");
+  if (error.status === 429) return t("error.limited", { seconds: error.retryAfter || 60 });
+  if (error.status >= 500) return t("error.server", { id: error.traceId });
+  return error.message || t("error.unknown");
+}
+
+export const failed = (error: unknown) => {
+  if (!(error instanceof DOMException && error.name === "AbortError")) toast(errorText(error), true);
+};
+
+export function Toasts() {
+  return (
+    <>
+      <div class="toasts" role="status" aria-live="polite">
+        {shown.value.map((message) => (
+          <div key={message.id} class={message.isError ? "toast bad" : "toast"}>
+            <Icon name={message.isError ? "circle-alert" : "circle-check"} />
+            <span>{message.text}</span>
+            <button type="button" class="plain square" aria-label={t("close")} onClick={() => dismiss(message.id)}>
+              <Icon name="x" />
+            </button>
+          </div>
+        ))}
+      </div>
+      <div class="unseen" aria-live="polite">
+        {said.value}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,200 @@
+// The caller's own account: profile, password, sessions, and how the console looks.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import { ask } from "../parts/Dialog";
+import { Summary, TextField, useSending } from "../parts/Fields";
+import { Icon } from "../parts/Icon";
+import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
+import { failed, toast } from "../parts/Toast";
+import { logout, mustChangePassword, profile } from "../session/session";
+import { isDense, THEMES, theme } from "../session/theme";
+import { ago, chooseLanguage, date, exactTime, type Key, LANGUAGES, language, t } from "../words/words";
+
+interface Session {
+  id: string;
+  device: string;
+  address: string;
+  createdAt: string;
+  lastUsedAt: string;
+  isCurrent: boolean;
+}
+
+export function Account() {
+  const mine = profile.value;
+  if (!mine) return null;
+  return (
+    <>
+      <div class="head">
+        <Title>{t("account")}</Title>
+      </div>
+      <div class="columns">
+        <div class="section">
+          <section class="panel">
+            <h2>{t("account.profile")}</h2>
+            <dl class="facts">
+              <dt>{t("name")}</dt>
+              <dd>
+                <bdi>{mine.fullName}</bdi>
+              </dd>
+              <dt>{t("email")}</dt>
+              <dd>
+                <bdi>{mine.email}</bdi>
+              </dd>
+              <dt>{t("roles")}</dt>
+              <dd>
+                <span class="tags">
+                  {mine.roles.map((role) => (
+                    <bdi class="badge" key={role}>
+                      {role}
+                    </bdi>
+                  ))}
+                </span>
+              </dd>
+              <dt>{t("members.since")}</dt>
+              <dd>{date(mine.createdAt)}</dd>
+            </dl>
+          </section>
+          <Sessions />
+        </div>
+        <div class="section">
+          <Looks />
+          <Password />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Looks() {
+  return (
+    <section class="panel">
+      <h2>{t("account.looks")}</h2>
+      <label class="field">
+        <span>{t("account.theme")}</span>
+        <select
+          value={theme.value}
+          onChange={(event) => (theme.value = THEMES.find((name) => name === event.currentTarget.value) ?? "system")}
+        >
+          {THEMES.map((name) => (
+            <option key={name} value={name}>
+              {t(`theme.${name}` as Key)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        <span>{t("account.language")}</span>
+        <select value={language.value} onChange={(event) => void chooseLanguage(event.currentTarget.value)}>
+          {LANGUAGES.map(([code, name]) => (
+            <option key={code} value={code} lang={code}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={isDense.value} onChange={() => (isDense.value = !isDense.value)} />
+        {t("dense")}
+      </label>
+    </section>
+  );
+}
+
+function Password() {
+  const [form, setForm] = useState({ currentPassword: "", newPassword: "" });
+  const sending = useSending();
+  function submit(event: Event): void {
+    event.preventDefault();
+    void sending.run(async () => {
+      await call("POST", "/api/auth/change-password", { json: { ...form, isPasswordEncrypted: false } });
+      setForm({ currentPassword: "", newPassword: "" });
+      mustChangePassword.value = false;
+      toast(t("password.changed"));
+    });
+  }
+  return (
+    <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+      <h2>{t("password.change")}</h2>
+      <Summary sending={sending} />
+      <TextField
+        label={t("password.current")}
+        name="currentPassword"
+        type="password"
+        autocomplete="current-password"
+        value={form.currentPassword}
+        change={(currentPassword) => setForm({ ...form, currentPassword })}
+        sending={sending}
+      />
+      <TextField
+        label={t("password.new")}
+        name="newPassword"
+        type="password"
+        autocomplete="new-password"
+        value={form.newPassword}
+        change={(newPassword) => setForm({ ...form, newPassword })}
+        sending={sending}
+        hint={t("password.hint")}
+      />
+      <p>
+        <button type="submit" class="primary" disabled={sending.isBusy || !form.currentPassword || !form.newPassword}>
+          {t("password.change")}
+        </button>
+      </p>
+    </form>
+  );
+}
+
+function Sessions() {
+  const loaded = useLoaded(async () => (await call<{ items: Session[] }>("GET", "/api/auth/sessions")).data.items, []);
+  async function end(session: Session): Promise<void> {
+    try {
+      await call("DELETE", `/api/auth/sessions/${session.id}`);
+      toast(t("sessions.ended"));
+      await loaded.reload();
+    } catch (error) {
+      failed(error);
+    }
+  }
+  async function everywhere(): Promise<void> {
+    if (!(await ask(t("sessions.all"), t("sessions.all.text"), t("sessions.all")))) return;
+    await call("POST", "/api/auth/logout").catch(failed);
+    await logout();
+  }
+  return (
+    <section class="panel">
+      <div class="row">
+        <h2>{t("sessions")}</h2>
+        <span class="space" />
+        <button type="button" class="quiet-danger" onClick={() => void everywhere()}>
+          {t("sessions.all")}
+        </button>
+      </div>
+      <Ready loaded={loaded}>
+        {(sessions) => (
+          <ul class="sessions">
+            {sessions.map((session) => (
+              <li key={session.id} class="session">
+                <Icon name="monitor" class="muted" />
+                <div class="what">
+                  <bdi>{session.device || t("sessions.unknown")}</bdi>
+                  <p class="muted small">
+                    <bdi>{session.address}</bdi> ·{" "}
+                    <time title={exactTime(session.lastUsedAt)}>{ago(session.lastUsedAt)}</time>
+                  </p>
+                </div>
+                {session.isCurrent ? (
+                  <span class="badge good">{t("sessions.this")}</span>
+                ) : (
+                  <button type="button" onClick={() => void end(session)}>
+                    {t("sessions.end")}
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        )}
+      </Ready>
+    </section>
+  );
+}

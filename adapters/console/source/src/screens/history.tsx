@@ -1,0 +1,158 @@
+// What happened to a row: who, when, from what to what; and back to what it was.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import type { Entity, Row } from "../api/meta";
+import { titleOf, Value } from "../grid/cells";
+import { ask } from "../parts/Dialog";
+import { Icon } from "../parts/Icon";
+import { Notice, Ready, useLoaded } from "../parts/States";
+import { failed, toast } from "../parts/Toast";
+import { ago, exactTime, type Key, t } from "../words/words";
+import { PersonName } from "./names";
+
+interface Change {
+  field: string;
+  from: unknown;
+  to: unknown;
+}
+
+interface Entry {
+  version: number;
+  action: "created" | "changed" | "deleted" | "restored" | "purged";
+  at: string;
+  by: string | null;
+  changes: Change[];
+}
+
+interface Page {
+  items: Entry[];
+  hasNextPage: boolean;
+}
+
+interface Props {
+  entity: Entity;
+  row: Row;
+  etag: string | null;
+  reverted: () => Promise<void>;
+}
+
+const SIZE = 20;
+
+export function History({ entity, row, etag, reverted }: Props) {
+  const path = `/api/${entity.plural}/${row.id}`;
+  const [older, setOlder] = useState<{ items: Entry[]; page: number; hasNextPage: boolean } | null>(null);
+  const loaded = useLoaded<Page>(async () => {
+    setOlder(null);
+    const query = { page: "1", pageSize: String(SIZE) };
+    return (await call<Page>("GET", `${path}/history`, { query, exact: true })).data;
+  }, [path, row.version]);
+
+  async function more(): Promise<void> {
+    const page = (older?.page ?? 1) + 1;
+    try {
+      const query = { page: String(page), pageSize: String(SIZE) };
+      const { data } = await call<Page>("GET", `${path}/history`, { query, exact: true });
+      setOlder({ items: [...(older?.items ?? []), ...data.items], page, hasNextPage: data.hasNextPage });
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  async function revert(entry: Entry): Promise<void> {
+    const writable = new Set(entity.fields.filter((field) => field.writable).map((field) => field.name));
+    const before = entry.changes.filter((change) => writable.has(change.field));
+    const names = before.map((change) => change.field).join(", ");
+    if (!(await ask(t("history.revert"), t("history.revert.text", { names }), t("history.revert"), false))) return;
+    try {
+      const json = Object.fromEntries(before.map((change) => [change.field, change.from]));
+      await call("PUT", path, { json, headers: etag ? { "If-Match": etag } : {} });
+      toast(t("history.reverted"));
+      await reverted();
+    } catch (error) {
+      failed(error);
+    }
+  }
+
+  return (
+    <Ready loaded={loaded}>
+      {(page) => {
+        const entries = [...page.items, ...(older?.items ?? [])];
+        const hasMore = older ? older.hasNextPage : page.hasNextPage;
+        if (!entries.length) return <Notice icon="history" title={t("history.none")} />;
+        return (
+          <>
+            <ol class="timeline">
+              {entries.map((entry) => (
+                <EntryItem
+                  key={entry.version}
+                  entity={entity}
+                  entry={entry}
+                  revert={entity.may.update && !row.isDeleted && entry.action === "changed" ? revert : undefined}
+                />
+              ))}
+            </ol>
+            {hasMore && (
+              <p>
+                <button type="button" onClick={() => void more()}>
+                  {t("history.older")}
+                </button>
+              </p>
+            )}
+          </>
+        );
+      }}
+    </Ready>
+  );
+}
+
+interface EntryProps {
+  entity: Entity;
+  entry: Entry;
+  revert?: (entry: Entry) => Promise<void>;
+}
+
+function EntryItem({ entity, entry, revert }: EntryProps) {
+  return (
+    <li>
+      <div class="row">
+        <strong>{t(`history.${entry.action}` as Key)}</strong>
+        <PersonName id={entry.by} />
+        <time class="muted" dateTime={entry.at} title={exactTime(entry.at)}>
+          {ago(entry.at)}
+        </time>
+        <span class="muted small">{t("history.version", { version: entry.version })}</span>
+        <span class="space" />
+        {revert && entry.changes.length > 0 && (
+          <button type="button" class="plain" onClick={() => void revert(entry)}>
+            <Icon name="undo-2" />
+            {t("history.revert")}
+          </button>
+        )}
+      </div>
+      {entry.changes.length > 0 && (
+        <dl class="facts small">
+          {entry.changes.map((change) => {
+            const field = entity.fields.find((candidate) => candidate.name === change.field);
+            return (
+              <>
+                <dt>
+                  <bdi>{field ? titleOf(field) : change.field}</bdi>
+                </dt>
+                <dd>
+                  {change.from !== null && (
+                    <del>
+                      <Value field={field} value={change.from} isWhole />
+                    </del>
+                  )}{" "}
+                  <ins>
+                    <Value field={field} value={change.to} isWhole />
+                  </ins>
+                </dd>
+              </>
+            );
+          })}
+        </dl>
+      )}
+    </li>
+  );
+}

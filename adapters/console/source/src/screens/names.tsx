@@ -1,0 +1,33 @@
+// Names of people behind ids, each read once; an id stays an id for those who may not read users.
+import { signal } from "@preact/signals";
+import { call } from "../api/api";
+import { href } from "../session/routes";
+import { may, profile } from "../session/session";
+import { t } from "../words/words";
+
+const names = signal<ReadonlyMap<string, string>>(new Map());
+const asked = new Set<string>();
+
+function ask(id: string): void {
+  if (asked.has(id) || !may("read:users")) return;
+  asked.add(id);
+  call<{ fullName: string; email: string }>("GET", `/api/users/${encodeURIComponent(id)}`).then(
+    ({ data }) => {
+      names.value = new Map(names.value).set(id, data.fullName || data.email);
+    },
+    () => undefined,
+  );
+}
+
+export function PersonName({ id }: { id: string | null }) {
+  if (!id) return <span class="muted">{t("nobody")}</span>;
+  if (id === profile.value?.id) return <bdi>{profile.value.fullName}</bdi>;
+  ask(id);
+  const name = names.value.get(id);
+  if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
+  return (
+    <a href={href("people", id)}>
+      <bdi>{name}</bdi>
+    </a>
+  );
+}

@@ -1,0 +1,244 @@
+// A person: roles in this tenant, state, and "why may they?": which role gives which permission.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import { ask } from "../parts/Dialog";
+import { CheckList, Summary, TextField, useSending } from "../parts/Fields";
+import { Icon } from "../parts/Icon";
+import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
+import { failed, toast } from "../parts/Toast";
+import { go, href } from "../session/routes";
+import { may } from "../session/session";
+import { ago, date, exactTime, t } from "../words/words";
+import { holds, permissionsOf, type Role, rolesOf, type UserDetail } from "./identity";
+
+export function Person({ id }: { id: string }) {
+  const path = `/api/users/${encodeURIComponent(id)}`;
+  const loaded = useLoaded(async () => (await call<UserDetail>("GET", path)).data, [path]);
+  const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
+  return (
+    <>
+      <a class="crumb row" href={href("people")}>
+        <Icon name="arrow-left" />
+        {t("members")}
+      </a>
+      <Ready loaded={loaded}>
+        {(user) => (
+          <>
+            <div class="head">
+              <Title>
+                <bdi>{user.fullName || user.email}</bdi>
+              </Title>
+              {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}
+              {user.isLocked && <span class="badge warn">{t("person.locked")}</span>}
+              <span class="space" />
+              <Actions user={user} path={path} set={loaded.set} />
+            </div>
+            <div class="columns">
+              <div class="section">
+                <Details key={user.id} user={user} path={path} set={loaded.set} roles={roles.data ?? []} />
+                {roles.data && roles.data.length > 0 && <Why user={user} roles={roles.data} />}
+              </div>
+              <Facts user={user} />
+            </div>
+          </>
+        )}
+      </Ready>
+    </>
+  );
+}
+
+interface Props {
+  user: UserDetail;
+  path: string;
+  set: (user: UserDetail) => void;
+}
+
+function Actions({ user, path, set }: Props) {
+  async function change(method: string, to: string, json?: unknown): Promise<void> {
+    try {
+      set((await call<UserDetail>(method, to, { json })).data);
+      toast(t("saved"));
+    } catch (error) {
+      failed(error);
+    }
+  }
+  async function remove(): Promise<void> {
+    if (!(await ask(t("person.remove.title", { name: user.fullName }), t("person.remove.text"), t("person.remove"))))
+      return;
+    try {
+      await call("DELETE", path);
+      toast(t("person.removed"));
+      await go(href("people"));
+    } catch (error) {
+      failed(error);
+    }
+  }
+  return (
+    <>
+      {user.isLocked && may("update:users") && (
+        <button type="button" onClick={() => void change("POST", `${path}/unlock`)}>
+          {t("person.unlock")}
+        </button>
+      )}
+      {may("update:users") && (
+        <button type="button" onClick={() => void change("PUT", path, { isActive: !user.isActive })}>
+          {t(user.isActive ? "person.disable" : "person.enable")}
+        </button>
+      )}
+      {may("delete:users") && (
+        <button type="button" class="quiet-danger" onClick={() => void remove()}>
+          <Icon name="trash-2" />
+          {t("person.remove")}
+        </button>
+      )}
+    </>
+  );
+}
+
+function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
+  const [form, setForm] = useState({ fullName: user.fullName, email: user.email, phoneNumber: user.phoneNumber ?? "" });
+  const [chosen, choose] = useState(user.roles);
+  const sending = useSending();
+  const mayWrite = may("update:users");
+  const put = (name: keyof typeof form) => (value: string) => setForm({ ...form, [name]: value });
+  function submit(event: Event): void {
+    event.preventDefault();
+    void sending.run(async () => {
+      const json: Record<string, unknown> = {};
+      if (form.fullName !== user.fullName) json.fullName = form.fullName;
+      if (form.email !== user.email) json.email = form.email;
+      if (form.phoneNumber !== (user.phoneNumber ?? "")) json.phoneNumber = form.phoneNumber || null;
+      if (chosen.join() !== user.roles.join()) json.roles = chosen;
+      set((await call<UserDetail>("PUT", path, { json })).data);
+      toast(t("saved"));
+    });
+  }
+  return (
+    <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+      <Summary sending={sending} />
+      <div class="form">
+        <TextField
+          label={t("name")}
+          name="fullName"
+          value={form.fullName}
+          change={put("fullName")}
+          sending={sending}
+          disabled={!mayWrite}
+        />
+        <TextField
+          label={t("email")}
+          name="email"
+          type="email"
+          value={form.email}
+          change={put("email")}
+          sending={sending}
+          disabled={!mayWrite}
+        />
+        <TextField
+          label={t("phone")}
+          name="phoneNumber"
+          type="tel"
+          value={form.phoneNumber}
+          change={put("phoneNumber")}
+          sending={sending}
+          disabled={!mayWrite}
+        />
+      </div>
+      <CheckList
+        legend={t("person.roles")}
+        all={roles.map((role) => role.name)}
+        chosen={chosen}
+        change={choose}
+        disabled={!mayWrite}
+      />
+      {mayWrite && (
+        <p>
+          <button type="submit" class="primary" disabled={sending.isBusy}>
+            {t("save")}
+          </button>
+        </p>
+      )}
+    </form>
+  );
+}
+
+function Facts({ user }: { user: UserDetail }) {
+  return (
+    <dl class="facts panel-facts">
+      <dt>{t("person.confirmed")}</dt>
+      <dd>{t(user.emailConfirmed ? "yes" : "no")}</dd>
+      <dt>{t("person.seen")}</dt>
+      <dd>
+        {user.lastLoginAt ? <time title={exactTime(user.lastLoginAt)}>{ago(user.lastLoginAt)}</time> : t("never")}
+      </dd>
+      <dt>{t("members.since")}</dt>
+      <dd>{date(user.createdAt)}</dd>
+      <dt>{t("person.must")}</dt>
+      <dd>{t(user.mustChangePassword ? "yes" : "no")}</dd>
+      <dt>{t("tenants")}</dt>
+      <dd>
+        <span class="tags">
+          {user.tenants.map((tenant) => (
+            <bdi class="badge" key={tenant.id}>
+              {tenant.name}
+            </bdi>
+          ))}
+        </span>
+      </dd>
+    </dl>
+  );
+}
+
+/** Which role gives which permission, and by which wildcard. */
+function Why({ user, roles }: { user: UserDetail; roles: Role[] }) {
+  const [text, setText] = useState("");
+  const known = useLoaded(async () => (may("read:permissions") ? permissionsOf() : []), []);
+  const held = roles.filter((role) => user.roles.includes(role.name));
+  const names = [
+    ...new Set([
+      ...(known.data ?? []).map((permission) => permission.name),
+      ...held.flatMap((role) => role.permissions),
+    ]),
+  ];
+  const shown = names.filter((name) => name.includes(text.trim().toLowerCase())).sort();
+  const reasons = (name: string) =>
+    held.map((role) => [role.name, holds(role.permissions, name)] as const).filter(([, by]) => by !== null);
+  const rows = shown.map((name) => ({ name, by: reasons(name) })).filter((row) => row.by.length || text.trim());
+  return (
+    <section class="panel">
+      <h2>{t("why.title")}</h2>
+      <TextField label={t("why.search")} name="why" value={text} change={setText} hint={t("why.example")} />
+      <div class="table-box import-errors">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">{t("permission")}</th>
+              <th scope="col">{t("why.because")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, 200).map((row) => (
+              <tr key={row.name}>
+                <td>
+                  <code>{row.name}</code>
+                </td>
+                <td>
+                  {row.by.length === 0 && <span class="badge bad">{t("why.not")}</span>}
+                  <span class="tags">
+                    {row.by.map(([role, by]) => (
+                      <span class="badge good" key={role}>
+                        <bdi>{role}</bdi>
+                        {by !== row.name && <code>{by}</code>}
+                      </span>
+                    ))}
+                  </span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,244 @@
+// Roles × permissions: a matrix whose ticks are gathered and saved role by role.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import { ask, Dialog } from "../parts/Dialog";
+import { Summary, TextField, useSending } from "../parts/Fields";
+import { Icon } from "../parts/Icon";
+import { Menu } from "../parts/Menu";
+import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
+import { failed, toast } from "../parts/Toast";
+import { may } from "../session/session";
+import { t } from "../words/words";
+import { holds, type Permission, permissionsOf, type Role, rolesOf } from "./identity";
+
+interface Both {
+  roles: Role[];
+  permissions: Permission[];
+}
+
+export function Roles() {
+  const loaded = useLoaded<Both>(async () => {
+    const [roles, permissions] = await Promise.all([rolesOf(), may("read:permissions") ? permissionsOf() : []]);
+    return { roles, permissions };
+  }, []);
+  const [isAdding, setAdding] = useState(false);
+  return (
+    <>
+      <div class="head">
+        <Title>{t("roles")}</Title>
+        <span class="space" />
+        {may("create:roles") && (
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
+            <Icon name="plus" />
+            {t("roles.add")}
+          </button>
+        )}
+      </div>
+      <Ready loaded={loaded}>{(both) => <Matrix {...both} reload={loaded.reload} />}</Ready>
+      {isAdding && <NewRole onClose={() => setAdding(false)} done={loaded.reload} />}
+    </>
+  );
+}
+
+/** Permissions by what they are about: the category where one is given, else the resource behind the colon. */
+function grouped(roles: Role[], permissions: Permission[]): [category: string, names: string[]][] {
+  const categories = new Map<string, string>(permissions.map((known) => [known.name, known.category]));
+  for (const name of roles.flatMap((role) => role.permissions)) if (!categories.has(name)) categories.set(name, "");
+  const groups = new Map<string, string[]>();
+  for (const [name, category] of categories) {
+    const group = category || name.split(":")[1] || name;
+    groups.set(group, [...(groups.get(group) ?? []), name]);
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a === "*" ? -1 : a.localeCompare(b)))
+    .map(([group, names]) => [group, names.sort()]);
+}
+
+function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<void> }) {
+  const [changed, setChanged] = useState<Record<string, string[]>>({});
+  const [text, setText] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const mayWrite = may("update:roles");
+  const held = (role: Role) => changed[role.id] ?? role.permissions;
+  const isLocked = (role: Role) => role.isSystem || !mayWrite;
+
+  function toggle(role: Role, name: string): void {
+    const before = held(role);
+    const next = before.includes(name) ? before.filter((other) => other !== name) : [...before, name];
+    const isBack = [...next].sort().join() === [...role.permissions].sort().join();
+    const { [role.id]: _, ...others } = changed;
+    setChanged(isBack ? others : { ...others, [role.id]: next });
+  }
+
+  async function save(): Promise<void> {
+    setBusy(true);
+    try {
+      for (const [id, names] of Object.entries(changed))
+        await call("PUT", `/api/roles/${id}`, { json: { permissions: names } });
+      setChanged({});
+      toast(t("saved"));
+    } catch (error) {
+      failed(error);
+    }
+    setBusy(false);
+    await reload();
+  }
+
+  const groups = grouped(roles, permissions)
+    .map(([group, names]) => [group, names.filter((name) => name.includes(text.trim().toLowerCase()))] as const)
+    .filter(([, names]) => names.length);
+  const count = Object.keys(changed).length;
+  return (
+    <>
+      <div class="tools">
+        <div class="find">
+          <Icon name="search" />
+          <input
+            type="search"
+            aria-label={t("search")}
+            placeholder={t("permission")}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+        </div>
+        {count > 0 && (
+          <>
+            <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>
+              {t("roles.save", { count })}
+            </button>
+            <button type="button" onClick={() => setChanged({})}>
+              {t("form.reset")}
+            </button>
+          </>
+        )}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
+      <div class="table-box matrix-box" tabIndex={0} role="region" aria-label={t("roles.matrix")}>
+        <table class="plain matrix">
+          <thead>
+            <tr>
+              <th scope="col">{t("permission")}</th>
+              {roles.map((role) => (
+                <th scope="col" key={role.id} title={role.description}>
+                  <RoleMenu role={role} reload={reload} />
+                </th>
+              ))}
+            </tr>
+          </thead>
+          {groups.map(([group, names]) => (
+            <tbody key={group}>
+              <tr class="category">
+                <th colSpan={roles.length + 1} scope="colgroup">
+                  {group === "*" ? t("roles.everything") : group}
+                </th>
+              </tr>
+              {names.map((name) => (
+                <tr key={name}>
+                  <th scope="row">
+                    <code>{name}</code>
+                  </th>
+                  {roles.map((role) => {
+                    const isOwn = held(role).includes(name);
+                    const by = holds(held(role), name);
+                    return (
+                      <td key={role.id}>
+                        <label title={by && !isOwn ? t("roles.by", { name: by }) : undefined}>
+                          <input
+                            type="checkbox"
+                            aria-label={`${role.name}: ${name}`}
+                            checked={by !== null}
+                            disabled={isLocked(role) || (by !== null && !isOwn)}
+                            onChange={() => toggle(role, name)}
+                          />
+                        </label>
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          ))}
+        </table>
+      </div>
+    </>
+  );
+}
+
+function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> }) {
+  const [isRenaming, setRenaming] = useState(false);
+  const mayChange = !role.isSystem && (may("update:roles") || may("delete:roles"));
+  async function remove(): Promise<void> {
+    if (!(await ask(t("roles.remove.title", { name: role.name }), t("roles.remove.text"), t("delete")))) return;
+    try {
+      await call("DELETE", `/api/roles/${role.id}`);
+      toast(t("roles.removed"));
+      await reload();
+    } catch (error) {
+      failed(error);
+    }
+  }
+  if (!mayChange)
+    return (
+      <span>
+        <bdi>{role.name}</bdi> <span class="muted">· {role.userCount}</span>
+      </span>
+    );
+  return (
+    <>
+      <Menu label={`${role.name} · ${role.userCount}`} class="plain">
+        {(close) => (
+          <div class="menu">
+            {may("update:roles") && (
+              <button type="button" onClick={() => (close(), setRenaming(true))}>
+                <Icon name="pencil" />
+                {t("roles.rename")}
+              </button>
+            )}
+            {may("delete:roles") && (
+              <button type="button" onClick={() => (close(), void remove())}>
+                <Icon name="trash-2" />
+                {t("delete")}
+              </button>
+            )}
+          </div>
+        )}
+      </Menu>
+      {isRenaming && <NewRole role={role} onClose={() => setRenaming(false)} done={reload} />}
+    </>
+  );
+}
+
+function NewRole({ role, onClose, done }: { role?: Role; onClose: () => void; done: () => Promise<void> }) {
+  const [name, setName] = useState(role?.name ?? "");
+  const [description, setDescription] = useState(role?.description ?? "");
+  const sending = useSending();
+  function submit(event: Event): void {
+    event.preventDefault();
+    void sending.run(async () => {
+      const json = { name, description };
+      await (role ? call("PUT", `/api/roles/${role.id}`, { json }) : call("POST", "/api/roles", { json }));
+      onClose();
+      toast(t("saved"));
+      await done();
+    });
+  }
+  return (
+    <Dialog title={t(role ? "roles.rename" : "roles.add")} onClose={onClose}>
+      <form class="section" onSubmit={submit} noValidate>
+        <Summary sending={sending} />
+        <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+        <TextField
+          label={t("description")}
+          name="description"
+          value={description}
+          change={setDescription}
+          sending={sending}
+        />
+        <button type="submit" class="primary" disabled={sending.isBusy}>
+          {t("save")}
+        </button>
+      </form>
+    </Dialog>
+  );
+}

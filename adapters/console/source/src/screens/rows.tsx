@@ -1,0 +1,208 @@
+// The rows of an entity: search, filters, the grid, and what is done with the selected ones.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { ApiError, readable } from "../api/api";
+import { type Entity, entityOf, type Field } from "../api/meta";
+import { ExportDialog } from "../files/Export";
+import { ApiDrawer } from "../grid/ApiDrawer";
+import { Bulk } from "../grid/bulk";
+import { ColumnsMenu } from "../grid/columns";
+import { AddFilter, Chips, RawQuery } from "../grid/filters";
+import { Grid } from "../grid/Grid";
+import { Pages } from "../grid/pages";
+import { Selection } from "../grid/selection";
+import { apiQuery, pageQuery, readView, type View } from "../grid/view";
+import { ViewsMenu } from "../grid/views";
+import { Icon } from "../parts/Icon";
+import { Menu } from "../parts/Menu";
+import { Failure, Notice } from "../parts/States";
+import { Title } from "../parts/Title";
+import { current, go, href, query } from "../session/routes";
+import { scope } from "../session/session";
+import { t } from "../words/words";
+
+export function RowsScreen({ plural }: { plural: string }) {
+  const entity = entityOf(plural);
+  if (!entity) return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  return <Rows key={`${plural} ${scope.value?.id}`} entity={entity} />;
+}
+
+/** The next order of a column: ascending, descending, none. With Shift the column is added to those before. */
+export function sortedBy(view: View, field: Field, isAdded: boolean): View["sort"] {
+  const before = view.sort.find(([name]) => name === field.name)?.[1];
+  const others = isAdded ? view.sort.filter(([name]) => name !== field.name) : [];
+  if (before === "desc") return others;
+  return [...others, [field.name, before === "asc" ? "desc" : "asc"]];
+}
+
+function Rows({ entity }: { entity: Entity }) {
+  const search = query.value.toString();
+  const view = useMemo(() => readView(entity, new URLSearchParams(search)), [entity, search]);
+  const [again, setAgain] = useState(0);
+  const [shown, show] = useState<"api" | "export" | null>(null);
+  const pages = useMemo(() => new Pages(entity, view), [entity, view, again]);
+  const selection = useMemo(() => new Selection(entity.limits.batch), [entity]);
+  useEffect(() => () => pages.close(), [pages]);
+  useEffect(() => selection.clear(), [view]);
+
+  const reload = () => setAgain((count) => count + 1);
+  const change = (part: Partial<View>) => {
+    const next = readable(pageQuery(entity, { ...view, ...part }));
+    void go(current.peek().path + (next && `?${next}`), "columns" in part);
+  };
+  const base = href("rows", entity.plural);
+  const isFiltered = view.filters.length > 0 || view.search !== "";
+  return (
+    <>
+      <div class="head">
+        <Title>
+          <bdi>{entity.plural === "audit-events" ? t("audit") : entity.title}</bdi>
+          {view.deleted && <span class="muted"> · {t("deleted")}</span>}
+        </Title>
+        <span class="space" />
+        <button type="button" class="plain" onClick={() => show("api")}>
+          <Icon name="code" />
+          {t("api")}
+        </button>
+        <MoreMenu entity={entity} view={view} change={change} show={show} />
+        {entity.may.create && (
+          <a class="button primary" href={`${base}/new`}>
+            <Icon name="plus" />
+            {t("row.new")}
+          </a>
+        )}
+      </div>
+      <div class="tools">
+        {entity.has.search.length > 0 && <Search view={view} change={change} />}
+        <AddFilter entity={entity} view={view} change={change} />
+        <ColumnsMenu entity={entity} view={view} change={change} />
+        <ViewsMenu entity={entity} view={view} />
+        <button type="button" class="square" title={t("reload")} aria-label={t("reload")} onClick={reload}>
+          <Icon name="refresh-cw" />
+        </button>
+        <RawQuery entity={entity} view={view} change={change} />
+      </div>
+      {isFiltered && (
+        <div class="chips">
+          <Chips entity={entity} view={view} change={change} />
+          <button type="button" class="link" onClick={() => change({ filters: [], search: "" })}>
+            {t("filter.clear")}
+          </button>
+        </div>
+      )}
+      <Bulk entity={entity} selection={selection} deleted={view.deleted} done={reload} />
+      <Grid
+        pages={pages}
+        view={view}
+        selection={entity.may.update || entity.may.delete ? selection : undefined}
+        onSort={(field, isAdded) => change({ sort: sortedBy(view, field, isAdded) })}
+        empty={<Empty entity={entity} isFiltered={isFiltered} view={view} change={change} />}
+      />
+      {shown === "api" && (
+        <ApiDrawer
+          onClose={() => show(null)}
+          examples={[
+            { title: t("api.view"), method: "GET", path: `/api/${entity.plural}`, query: apiQuery(view) },
+            { title: t("api.page"), method: "GET", path: `/api/${entity.plural}`, query: pages.query(1) },
+            {
+              title: t("api.export"),
+              method: "GET",
+              path: `/api/${entity.plural}/export`,
+              query: new URLSearchParams([...apiQuery(view), ["format", "csv"]]),
+            },
+          ]}
+        />
+      )}
+      {shown === "export" && <ExportDialog entity={entity} view={view} onClose={() => show(null)} />}
+    </>
+  );
+}
+
+interface Change {
+  view: View;
+  change: (part: Partial<View>) => void;
+}
+
+function Search({ view, change }: Change) {
+  const [text, setText] = useState(view.search);
+  useEffect(() => setText(view.search), [view.search]);
+  useEffect(() => {
+    if (text === view.search) return;
+    const timer = setTimeout(() => change({ search: text }), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class="find">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={t("search")}
+        placeholder={t("search")}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+interface MoreProps extends Change {
+  entity: Entity;
+  show: (what: "export") => void;
+}
+
+function MoreMenu({ entity, view, change, show }: MoreProps) {
+  const mayDeleted = entity.has.softDelete && (entity.may.delete || entity.may.purge);
+  if (!entity.may.import && !entity.may.export && !mayDeleted) return null;
+  return (
+    <Menu label={t("more")} icon="ellipsis" hideText>
+      {(close) => (
+        <div class="menu">
+          {entity.may.import && (
+            <button type="button" onClick={() => (close(), void go(href("rows", entity.plural, "import")))}>
+              <Icon name="upload" />
+              {t("import")}
+            </button>
+          )}
+          {entity.may.export && (
+            <button type="button" onClick={() => (close(), show("export"))}>
+              <Icon name="download" />
+              {t("export")}
+            </button>
+          )}
+          {mayDeleted && (
+            <button type="button" onClick={() => (close(), change({ deleted: !view.deleted }))}>
+              <Icon name={view.deleted ? "undo-2" : "trash-2"} />
+              {view.deleted ? t("deleted.hide") : t("deleted.show")}
+            </button>
+          )}
+        </div>
+      )}
+    </Menu>
+  );
+}
+
+function Empty({ entity, isFiltered, view, change }: Change & { entity: Entity; isFiltered: boolean }) {
+  if (isFiltered)
+    return (
+      <Notice icon="search" title={t("grid.nothing")} text={t("grid.nothing.text")}>
+        <button type="button" onClick={() => change({ filters: [], search: "" })}>
+          {t("filter.clear")}
+        </button>
+      </Notice>
+    );
+  if (view.deleted) return <Notice icon="trash-2" title={t("deleted.none")} />;
+  const base = href("rows", entity.plural);
+  return (
+    <Notice icon="inbox" title={t("grid.empty")} text={entity.may.create ? t("grid.empty.text") : undefined}>
+      {entity.may.create && (
+        <a class="button primary" href={`${base}/new`}>
+          {t("row.new")}
+        </a>
+      )}
+      {entity.may.import && (
+        <a class="button" href={`${base}/import`}>
+          {t("import")}
+        </a>
+      )}
+    </Notice>
+  );
+}

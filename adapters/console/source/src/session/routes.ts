@@ -1,0 +1,50 @@
+// Addresses of the console: /console/<screen>/…; links are ordinary links, and this module follows them.
+import { computed, signal } from "@preact/signals";
+
+const BASE = "/console/";
+const here = () => ({ path: location.pathname, search: location.search });
+
+export const current = signal(here());
+export const query = computed(() => new URLSearchParams(current.value.search));
+/** Parts of the path behind /console/: ["rows", "products", "new"]. */
+export const parts = computed(() =>
+  current.value.path.slice(BASE.length).split("/").filter(Boolean).map(decodeURIComponent),
+);
+
+/** A form with unsaved changes sets this: it answers whether one may leave. */
+export const guard: { ask: (() => Promise<boolean>) | null } = { ask: null };
+
+/** Set when the address leads to another screen: its heading takes the focus once, whenever it appears. */
+export const arrival = { isNew: false };
+
+export const href = (...steps: string[]) => BASE + steps.map(encodeURIComponent).join("/");
+
+export async function go(to: string, replace = false): Promise<void> {
+  const url = new URL(to, location.origin);
+  if (url.origin !== location.origin || !url.pathname.startsWith(BASE)) return;
+  if (!replace && url.pathname !== current.peek().path && guard.ask && !(await guard.ask())) return;
+  history[replace ? "replaceState" : "pushState"](null, "", url.pathname + url.search);
+  moved();
+}
+
+function moved(): void {
+  const before = current.peek();
+  current.value = here();
+  if (before.path !== current.peek().path) {
+    scrollTo(0, 0);
+    arrival.isNew = true;
+  }
+}
+
+export function listen(): void {
+  addEventListener("popstate", moved);
+  document.addEventListener("click", (event) => {
+    const link = (event.target as Element).closest?.("a[href]");
+    if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || link.target || link.download) return;
+    const url = new URL(link.href);
+    if (url.origin !== location.origin || !url.pathname.startsWith(BASE)) return;
+    event.preventDefault();
+    void go(url.pathname + url.search);
+  });
+}

@@ -1,0 +1,203 @@
+// Who is signed in, in this tab. The access token lives in this module's memory; the refresh token in a cookie that
+// no script can read. Another tab may be in another tenant.
+import { computed, signal } from "@preact/signals";
+import { ApiError, call, hooks } from "../api/api";
+import { loadMeta, meta } from "../api/meta";
+
+export interface TenantName {
+  id: string;
+  name: string;
+  isDefault?: boolean;
+}
+
+interface TokenResult {
+  token: string;
+  expiresAt: string;
+  isGlobal: boolean;
+  mustChangePassword?: boolean;
+  requiresTenantSelection?: boolean;
+  availableTenants?: TenantName[];
+}
+
+export interface Profile {
+  id: string;
+  email: string;
+  fullName: string;
+  phoneNumber: string | null;
+  profilePictureUrl: string | null;
+  emailConfirmed: boolean;
+  roles: string[];
+  permissions: string[];
+  tenants: TenantName[];
+  createdAt: string;
+  lastLoginAt: string | null;
+}
+
+export interface Tenant {
+  id: string;
+  name: string;
+  identifier: string;
+  domain: string | null;
+  isActive: boolean;
+  createdAt: string;
+  settings: {
+    timezone: string;
+    language: string;
+    currency: string;
+    enabledFeatures: string[];
+    customSettings: Record<string, unknown>;
+  };
+}
+
+interface Claims {
+  sub: string;
+  sid?: string;
+  tenant_id?: string;
+  permissions?: string[];
+}
+
+export type State = "starting" | "offline" | "out" | "choosing" | "in";
+export const state = signal<State>("starting");
+export const profile = signal<Profile | null>(null);
+export const tenant = signal<Tenant | null>(null);
+export const choices = signal<TenantName[]>([]);
+export const mustChangePassword = signal(false);
+/** A super-admin's other tenant, or `all`: sent as X-Tenant-Scope with every request about rows. */
+export const scope = signal<{ id: string; name: string } | null>(null);
+
+const token = signal<string | null>(null);
+const claims = computed<Claims | null>(() => (token.value ? decoded(token.value) : null));
+export const permissions = computed(() => claims.value?.permissions ?? []);
+export const tenantId = computed(() => claims.value?.tenant_id ?? null);
+export const userId = computed(() => claims.value?.sub ?? null);
+
+const SCOPED = /^\/api\/(?!auth|users|roles|permissions|tenants|entities)/;
+hooks.token = () => token.peek();
+hooks.scope = () => scope.peek()?.id ?? null;
+hooks.renew = () => renew();
+export const takesScope = (path: string) => SCOPED.test(path);
+
+/** Whether the token holds a permission, by itself or by a wildcard: `*`, `read:*`. */
+export function may(permission: string): boolean {
+  const held = permissions.value;
+  const [action] = permission.split(":");
+  return held.includes("*") || held.includes(permission) || held.includes(`${action}:*`);
+}
+
+function decoded(text: string): Claims {
+  const part = (text.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/");
+  const bytes = Uint8Array.from(atob(part), (char) => char.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+/** The tenant of this tab is remembered over a reload: its id alone, and for this tab alone. */
+const TAB = "tenantry.tenant";
+/** Says only that there may be a cookie: without it, no refresh is tried that could only fail. */
+const SIGNED_IN = "tenantry.signed-in";
+const remembered = () => sessionStorage.getItem(TAB);
+
+async function post(path: string, json: unknown): Promise<TokenResult> {
+  const headers = { "X-Console": "1", Authorization: "" };
+  return (await call<TokenResult>("POST", path, { json, headers })).data;
+}
+
+async function taken(result: TokenResult): Promise<void> {
+  token.value = result.token;
+  localStorage.setItem(SIGNED_IN, "yes");
+  mustChangePassword.value = result.mustChangePassword ?? mustChangePassword.value;
+  if (result.isGlobal || result.requiresTenantSelection) {
+    choices.value = result.availableTenants ?? (await call<Profile>("GET", "/api/auth/me/complete")).data.tenants;
+    state.value = "choosing";
+    return;
+  }
+  if (tenantId.value) sessionStorage.setItem(TAB, tenantId.value);
+  await furnish();
+}
+
+/** Reads what every screen needs, at once. */
+async function furnish(): Promise<void> {
+  const [mine, current] = await Promise.all([
+    call<Profile>("GET", "/api/auth/me/complete"),
+    call<Tenant>("GET", "/api/tenants/current"),
+    loadMeta(),
+  ]);
+  profile.value = mine.data;
+  tenant.value = current.data;
+  state.value = "in";
+}
+
+export async function reloadProfile(): Promise<void> {
+  profile.value = (await call<Profile>("GET", "/api/auth/me/complete")).data;
+}
+
+export async function login(email: string, password: string): Promise<void> {
+  mustChangePassword.value = false;
+  await taken(await post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
+}
+
+/** Goes to a tenant, after the login or from another one. */
+export async function enter(id: string): Promise<void> {
+  scope.value = null;
+  sessionStorage.setItem(TAB, id);
+  await taken(await exclusively(() => refreshed(id)));
+}
+
+/** At the start of the page: a cookie of before is exchanged for a token, or the sign-in screen is shown. */
+export async function resume(): Promise<void> {
+  if (!localStorage.getItem(SIGNED_IN)) return forget();
+  try {
+    await taken(await exclusively(() => refreshed(remembered())));
+  } catch (error) {
+    if (error instanceof ApiError && error.isOffline) throw error;
+    forget();
+  }
+}
+
+/** A fresh token for this tab's tenant; false, and the sign-in screen, where the session is over. */
+let renewing: Promise<boolean> | null = null;
+function renew(): Promise<boolean> {
+  const used = token.peek();
+  renewing ??= exclusively(async () => {
+    try {
+      token.value = (await refreshed(remembered() ?? tenantId.peek())).token;
+      return token.peek() !== used;
+    } catch (error) {
+      if (error instanceof ApiError && !error.isOffline && error.status < 500 && error.status !== 429) forget();
+      return false;
+    }
+  }).finally(() => {
+    renewing = null;
+  });
+  return renewing;
+}
+
+async function refreshed(id: string | null): Promise<TokenResult> {
+  const result = await post("/console/session/refresh", id ? { tenantId: id } : {});
+  const got = decoded(result.token).tenant_id;
+  // another tab's refresh may have answered with its own tenant: this tab asks again with its own
+  if (id && got !== id) return post("/console/session/refresh", { tenantId: id });
+  return result;
+}
+
+/** One refresh at a time over all tabs: a refresh token is used once. */
+async function exclusively<T>(work: () => Promise<T>): Promise<T> {
+  return navigator.locks ? navigator.locks.request("tenantry.session", work) : work();
+}
+
+export async function logout(): Promise<void> {
+  await call("DELETE", "/console/session", { json: {}, headers: { "X-Console": "1" } }).catch(() => undefined);
+  sessionStorage.removeItem(TAB);
+  localStorage.removeItem(SIGNED_IN);
+  forget();
+}
+
+/** Forgets everything that the session brought, so that the next person sees nothing of it. */
+export function forget(): void {
+  token.value = null;
+  profile.value = null;
+  tenant.value = null;
+  meta.value = null;
+  scope.value = null;
+  choices.value = [];
+  state.value = "out";
+}

@@ -1,0 +1,91 @@
+// Texts of the console by key, dates and numbers by Intl. English comes along; another language is fetched when asked.
+import { computed, signal } from "@preact/signals";
+import en from "./en.json";
+
+export type Key = keyof typeof en;
+type Texts = Record<string, string>;
+
+const LOADERS: Record<string, () => Promise<{ default: Texts }>> = { de: () => import("./de.json") };
+export const LANGUAGES: [code: string, name: string][] = [
+  ["en", "English"],
+  ["de", "Deutsch"],
+];
+const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
+const KEPT = "tenantry.language";
+
+export const language = signal("en");
+const texts = signal<Texts>(en);
+/** The browser's own variant where it is of the chosen language: en-GB writes dates as its reader expects. */
+const locale = computed(
+  () => navigator.languages.find((name) => name.split("-")[0] === language.value) ?? language.value,
+);
+
+export async function startLanguage(): Promise<void> {
+  const kept = localStorage.getItem(KEPT);
+  const wanted = [kept, ...navigator.languages.map((name) => name.split("-")[0] ?? "")];
+  await applyLanguage(wanted.find((name) => name && LANGUAGES.some(([code]) => code === name)) ?? "en");
+}
+
+export async function chooseLanguage(code: string): Promise<void> {
+  localStorage.setItem(KEPT, code);
+  await applyLanguage(code);
+}
+
+async function applyLanguage(code: string): Promise<void> {
+  const loaded = LOADERS[code];
+  texts.value = loaded ? { ...en, ...(await loaded()).default } : en;
+  language.value = code;
+  document.documentElement.lang = code;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
+}
+
+/** A text with its places filled in: `{count}` becomes a number as the language writes it. */
+export function t(key: Key, values: Record<string, string | number> = {}): string {
+  const count = values.count;
+  const plural = typeof count === "number" ? `${key}_${new Intl.PluralRules(locale.value).select(count)}` : key;
+  const text = texts.value[plural] ?? texts.value[key] ?? key;
+  return text.replace(/\{(\w+)\}/g, (_, name) => {
+    const value = values[name];
+    return typeof value === "number" ? number(value) : String(value ?? "");
+  });
+}
+
+const formats = computed(() => ({
+  number: new Intl.NumberFormat(locale.value),
+  date: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeZone: "UTC" }),
+  time: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }),
+  exact: new Intl.DateTimeFormat(locale.value, { dateStyle: "full", timeStyle: "long" }),
+  relative: new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }),
+}));
+
+/** Digits as the language groups them. A text such as `39.90` keeps all its digits. */
+export function number(value: number | string, digits?: number): string {
+  if (digits === undefined) return formats.value.number.format(value as number);
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat(locale.value, options).format(value as number);
+}
+
+export const date = (value: string) => valid(value, (when) => formats.value.date.format(when));
+export const time = (value: string) => valid(value, (when) => formats.value.time.format(when));
+export const exactTime = (value: string) => valid(value, (when) => formats.value.exact.format(when));
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
+
+export function ago(value: string): string {
+  return valid(value, (when) => {
+    const seconds = (when.getTime() - Date.now()) / 1_000;
+    const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? ["second", 1];
+    return formats.value.relative.format(Math.round(seconds / size), unit);
+  });
+}
+
+function valid(value: string, format: (when: Date) => string): string {
+  const when = new Date(value);
+  return Number.isNaN(when.getTime()) ? String(value) : format(when);
+}

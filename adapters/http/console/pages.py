@@ -1,0 +1,116 @@
+"""`/console`: the built application for the browser, and `/`, which leads there."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import PurePosixPath
+from typing import Any
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath
+
+from adapters.http.docs.pages import HTML, TYPES, File, file_of
+from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.responses import NoBody
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
+from domain.errors import NotFound
+
+ROOT = "/console"
+PAGE = "index.html"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+FOR_A_YEAR = {"cache-control": "public, max-age=31536000, immutable"}
+CODINGS = {"br": ".br", "gzip": ".gz"}
+"""Codings that files are compressed with at build, the smaller one first, and the ends of the files' names."""
+
+_TYPES = {**TYPES, ".html": HTML, ".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2"}
+_PLAIN = "text/plain; charset=utf-8"
+# a name with the hash of its content is never the name of another content
+_HASHED = re.compile(r"-[0-9A-Za-z]{8,}\.\w+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Console:
+    """``files`` by name are empty where the console is off. ``base_url`` is the service's public address; the cookie
+    of a session is kept by browsers for ``remembered``."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    base_url: str = "http://127.0.0.1:8000"
+    remembered: timedelta = timedelta(days=7)
+
+    @property
+    def is_on(self) -> bool:
+        return PAGE in self.files
+
+
+Variants = Mapping[str | None, File]
+"""A file by its coding; None is the file as it is."""
+
+
+def page_handlers(console: Console) -> list[HTTPRouteHandler]:
+    """Addresses of nothing are the application's own to explain where a browser asks, and 404 for everybody else."""
+    found = dict(_served(console.files))
+
+    async def shown(request: StrictRequest) -> Response[Any]:
+        return _answer(request, found[PAGE])
+
+    async def file(request: StrictRequest, name: FromPath[str]) -> Response[Any]:
+        variants = found.get(name.strip("/"))
+        if variants is None and not is_browser(request):
+            raise NotFound
+        return _answer(request, variants or found[PAGE])
+
+    opt = rules(policy=PUBLIC, limit=UNLIMITED)
+    return [
+        get(ROOT, name="console.page", include_in_schema=False, opt=opt)(shown),
+        get(f"{ROOT}/{{name:path}}", name="console.file", include_in_schema=False, opt=opt)(file),
+    ]
+
+
+def front_handler(leads_to: str) -> HTTPRouteHandler:
+    """`/`: leads a browser on; for programs there is nothing."""
+
+    @get("/", name="front", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED), status_code=302)
+    async def front(request: StrictRequest) -> Response[Any]:
+        if not is_browser(request):
+            raise NotFound
+        return NoBody(302, {"location": leads_to, "vary": "Accept", "cache-control": "no-cache"})
+
+    return front
+
+
+def is_browser(request: StrictRequest) -> bool:
+    """True for the address bar of a browser, which asks for HTML by name; programs and scripts take anything."""
+    return "text/html" in (request.header(b"accept") or "").lower()
+
+
+def _answer(request: StrictRequest, variants: Variants) -> Response[Any]:
+    offered = [coding for coding in CODINGS if coding in variants]
+    coding = chosen_coding(request.header(b"accept-encoding"), offered)
+    return variants[coding].response(request.header(b"if-none-match"))
+
+
+def _served(files: Mapping[str, bytes]) -> Iterator[tuple[str, Variants]]:
+    for name, content in files.items():
+        path = PurePosixPath(name)
+        if path.suffix in CODINGS.values():
+            continue
+        cached = FOR_A_YEAR if _HASHED.search(path.name) else {}
+        kind, headers = _TYPES.get(path.suffix, _PLAIN), {**HEADERS, **cached, "vary": "Accept-Encoding"}
+        variants: dict[str | None, File] = {None: file_of(content, kind, headers)}
+        for coding, end in CODINGS.items():
+            if (compressed := files.get(name + end)) is not None:
+                variants[coding] = file_of(compressed, kind, {**headers, "content-encoding": coding})
+        yield name, variants

@@ -1,0 +1,80 @@
+"""`/console/session`: what `/api/auth` does, with the refresh token in a cookie instead of the answer."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from litestar import Response, Router, delete, post
+from litestar.params import JSONBody
+from msgspec import Struct
+from msgspec.structs import replace
+
+from adapters.http.console.pages import ROOT, Console
+from adapters.http.console.same_origin import same_origin
+from adapters.http.console.session_cookie import SessionCookie
+from adapters.http.identity.applications import requested_app_id
+from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, rules
+from adapters.http.request.strict_request import StrictRequest
+from adapters.http.use_cases import UseCases
+from application.identity.login.forms import LoginForm, RefreshForm
+from application.identity.login.reauthentication import ReauthenticationForm
+from domain.errors import FieldError, ValidationError
+from domain.forms import read_form
+from domain.limits import LOGIN
+
+WAY = "with"
+
+Way = Callable[[StrictRequest, Mapping[str, object]], Awaitable[Struct]]
+"""A way to sign in: the body of its public endpoint to that endpoint's result."""
+
+
+class TenantToRefresh(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``tenant_id`` is the tenant of the new tokens; without it the session's own."""
+
+    tenant_id: UUID | None = None
+
+
+def session_router(services: UseCases, console: Console) -> Router:
+    """The routes that the console has for itself. They are no part of the public API and of its document."""
+    cookie, ways = SessionCookie(console), _ways(services)
+
+    @post("/", name="console.sign-in", opt=rules(policy=PUBLIC, limit=LOGIN, by_email=True), status_code=200)
+    async def sign_in(request: StrictRequest) -> Response[Any]:
+        body = await request.read_object()
+        way = body.get(WAY)
+        if not isinstance(way, str) or way not in ways:
+            raise ValidationError(fields=[FieldError(WAY, f"takes one of: {', '.join(ways)}")])
+        return cookie.answer(await ways[way](request, {name: body[name] for name in body if name != WAY}))
+
+    @post("/refresh", name="console.refresh", opt=rules(policy=PUBLIC), status_code=200)
+    async def refresh(request: StrictRequest, data: JSONBody[TenantToRefresh]) -> Response[Any]:
+        form = RefreshForm(refresh_token=cookie.read(request), tenant_id=data.tenant_id)
+        return cookie.answer(await services.sign_in.refresh(form, request.from_client))
+
+    @post("/reauthenticate", name="console.reauthenticate", opt=rules(policy=PEOPLE), status_code=200)
+    async def reauthenticate(request: StrictRequest, data: JSONBody[ReauthenticationForm]) -> Response[Any]:
+        return cookie.answer(await services.reauthentication.show(request.caller, data, request.from_client))
+
+    @delete("/", name="console.sign-out", opt=rules(policy=PUBLIC), status_code=200)
+    async def sign_out(request: StrictRequest) -> Response[Any]:
+        await services.sign_out.end(cookie.read(request), request.from_client)
+        return cookie.without()
+
+    return Router(
+        f"{ROOT}/session",
+        route_handlers=[sign_in, refresh, reauthenticate, sign_out],
+        guards=[same_origin(console.base_url)],
+        include_in_schema=False,
+        opt=rules(area="A", limit=ORDINARY, any_query=False),
+    )
+
+
+def _ways(services: UseCases) -> Mapping[str, Way]:
+    """Ways to sign in by the value of ``with``; each calls the use case of the public endpoint."""
+
+    async def by_password(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        form = read_form(LoginForm, body)
+        app_id = requested_app_id(request, form.requested_app_id)
+        return await services.sign_in.login(replace(form, requested_app_id=app_id), request.from_client)
+
+    return {"password": by_password}

@@ -1,0 +1,60 @@
+"""/api/auth/invitations/accept: joining a tenant with an account, or with a new one."""
+
+from litestar import Controller, Response, post
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
+
+from adapters.http.identity.applications import APP_ID, requested_app_id
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC_OR_TOKEN, operation, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.joining.acceptance import AcceptForm, InvitationAcceptance, JoinedTenant
+from application.identity.login.forms import LoginResult
+from domain.limits import INVITATION_LINK
+
+ACCEPT_TEXT = """With a bearer token: joins with that account, whose address must be the invitation's, and answers the \
+membership. Without one, `fullName` and `password` make an account for the address, and the answer is that of login; \
+where the address has an account, log in first. Whatever keeps a link from serving is one error on `token`."""
+
+
+class AcceptanceController(Controller):
+    path = "/api/auth/invitations"
+    tags = ("auth",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @post(
+        "/accept",
+        **operation(
+            "auth.accept-invitation",
+            "Accept an invitation by its link",
+            PUBLIC_OR_TOKEN,
+            "CONFLICT",
+            "FORBIDDEN",
+            limit=INVITATION_LINK,
+            parameters=(APP_ID,),
+            example={"token": "of the link", "fullName": "Ada Example", "password": "a password of your own"},
+        ),
+        status_code=200,
+        description=ACCEPT_TEXT,
+    )
+    async def accept(
+        self, request: StrictRequest, data: JSONBody[AcceptForm], acceptance: NamedDependency[InvitationAcceptance]
+    ) -> Response[Data[JoinedTenant | LoginResult]]:
+        caller, client = request.caller_if_any, request.from_client
+        if caller is not None:
+            return identity_data(await acceptance.accept(caller, data, client))
+        return identity_data(await acceptance.register(data, requested_app_id(request, None), client))
+
+    @post(
+        "/{invitation_id:str}/accept",
+        **operation(
+            "auth.accept-received-invitation", "Accept an invitation to one's own address", PEOPLE, "FORBIDDEN"
+        ),
+        status_code=200,
+        description="Only for a proved address. Takes no body.",
+    )
+    async def accept_received(
+        self, request: StrictRequest, invitation_id: PathId, acceptance: NamedDependency[InvitationAcceptance]
+    ) -> Response[Data[JoinedTenant]]:
+        found = read_id(invitation_id)
+        return identity_data(await acceptance.accept_received(request.caller, found, request.from_client))

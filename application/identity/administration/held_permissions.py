@@ -1,0 +1,66 @@
+"""Permissions of a user in the caller's tenant, each with the roles that give it."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.ports.database import Database
+from application.ports.identity.users import IdentityTransaction
+from domain.errors import NotFound
+from domain.identity.users import AccountState, Role
+from domain.scope import Caller, EveryTenant
+
+
+class GivingRole(Struct, rename="camel", kw_only=True):
+    id: UUID
+    name: str
+    is_system: bool
+
+
+class HeldPermission(Struct, kw_only=True):
+    """A permission as roles name it, wildcards included: ``read:*`` gives ``read:products`` too."""
+
+    name: str
+    roles: list[GivingRole]
+
+
+class HeldPermissionList(Struct, kw_only=True):
+    items: list[HeldPermission]
+
+
+@dataclass(frozen=True)
+class HeldPermissions:
+    database: Database[IdentityTransaction]
+
+    async def of(self, caller: Caller, user_id: UUID) -> HeldPermissionList:
+        """Permissions by name. Raises NotFound for a user who is not in the caller's tenant.
+
+        Needs ``read:users`` and ``read:roles``. Of system roles that are held outside the tenant only super-admins are
+        told.
+        """
+        # which roles somebody holds is a matter of users, and what a role gives one of roles
+        for permission in ("read:users", "read:roles"):
+            caller.ensure_may(permission)
+        async with self.database.read_only(EveryTenant()) as read:
+            state = await read.users.state(user_id)
+        if state is None:
+            raise NotFound
+        by_permission: dict[str, list[GivingRole]] = {}
+        for role in _roles(caller, state):
+            giving = GivingRole(id=role.id, name=role.name, is_system=role.is_system)
+            for permission in role.permissions:
+                by_permission.setdefault(permission, []).append(giving)
+        held = sorted(by_permission.items())
+        return HeldPermissionList(items=[HeldPermission(name=name, roles=roles) for name, roles in held])
+
+
+def _roles(caller: Caller, state: AccountState) -> list[Role]:
+    """Roles in the caller's tenant by name; raises NotFound where the user is no member, but for ``system``."""
+    membership = next((held for held in state.memberships if held.tenant_id == caller.tenant_id), None)
+    if membership is None and not caller.acts_for_all:
+        raise NotFound
+    in_tenant = membership.roles if membership else ()
+    beside = state.roles if caller.is_super_admin else ()
+    roles = {role.id: role for role in (*in_tenant, *beside)}
+    return sorted(roles.values(), key=lambda role: (role.name, role.id))

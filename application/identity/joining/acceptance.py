@@ -1,0 +1,249 @@
+"""Answers to invitations: everything that was true when one was sent is checked anew when it is accepted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.ports.database import Database
+from application.ports.identity.invitations import InvitationTransaction
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.shared_memory import Cache
+from application.retry import retry_on_conflict
+from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
+from domain.identity.administration import ensure_fits_token
+from domain.identity.invitations import Invitation, ensure_proved, may_still_invite, wrong_link
+from domain.identity.users import (
+    AccountState,
+    Membership,
+    Role,
+    User,
+    new_account_errors,
+    normal_password,
+    profile_key,
+    token_hash,
+)
+from domain.scope import Caller, Client, EveryTenant, event
+
+
+class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``token`` alone, with an account's bearer token; with the other fields it makes an account."""
+
+    token: str
+    full_name: str | UnsetType = UNSET
+    password: str | UnsetType = UNSET
+    is_password_encrypted: bool | UnsetType = UNSET
+    phone_number: str | None = None
+
+
+class JoinedTenant(Struct, rename="camel", kw_only=True):
+    """The caller's membership after an invitation was accepted."""
+
+    user_id: UUID
+    tenant_id: UUID
+    roles: tuple[str, ...]
+    is_default: bool
+    joined_at: datetime
+
+
+class Entrance(Protocol):
+    """Second half of a login, once the identity is verified; implemented by SignIn."""
+
+    async def complete_login(
+        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
+    ) -> Struct: ...
+
+
+class ReadPassword(Protocol):
+    """Reader of a body's password, which may be encrypted; implemented by PasswordReader."""
+
+    async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str: ...
+
+
+@dataclass(frozen=True)
+class InvitationAcceptance:
+    database: Database[InvitationTransaction]
+    passwords: Passwords
+    password_reader: ReadPassword
+    password_rules: PasswordRules
+    entrance: Entrance
+    cache: Cache
+    clock: Clock
+    ids: Ids
+
+    async def accept(self, caller: Caller, form: AcceptForm, client: Client) -> JoinedTenant:
+        """Joins with the caller's account, whose address must be that of the invitation."""
+        return await self._join(caller, form.token, None, client)
+
+    async def accept_received(self, caller: Caller, invitation_id: UUID, client: Client) -> JoinedTenant:
+        """Joins by an invitation of ``received``. Raises NotFound for every other id."""
+        return await self._join(caller, None, invitation_id, client)
+
+    async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> Struct:
+        """Makes an account for the address, which the link proves, joins, and logs in to the tenant.
+
+        Raises ValidationError, and Conflict on ``email`` when the address has an account.
+        """
+        if form.full_name is UNSET or form.password is UNSET:
+            missing = {"fullName": form.full_name, "password": form.password}
+            required = [FieldError(name, "is required without a bearer token") for name in missing]
+            raise ValidationError(fields=[error for error in required if missing[error.field] is UNSET])
+        # Read before the link: an encrypted password is used up by being read, whatever becomes of the link.
+        password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
+        async with self.database.read_only(EveryTenant()) as read:
+            offer = await read.received.by_hash(token_hash(form.token))
+        if offer is None or not offer.is_living(self.clock.now()):
+            raise wrong_link()
+        invitation = offer.invitation
+        wrong = await self.password_rules.errors(
+            password,
+            email=invitation.email,
+            full_name=form.full_name,
+            field="password",
+            tenants=[offer.tenant_name],
+        )
+        if errors := [*new_account_errors(invitation.email, form.full_name, form.phone_number), *wrong]:
+            raise ValidationError(fields=errors)
+        user = self._new_user(invitation, form, await self.passwords.hash(normal_password(password)))
+        # Everything of the link is judged anew under its lock: hashing the password took its time.
+        state = await self._register(form.token, user, client)
+        # The link is the proof, as a provider's word is: no password was checked, and no failure is forgiven.
+        verified = VerifiedIdentity(state, by_password=False)
+        return await self.entrance.complete_login(verified, invitation.tenant_id, app_id, client)
+
+    @retry_on_conflict
+    async def _register(self, token: str, user: User, client: Client) -> AccountState:
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.users.add(user)
+            invitation = await self._locked(tx, token)
+            if invitation.status_at(now) != "pending" or invitation.email_key != user.email_key:
+                raise wrong_link()
+            await self._add_member(tx, invitation, user.id, (), client, now)
+            await tx.audit.add(invitation.tenant_id, event("user.registered", user.id, user.id, client, now))
+            state = await tx.users.state(user.id)
+        assert state is not None
+        return state
+
+    @retry_on_conflict
+    async def _join(
+        self, caller: Caller, token: str | None, invitation_id: UUID | None, client: Client
+    ) -> JoinedTenant:
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            # Locked before the invitation, as by every other change of memberships: parallel answers take turns.
+            await tx.memberships.lock(caller.user_id)
+            state = await self._state(tx, caller)
+            invitation = await self._found(tx, state, token, invitation_id)
+            if invitation.accepted_by != caller.user_id:
+                if invitation.status_at(now) != "pending" or invitation.email_key != state.user.email_key:
+                    raise wrong_link()
+                if _membership(state, invitation.tenant_id) is None:
+                    await self._add_member(tx, invitation, caller.user_id, state.roles, client, now)
+                    state = await self._state(tx, caller)
+                else:
+                    # A member stays as they are: an old invitation must not bring back roles that were taken away.
+                    await self._end(tx, invitation, caller.user_id, client, now)
+            joined = _membership(state, invitation.tenant_id)
+        await self.cache.drop([profile_key(caller.user_id)])
+        if joined is None:
+            raise wrong_link()
+        return _joined(caller.user_id, joined)
+
+    async def _state(self, tx: InvitationTransaction, caller: Caller) -> AccountState:
+        state = await tx.users.state(caller.user_id)
+        if state is None or not state.user.is_active:
+            raise TokenInvalid
+        return state
+
+    async def _found(
+        self, tx: InvitationTransaction, state: AccountState, token: str | None, invitation_id: UUID | None
+    ) -> Invitation:
+        """The invitation of the link, or the one of this id that the address has received; locked."""
+        if token is not None:
+            return await self._locked(tx, token)
+        # Without the link the address must be known to be the caller's.
+        ensure_proved(state.user)
+        offers = await tx.received.of_address(state.user.email_key, self.clock.now())
+        tenants = {offer.invitation.id: offer.invitation.tenant_id for offer in offers}
+        if invitation_id is None or invitation_id not in tenants:
+            raise NotFound
+        locked = await tx.invitations.lock(tenants[invitation_id], invitation_id)
+        if locked is None:
+            raise NotFound
+        return locked
+
+    async def _locked(self, tx: InvitationTransaction, token: str) -> Invitation:
+        offer = await tx.received.by_hash(token_hash(token))
+        if offer is None:
+            raise wrong_link()
+        locked = await tx.invitations.lock(offer.invitation.tenant_id, offer.invitation.id)
+        # The link may have been replaced before the lock was held.
+        if locked is None or locked.hash != offer.invitation.hash:
+            raise wrong_link()
+        return locked
+
+    async def _add_member(
+        self,
+        tx: InvitationTransaction,
+        invitation: Invitation,
+        user_id: UUID,
+        system_roles: Sequence[Role],
+        client: Client,
+        now: datetime,
+    ) -> None:
+        """Makes the membership, if tenant, inviter and roles are still what they were when they were promised."""
+        tenant = await tx.memberships.visit(invitation.tenant_id, now)
+        roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
+        inviter = await tx.users.state(invitation.invited_by)
+        is_open = tenant is not None and tenant.tenant_is_active
+        if not is_open or not may_still_invite(inviter, invitation.tenant_id, roles):
+            raise wrong_link()
+        ensure_fits_token((*roles, *system_roles), "token")
+        await self._end(tx, invitation, user_id, client, now)
+        await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
+
+    async def _end(
+        self, tx: InvitationTransaction, invitation: Invitation, user_id: UUID, client: Client, now: datetime
+    ) -> None:
+        # Of parallel answers one ends the invitation: the others are too late.
+        if not await tx.invitations.end(invitation.tenant_id, invitation.id, "accepted", now, user_id):
+            raise wrong_link()
+        line = event("invitation.accepted", user_id, invitation.id, client, now)
+        await tx.audit.add(invitation.tenant_id, line)
+
+    def _new_user(self, invitation: Invitation, form: AcceptForm, hashed: str) -> User:
+        now = self.clock.now()
+        assert form.full_name is not UNSET
+        return User(
+            id=self.ids.new(),
+            email=invitation.email,
+            email_key=invitation.email_key,
+            full_name=form.full_name,
+            phone_number=form.phone_number,
+            password_hash=hashed,
+            # The link came by mail: whoever has it reads what is sent to the address.
+            email_confirmed=True,
+            email_proved=True,
+            password_set_at=now,
+            created_at=now,
+            updated_at=now,
+        )
+
+
+def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
+    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
+
+
+def _joined(user_id: UUID, membership: Membership) -> JoinedTenant:
+    return JoinedTenant(
+        user_id=user_id,
+        tenant_id=membership.tenant_id,
+        roles=tuple(sorted(role.name for role in membership.roles)),
+        is_default=membership.is_default,
+        joined_at=membership.joined_at,
+    )

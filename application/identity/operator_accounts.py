@@ -1,0 +1,61 @@
+"""What the operator of the service does to accounts from the command line, without an account of their own."""
+
+from dataclasses import dataclass
+
+from application.ports.database import Database
+from application.ports.identity.accounts import AccountTransaction
+from application.ports.runtime import Clock, PasswordRules, Passwords
+from application.ports.shared_memory import Cache, Revocations
+from application.retry import retry_on_conflict
+from domain.errors import NotFound
+from domain.identity.tokens import user_subject
+from domain.identity.users import AccountState, User, email_key, normal_password, profile_key
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+
+
+@dataclass(frozen=True)
+class OperatorAccounts:
+    database: Database[AccountTransaction]
+    revocations: Revocations
+    passwords: Passwords
+    password_rules: PasswordRules
+    cache: Cache
+    clock: Clock
+
+    async def find(self, email: str) -> User:
+        """Raises NotFound for an address without an account."""
+        return (await self._state(email)).user
+
+    async def _state(self, email: str) -> AccountState:
+        key = email_key(email)
+        async with self.database.read_only(EveryTenant()) as read:
+            state = None if key is None else await read.users.state_by_email(key)
+        if state is None:
+            raise NotFound(f"There is no account with the address {email}.")
+        return state
+
+    async def set_password(self, email: str, password: str, client: Client) -> None:
+        """Sets a password, ends every session and lifts the lock. Raises NotFound, ValidationError."""
+        state = await self._state(email)
+        user, tenants = state.user, [held.tenant_name for held in state.memberships]
+        # before the hash, which costs a tenth of a second of a core
+        await self.password_rules.ensure_good(
+            password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
+        )
+        await self._set(user, await self.passwords.hash(normal_password(password)), client)
+        await self.cache.drop([profile_key(user.id)])
+
+    @retry_on_conflict
+    async def _set(self, user: User, hashed: str, client: Client) -> None:
+        now, subject = self.clock.now(), user_subject(user.id)
+        async with self.revocations.publishing([subject]) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+                await tx.credentials.set_password(user.id, hashed, now)
+                await tx.attempts.unlock(user.email_key)
+                # a link that was mailed before would set yet another password
+                await tx.one_time_tokens.forget(user.id, ["reset"], now)
+                versions = await tx.token_versions.bump([subject])
+                await tx.users.end_sessions(user.id, now)
+                await tx.audit.add(SYSTEM_TENANT_ID, event("password.set-by-operator", None, user.id, client, now))
+            published.update(versions)

@@ -1,0 +1,1 @@
+"""Commands for tenants, accounts and roles; ``commands`` declares them."""

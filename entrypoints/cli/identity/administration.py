@@ -1,0 +1,103 @@
+"""``tenantry tenants``, ``users`` and ``roles``: the use cases behind the HTTP endpoints. Functions return the text."""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from application.identity.administration.memberships import MemberForm
+from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
+from application.identity.administration.user_forms import NewUserForm, RolesForm
+from domain.identity.users import SYSTEM_IDENTIFIER, Tenant
+from domain.scope import SYSTEM_TENANT_ID
+from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.tables import listed
+from entrypoints.use_cases import Services
+
+PAGE_SIZE = 100  # the most that a page of the API has
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Page(Protocol[T_co]):
+    @property
+    def items(self) -> Sequence[T_co]: ...
+    @property
+    def total_pages(self) -> int: ...
+
+
+async def _all(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) -> list[T]:
+    """The items of every page, asked for one page after the other."""
+    found: list[T] = []
+    number = 1
+    while True:
+        answer = await page([("page", str(number)), ("pageSize", str(PAGE_SIZE))])
+        found += answer.items
+        if number >= answer.total_pages:
+            return found
+        number += 1
+
+
+async def list_tenants(services: Services, *, as_json: bool) -> str:
+    tenants = await _all(services.tenants.page)
+    return listed(tenants, ("identifier", "name", "isActive", "createdAt", "id"), as_json=as_json)
+
+
+async def create_tenant(services: Services, identifier: str, name: str | None, *, as_json: bool) -> str:
+    form = NewTenantForm(name=name or identifier, identifier=identifier)
+    made = await services.tenants.create(operator(), form, CLIENT)
+    return listed([made], (), as_json=True) if as_json else f"The tenant {made.identifier} has the id {made.id}."
+
+
+async def set_tenant_active(services: Services, identifier: str, is_active: bool) -> str:
+    tenant = await tenant_named(services, identifier)
+    await services.tenants.update(operator(), tenant.id, TenantForm(is_active=is_active), CLIENT)
+    if is_active:
+        return f"The tenant {identifier} is open: its members can log in."
+    return f"The tenant {identifier} is closed: its tokens end now, and nobody can log in to it. No data is deleted."
+
+
+async def list_users(services: Services, identifier: str | None, *, as_json: bool) -> str:
+    # in ``system`` the operator sees the users of all tenants
+    tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
+    users = await _all(lambda parameters: services.users.page(operator(tenant.id), parameters))
+    return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"), as_json=as_json)
+
+
+async def create_user(
+    services: Services, email: str, name: str | None, tenant: str, roles: Sequence[str], password: str | None
+) -> str:
+    """``password`` is generated and printed where it is None; the user has to change it at the first login."""
+    made = password or secrets.token_urlsafe(15)
+    caller = operator((await tenant_named(services, tenant)).id)
+    form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
+    await services.users.create(caller, form, CLIENT)
+    shown = "" if password else f", with the password {made}"
+    return f"{email} is a member of {tenant} now{shown}. The password has to be changed at the first login."
+
+
+async def set_password(services: Services, email: str, password: str | None) -> str:
+    made = password or secrets.token_urlsafe(15)
+    await services.operator_accounts.set_password(email, made, CLIENT)
+    shown = "" if password else f" It is {made}"
+    return f"{email} has a new password, and all of its sessions have ended.{shown}"
+
+
+async def grant(services: Services, email: str, tenant: str, roles: Sequence[str]) -> str:
+    """Makes the account a member of the tenant with these roles, which replace those it had there."""
+    found = await tenant_named(services, tenant)
+    user = await services.operator_accounts.find(email)
+    caller = operator(found.id)
+    # roles of ``system`` belong to the account and count in every tenant; others belong to its membership
+    if found.id == SYSTEM_TENANT_ID:
+        await services.users.assign_roles(caller, user.id, RolesForm(role_names=list(roles)), CLIENT)
+    else:
+        form = MemberForm(user_id=user.id, roles=list(roles))
+        await services.memberships.save(caller, found.id, form, CLIENT)
+    return f"{email} has these roles in {tenant} now: {', '.join(roles)}. Its tokens there are refreshed."
+
+
+async def list_roles(services: Services, tenant: str, *, as_json: bool) -> str:
+    found: Tenant = await tenant_named(services, tenant)
+    roles = (await services.roles.all(operator(found.id))).items
+    return listed(roles, ("name", "isSystem", "userCount", "permissions", "id"), as_json=as_json)

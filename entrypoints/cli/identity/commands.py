@@ -1,0 +1,175 @@
+"""``tenantry tenants``, ``users`` and ``roles``: the declarations of their commands."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from entrypoints.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from entrypoints.use_cases import Services
+
+Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
+Work = Callable[["Services"], Awaitable[str]]
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON, with all fields.")
+_TENANT = click.option("--tenant", required=True, metavar="IDENTIFIER", help="Identifier of the tenant.")
+_ROLES = click.option("--role", "roles", multiple=True, metavar="NAME", help="A role; may be given several times.")
+_GENERATE = click.option("--generate", is_flag=True, help="Make a password and print it.")
+
+
+def add_administration_commands(group: click.RichGroup, run: Run) -> None:
+    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+
+    def run_with_services(work: Work) -> None:
+        async def opened(settings: Settings) -> str:
+            # Imported only now, so that `--help` answers at once.
+            from entrypoints.cli.operator import open_services  # noqa: PLC0415
+
+            async with open_services(settings) as services:
+                return await work(services)
+
+        run(opened)
+
+    _add_tenant_commands(group, run_with_services)
+    users = _add_user_commands(group, run_with_services)
+    _add_account_commands(users, run)
+    _add_role_commands(group, run_with_services)
+
+
+def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
+    @group.group("tenants")
+    def tenants() -> None:
+        """List, create, close and open tenants."""
+
+    @tenants.command("list")
+    @_JSON
+    def list_command(as_json: bool) -> None:
+        """Print all tenants."""
+        from entrypoints.cli.identity.administration import list_tenants  # noqa: PLC0415
+
+        run(lambda services: list_tenants(services, as_json=as_json))
+
+    @tenants.command("create")
+    @click.argument("identifier")
+    @click.option("--name", help="Name that people see; the identifier unless it is given.")
+    @_JSON
+    def create_command(identifier: str, name: str | None, as_json: bool) -> None:
+        """Create the tenant IDENTIFIER, such as acme."""
+        from entrypoints.cli.identity.administration import create_tenant  # noqa: PLC0415
+
+        run(lambda services: create_tenant(services, identifier, name, as_json=as_json))
+
+    @tenants.command("close")
+    @click.argument("identifier")
+    def close_command(identifier: str) -> None:
+        """End the tenant's tokens and refuse logins to it, until it is opened. No data is deleted."""
+        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
+
+        run(lambda services: set_tenant_active(services, identifier, is_active=False))
+
+    @tenants.command("open")
+    @click.argument("identifier")
+    def open_command(identifier: str) -> None:
+        """Open a closed tenant again."""
+        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
+
+        run(lambda services: set_tenant_active(services, identifier, is_active=True))
+
+
+def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> click.RichGroup:
+    @group.group("users")
+    def users() -> None:
+        """List, create, import and unlock users, set passwords and grant roles."""
+
+    @users.command("list")
+    @click.option("--tenant", metavar="IDENTIFIER", help="Members of this tenant; users of all tenants without it.")
+    @_JSON
+    def list_command(tenant: str | None, as_json: bool) -> None:
+        """Print users."""
+        from entrypoints.cli.identity.administration import list_users  # noqa: PLC0415
+
+        run(lambda services: list_users(services, tenant, as_json=as_json))
+
+    @users.command("create")
+    @click.argument("email")
+    @_TENANT
+    @_ROLES
+    @click.option("--name", help="Full name.")
+    @_GENERATE
+    def create_command(email: str, tenant: str, roles: tuple[str, ...], name: str | None, generate: bool) -> None:
+        """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
+        from entrypoints.cli.identity.administration import create_user  # noqa: PLC0415
+
+        password = _asked(generate=generate)
+        run(lambda services: create_user(services, email, name, tenant, roles, password))
+
+    @users.command("set-password")
+    @click.argument("email")
+    @_GENERATE
+    def set_password_command(email: str, generate: bool) -> None:
+        """Set an account's password and end its sessions. It is asked for, or made with --generate."""
+        from entrypoints.cli.identity.administration import set_password  # noqa: PLC0415
+
+        password = _asked(generate=generate)
+        run(lambda services: set_password(services, email, password))
+
+    @users.command("grant")
+    @click.argument("email")
+    @_TENANT
+    @_ROLES
+    def grant_command(email: str, tenant: str, roles: tuple[str, ...]) -> None:
+        """Make an account a member of a tenant with these roles, which replace those that it had there."""
+        from entrypoints.cli.identity.administration import grant  # noqa: PLC0415
+
+        run(lambda services: grant(services, email, tenant, roles))
+
+    return users
+
+
+def _add_account_commands(users: click.RichGroup, run: Run) -> None:
+    @users.command("unlock")
+    @click.argument("email")
+    def unlock_command(email: str) -> None:
+        """End the lock of an e-mail address, for every network."""
+        from entrypoints.cli.identity.accounts import unlock_email  # noqa: PLC0415
+
+        run(lambda settings: unlock_email(settings, email))
+
+    @users.command("import")
+    @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+    def import_command(file: Path) -> None:
+        """Import users from another system, with the hashes of their passwords.
+
+        FILE is .csv (a header, then rows) or .jsonl (an object in each line) of email, fullName, phoneNumber,
+        profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing
+        more.
+        """
+        from entrypoints.cli.identity.user_import import import_users  # noqa: PLC0415
+
+        run(lambda settings: import_users(settings, file))
+
+
+def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
+    @group.group("roles")
+    def roles() -> None:
+        """List roles."""
+
+    @roles.command("list")
+    @_TENANT
+    @_JSON
+    def list_command(tenant: str, as_json: bool) -> None:
+        """Print the roles of a tenant and those that every tenant has, with their permissions."""
+        from entrypoints.cli.identity.administration import list_roles  # noqa: PLC0415
+
+        run(lambda services: list_roles(services, tenant, as_json=as_json))
+
+
+def _asked(*, generate: bool) -> str | None:
+    if generate:
+        return None
+    # never an argument: other users of the machine see those, and the shell keeps them
+    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return asked

@@ -1,0 +1,107 @@
+"""``tenantry demo``: two tenants with people, categories, products and reviews, made by the ordinary use cases."""
+
+import secrets
+from collections.abc import Sequence
+from uuid import UUID
+
+from application.entities.writing import Write
+from application.identity.administration.memberships import MemberForm
+from application.identity.administration.roles import RoleForm
+from application.identity.administration.tenant_forms import NewTenantForm
+from application.identity.administration.user_forms import NewUserForm
+from domain.entities.catalogue import ENTITIES
+from domain.scope import Caller, EveryTenant, OneTenant
+from entrypoints.cli.errors import CommandError
+from entrypoints.cli.identity.demo_data import SHOPS, Person, Shop, products, reviews
+from entrypoints.cli.operator import CLIENT, open_services, operator
+from entrypoints.preparation import prepare
+from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import Services
+
+SHOP_FLOOR = RoleForm(
+    name="Shop floor",
+    description="Reads the catalogue and writes reviews.",
+    permissions=["read:categories", "read:products", "read:reviews", "create:reviews"],
+)
+
+
+async def fill(settings: Settings) -> str:
+    """Fills the database, which is migrated first as at a start, and returns the text to print."""
+    admin_password = await prepare(settings)
+    async with open_services(settings) as services:
+        said = await fill_with(services, settings.base_url)
+    if admin_password is None:
+        return said
+    return f"{said}\n\nThe super-admin {settings.admin_email} has the password {admin_password}: it is shown once."
+
+
+async def fill_with(services: Services, base_url: str) -> str:
+    """Raises CommandError, and makes nothing, where one of the tenants is there already."""
+    async with services.database.read_only(EveryTenant()) as read:
+        for shop in SHOPS:
+            if await read.tenants.by_identifier(shop.identifier) is not None:
+                raise CommandError(f"There is a tenant {shop.identifier} already: the demo was filled before.")
+    # one for all: it is printed once, and the accounts are examples
+    password = secrets.token_urlsafe(12)
+    ids: dict[str, UUID] = {}
+    lines = []
+    for shop in SHOPS:
+        form = NewTenantForm(name=shop.name, identifier=shop.identifier)
+        tenant = await services.tenants.create(operator(), form, CLIENT)
+        caller = operator(tenant.id)
+        await services.roles.create(caller, SHOP_FLOOR, CLIENT)
+        for person in shop.people:
+            ids[person.email] = await _join(services, caller, person, password, ids.get(person.email))
+        count = await _fill_catalogue(services, caller, shop)
+        lines.append(f"{shop.name} ({shop.identifier}): {len(shop.people)} people, {count} products.")
+    logins = [f"  {email}  {who}" for email, who in _logins()]
+    return "\n".join([*lines, "", f"Log in at {base_url} with the password {password} as", *logins])
+
+
+def _logins() -> Sequence[tuple[str, str]]:
+    """An administrator, somebody who may little, and somebody who belongs to both tenants."""
+    admin, clerk, both = SHOPS[0].people[:3]
+    return (
+        (admin.email, f"administrator of {SHOPS[0].name}"),
+        (clerk.email, f"shop floor of {SHOPS[0].name}"),
+        (both.email, "member of both tenants, who chooses one after the login"),
+    )
+
+
+async def _join(services: Services, caller: Caller, person: Person, password: str, known: UUID | None) -> UUID:
+    if known is not None:
+        membership = MemberForm(user_id=known, roles=list(person.roles))
+        await services.memberships.save(caller, caller.tenant.id, membership, CLIENT)
+        return known
+    form = NewUserForm(email=person.email, password=password, full_name=person.name, roles=list(person.roles))
+    made = await services.users.create(caller, form, CLIENT)
+    # A password that somebody else set would have to be changed at the first login
+    await services.operator_accounts.set_password(person.email, password, CLIENT)
+    return made.id
+
+
+async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
+    """Makes the rows and returns the number of products: none where the example catalogue is not served."""
+    # a project may serve its own entities alone, or others under the same names
+    if not {"categories", "products", "reviews"} <= services.registry.models.keys():
+        return 0
+    if services.registry["products"].struct not in ENTITIES:
+        return 0
+    categories = await _add(services, caller, "categories", [{"name": name} for name in shop.categories])
+    named = dict(zip(shop.categories, categories, strict=True))
+    made = products(shop)
+    added = await _add(
+        services, caller, "products", [values | {"category_id": named[category]} for category, values in made]
+    )
+    await _add(
+        services, caller, "reviews", [values | {"product_id": added[number]} for number, values in reviews(shop)]
+    )
+    return len(added)
+
+
+async def _add(services: Services, caller: Caller, plural: str, rows: Sequence[dict[str, object]]) -> list[UUID]:
+    model = services.registry[plural]
+    defaults = {field.name: field.default for field in model.declared}
+    write = Write(caller=caller, scope=OneTenant(caller.tenant.id))
+    stored = await services.batches.create(write, model, [defaults | row for row in rows])
+    return [row.id for row in stored.answer]

@@ -1,0 +1,110 @@
+"""What ``tenantry demo`` fills in: the same people and rows each time."""
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from msgspec import Struct
+
+PRODUCTS_OF_A_CATEGORY = 15
+REVIEWS = 240
+START = datetime(2026, 1, 5, 8, tzinfo=UTC)
+SIZES = ("small", "medium", "large", "travel size", "refill", "gift set")
+OPINIONS = (
+    (5, "Exactly what I hoped for. I have ordered two more as presents."),
+    (5, "Arrived a day early and feels well made."),
+    (4, "Very good, only the packaging was a little damaged."),
+    (4, "Does what it should. The instructions could be longer."),
+    (3, "All right for the price, but the colour differs from the picture."),
+    (2, "It broke after three weeks. The exchange was quick, though."),
+    (1, "Not for me: I sent it back."),
+)
+AUTHORS = ("Mara", "Jonas", "Aylin", "Priya", "Tom", "Ingrid", "Luca", "Amina", "Pavel", "Sofia", "Noor", "Kenji")
+
+
+class Person(Struct, frozen=True):
+    name: str
+    email: str
+    roles: tuple[str, ...]
+
+
+class Shop(Struct, frozen=True, kw_only=True):
+    """A tenant. ``categories`` has the kinds of products by category."""
+
+    name: str
+    identifier: str
+    code: str
+    people: tuple[Person, ...]
+    categories: dict[str, tuple[str, ...]]
+
+
+_VERA = "vera.lindqvist@example.com"
+
+SHOPS = (
+    Shop(
+        name="Harbour Coffee",
+        identifier="harbour-coffee",
+        code="HC",
+        people=(
+            Person("Nils Petersen", "nils.petersen@example.com", ("Admin",)),
+            Person("Joana Reis", "joana.reis@example.com", ("Shop floor",)),
+            Person("Vera Lindqvist", _VERA, ("Admin",)),
+            Person("Samir Haddad", "samir.haddad@example.com", ("Shop floor",)),
+        ),
+        categories={
+            "Coffee": ("House blend", "Single origin Ethiopia", "Single origin Peru", "Espresso roast", "Decaf"),
+            "Tea": ("Assam", "Earl Grey", "Rooibos", "Sencha", "Peppermint"),
+            "Brewing": ("Hand filter", "Paper filters", "French press", "Moka pot", "Cold brew jug"),
+            "Machines": ("Burr grinder", "Milk frother", "Gooseneck kettle", "Kitchen scale", "Hand grinder"),
+        },
+    ),
+    Shop(
+        name="Ridgeline Outdoor",
+        identifier="ridgeline-outdoor",
+        code="RO",
+        people=(
+            Person("Elif Demir", "elif.demir@example.com", ("Admin",)),
+            Person("Vera Lindqvist", _VERA, ("Shop floor",)),
+            Person("Marek Nowak", "marek.nowak@example.com", ("Shop floor",)),
+        ),
+        categories={
+            "Tents": ("Trail tent", "Family tent", "Tarp", "Footprint", "Tent pegs"),
+            "Packs": ("Day pack", "Trekking pack", "Dry bag", "Hip belt", "Rain cover"),
+            "Cooking": ("Gas stove", "Cooking pot", "Folding cup", "Water filter", "Cutlery"),
+            "Light": ("Head torch", "Lantern", "Power bank", "Solar panel", "Bike light"),
+        },
+    ),
+)
+
+
+def products(shop: Shop) -> list[tuple[str, dict[str, object]]]:
+    """Products with the name of their category; some are drafts, some retired."""
+    chance = random.Random(shop.identifier)  # example data
+    made: list[tuple[str, dict[str, object]]] = []
+    for category, kinds in shop.categories.items():
+        for number in range(PRODUCTS_OF_A_CATEGORY):
+            kind, size = kinds[number % len(kinds)], SIZES[(number // len(kinds) * 2 + len(made)) % len(SIZES)]
+            values: dict[str, object] = {
+                "name": f"{kind}, {size}",
+                "sku": f"{shop.code}-{category[:3].upper()}-{number + 1:02}",
+                "description": f"{kind} by {shop.name}, {size}.",
+                "price": Decimal(chance.randrange(390, 18_990, 10)) / 100,
+                "stock": chance.randrange(0, 240),
+                "status": chance.choices(("live", "draft", "retired"), (8, 1, 1))[0],
+                "released_at": START + timedelta(days=chance.randrange(300)),
+            }
+            made.append((category, values))
+    return made
+
+
+def reviews(shop: Shop) -> Sequence[tuple[int, dict[str, object]]]:
+    """Reviews with the number of their product; few products have many, as in a shop."""
+    chance = random.Random(shop.identifier)  # example data
+    most = PRODUCTS_OF_A_CATEGORY * len(shop.categories)
+    made: list[tuple[int, dict[str, object]]] = []
+    for _ in range(REVIEWS):
+        rating, text = chance.choices(OPINIONS, (6, 6, 4, 4, 2, 1, 1))[0]
+        number = min(int(chance.expovariate(6) * most), most - 1)
+        made.append((number, {"rating": rating, "author": chance.choice(AUTHORS), "text": text}))
+    return made

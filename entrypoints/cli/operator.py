@@ -1,0 +1,48 @@
+"""The operator as a caller: the command line acts with every permission and without an account."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import cast
+from uuid import UUID
+
+from domain.identity.users import Tenant
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant
+from entrypoints.cli.errors import CommandError
+from entrypoints.composition import Adapters, open_adapters
+from entrypoints.entities import load_registry
+from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import Services, assemble
+
+CLIENT = Client(address="", network="", device="command line", request_id="")
+
+
+def operator(tenant_id: UUID | None = SYSTEM_TENANT_ID) -> Caller:
+    """The caller in a tenant; in ``system``, the operator acts on users of all tenants."""
+    return Caller(
+        user_id=cast(UUID, None),  # rows, history and audit trail name no user: the operator may have no account
+        session_id=UUID(int=0),
+        tenant_id=tenant_id,
+        name="",
+        email="",
+        roles=(),
+        permissions=("*",),
+        is_super_admin=True,
+        app_id=None,
+        issued={},
+        expires_at=0,
+    )
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        yield assemble(adapters, settings)
+
+
+async def tenant_named(adapters: Adapters | Services, identifier: str) -> Tenant:
+    """Raises CommandError for an unknown identifier."""
+    async with adapters.database.read_only(EveryTenant()) as read:
+        found = await read.tenants.by_identifier(identifier)
+    if found is None:
+        raise CommandError(f"There is no tenant {identifier!r}: `tenantry tenants list` shows all of them.")
+    return found

@@ -1,0 +1,1 @@
+"""Commands that look at settings, declarations and servers, and change nothing."""

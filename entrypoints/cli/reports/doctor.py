@@ -1,0 +1,146 @@
+"""``tenantry doctor``: what commonly goes wrong beside wrong settings, each with what to do about it."""
+
+import asyncio
+import errno
+import shutil
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from entrypoints.settings.settings import Settings
+
+LEAST_DISK = 2**30
+"""Bytes that DATA_DIR should have left."""
+MOST_CLOCK_DIFFERENCE = 2.0
+"""Seconds."""
+CONNECTIONS_BESIDE_POOL = 2
+"""Connections that each worker may open for background work."""
+MAIL_SERVER_ANSWERS_WITHIN = 3.0
+"""Seconds."""
+
+
+def examine(settings: Settings) -> bool:
+    """Prints a line for each finding and returns whether there is none. Settings and servers were checked before."""
+    from entrypoints.server.servers import any_servers  # noqa: PLC0415  # slow to import
+
+    found = list(_machine(settings))
+    with any_servers(settings) as (ready, running):
+        if running is None:
+            found += _port(settings)
+        found += asyncio.run(_collected(ready))
+    for finding in found:
+        click.echo(f"{'note:':<10} {finding}")
+    if not found:
+        click.echo(f"{'doctor:':<10} nothing else was found")
+    return not found
+
+
+async def _collected(settings: Settings) -> list[str]:
+    from entrypoints.cli.failures import explained  # noqa: PLC0415  # imports the driver
+
+    found = []
+    async with explained():
+        for source in (_database, _redis, _mail):
+            found += [finding async for finding in source(settings)]
+    return found
+
+
+def _machine(settings: Settings) -> Iterator[str]:
+    from entrypoints.server.start_warnings import setting_warnings  # noqa: PLC0415
+
+    # the folder itself comes with the first start: what counts is where it will be made
+    folder = settings.data_dir.resolve()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < LEAST_DISK:
+        yield f"{folder} has {free // 2**20} MiB left: free some space, or move TENANTRY_DATA_DIR."
+    yield from _writable(folder)
+    yield from setting_warnings(settings)
+
+
+def _writable(folder: Path) -> Iterator[str]:
+    probe = folder / ".tenantry-doctor"
+    try:
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        yield f"{folder} cannot be written ({error.strerror}): give the service's user rights on it."
+
+
+def _port(settings: Settings) -> list[str]:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with closing(socket.socket(family, socket.SOCK_STREAM)) as asked:
+        # as the server does, or a port that was served a minute ago would count as taken
+        asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            asked.bind((settings.host, settings.port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                taken = f"Port {settings.port} is taken by another program"
+                return [f"{taken}: choose another one by TENANTRY_PORT, or stop it."]
+            return [f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}): see TENANTRY_HOST."]
+    return []
+
+
+async def _database(settings: Settings) -> AsyncIterator[str]:
+    from adapters.postgres.connection.server_facts import database_facts  # noqa: PLC0415
+
+    assert settings.database_url is not None
+    facts = await database_facts(settings.database_url.reveal())
+    difference = abs((facts.now - datetime.now(UTC)).total_seconds())
+    if difference > MOST_CLOCK_DIFFERENCE:
+        yield (
+            f"The clocks of this machine and of the database differ by {difference:.0f} s: set both by NTP, or tokens"
+            " begin and end at the wrong time."
+        )
+    wanted = settings.workers * (settings.database_connections + CONNECTIONS_BESIDE_POOL)
+    if wanted > facts.most_connections - facts.connections:
+        yield (
+            f"PostgreSQL takes {facts.most_connections} connections and has {facts.connections}; this service may open"
+            f" {wanted}: raise max_connections, or lower TENANTRY_DATABASE_CONNECTIONS."
+        )
+    if not facts.is_durable:
+        yield "PostgreSQL runs with fsync off: what was answered may be lost when its machine fails. Turn it on."
+
+
+async def _redis(settings: Settings) -> AsyncIterator[str]:
+    from adapters.redis.server_facts import redis_facts  # noqa: PLC0415
+
+    assert settings.redis_url is not None
+    facts = await redis_facts(settings.redis_url.reveal())
+    if facts is not None and facts.eviction != "noeviction":
+        yield (
+            f"Redis drops keys when it is full (maxmemory-policy is {facts.eviction}), limits and token versions among"
+            " them: run CONFIG SET maxmemory-policy noeviction, and set it in its configuration."
+        )
+
+
+async def _mail(settings: Settings) -> AsyncIterator[str]:
+    from domain.scope import EveryTenant  # noqa: PLC0415
+    from entrypoints.cli.operator import open_services  # noqa: PLC0415
+
+    async with open_services(settings) as services, services.database.read_only(EveryTenant()) as read:
+        given_up = await read.outbox.given_up(1)
+    if given_up:
+        yield "Mails were given up: `tenantry mail list` shows them with the reason, `tenantry mail retry` sends them."
+    if settings.smtp_url is not None:
+        from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
+
+        server = read_smtp_url(settings.smtp_url.reveal())
+        if not await _answers(server.host, server.port):
+            yield f"The mail server {server.host}:{server.port} does not answer: check TENANTRY_SMTP_URL."
+
+
+async def _answers(host: str, port: int) -> bool:
+    try:
+        async with asyncio.timeout(MAIL_SERVER_ANSWERS_WITHIN):
+            _, writer = await asyncio.open_connection(host, port)
+    except OSError:
+        return False
+    writer.close()
+    return True

@@ -1,0 +1,56 @@
+"""``tenantry settings``: every setting with its value and its source."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from entrypoints.cli.tables import listed
+from entrypoints.settings.files import read_files
+from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
+
+HIDDEN = "(hidden)"
+
+
+class Setting(Struct, rename="camel"):
+    """``source`` is ``default``, ``environment``, or the name of a file; ``value`` is None for one without a value."""
+
+    name: str
+    value: str | None
+    source: str
+
+
+def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> str:
+    """Raises SettingsError for settings that cannot be used."""
+    settings = read_settings(environment, folder)
+    files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
+    # an empty variable counts as unset, so that it hides no value of a file
+    sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
+    found = [
+        Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
+        for name, set_by in ((name, _source(sources, PREFIX + name)) for name in VARIABLES)
+    ]
+    return listed(found, ("name", "value", "source"), as_json=as_json)
+
+
+def _source(sources: Mapping[str, str], name: str) -> str | None:
+    # a secret may stand in a file that another variable names
+    return sources.get(name) or sources.get(f"{name}_FILE")
+
+
+def _shown(name: str, settings: Settings, source: str | None) -> str | None:
+    # not even masked: its length or its first letters would help whoever reads over the shoulder
+    if VARIABLES[name].secret:
+        return HIDDEN if source else None
+    value = getattr(settings, name.lower()) if hasattr(settings, name.lower()) else _of_provider(name, settings)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or None
+    return None if value is None or value == "" else str(value)
+
+
+def _of_provider(name: str, settings: Settings) -> object:
+    """``SOCIAL_GITHUB_CLIENT_ID`` is the field ``client_id`` of the provider github."""
+    provider, _, field = name.removeprefix("SOCIAL_").lower().partition("_")
+    return getattr(settings.social[provider], field) if provider in settings.social else None

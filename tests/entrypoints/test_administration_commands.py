@@ -1,0 +1,144 @@
+"""What the operator does to tenants, users and roles from the command line, and what the demo fills in."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from domain.errors import NotFound, ValidationError
+from domain.identity.users import SYSTEM_IDENTIFIER
+from entrypoints.cli.errors import CommandError
+from entrypoints.cli.identity import administration, demo
+from entrypoints.cli.reports.settings_report import report
+from tests.entrypoints.processes import Tenantry
+from tests.http.app import ADMIN, TestApp, open_test_app
+
+NEW_PASSWORD = "a wholly different sentence"
+
+
+@pytest.fixture
+async def app() -> TestApp:
+    opened = await open_test_app(counts_limits=False)
+    await opened.login("root", ADMIN)
+    await opened.make_tenant("acme")
+    await opened.make_user("acme", "ada@acme.example", ["Admin"])
+    return opened
+
+
+async def test_tenants_are_listed_made_closed_and_opened(app: TestApp) -> None:
+    made = json.loads(await administration.create_tenant(app.services, "globex", None, as_json=True))
+    assert [(tenant["identifier"], tenant["name"]) for tenant in made] == [("globex", "globex")]
+    assert "closed" in await administration.set_tenant_active(app.services, "globex", is_active=False)
+    shown = {line.split()[0]: line.split()[2] for line in await _lines(app, "list_tenants")}
+    assert shown == {"identifier": "isActive", "system": "yes", "acme": "yes", "globex": "no"}
+    assert "open" in await administration.set_tenant_active(app.services, "globex", is_active=True)
+    with pytest.raises(CommandError, match="no tenant 'initech'"):
+        await administration.set_tenant_active(app.services, "initech", is_active=False)
+
+
+async def _lines(app: TestApp, name: str) -> list[str]:
+    text: str = await getattr(administration, name)(app.services, as_json=False)
+    return text.splitlines()
+
+
+async def test_a_closed_tenant_s_tokens_end(app: TestApp) -> None:
+    await app.login("ada", "ada@acme.example")
+    assert (await app.call("GET", "/api/products", as_whom="ada")).status_code == 200
+    await administration.set_tenant_active(app.services, "acme", is_active=False)
+    assert (await app.call("GET", "/api/products", as_whom="ada")).status_code == 401
+
+
+async def test_every_page_of_users_is_listed(app: TestApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(administration, "PAGE_SIZE", 2)
+    for number in range(4):
+        await administration.create_user(app.services, f"u{number}@acme.example", None, "acme", ["Member"], None)
+    in_acme = json.loads(await administration.list_users(app.services, "acme", as_json=True))
+    assert {user["email"] for user in in_acme} == {
+        "ada@acme.example",
+        *(f"u{number}@acme.example" for number in range(4)),
+    }
+    assert len(json.loads(await administration.list_users(app.services, None, as_json=True))) == len(in_acme) + 1
+
+
+async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:
+    said = await administration.create_user(app.services, "bo@acme.example", "Bo", "acme", ["Member"], None)
+    found = re.search(r"password (\S+)\. ", said)
+    assert found, said
+    body = {"email": "bo@acme.example", "password": found[1], "isPasswordEncrypted": False}
+    data = (await app.call("POST", "/api/auth/login", json=body)).json()["data"]
+    assert data["mustChangePassword"] is True
+    assert data["isGlobal"] is False
+
+
+async def test_a_new_password_ends_the_sessions_and_the_old_password(app: TestApp) -> None:
+    await app.login("ada", "ada@acme.example")
+    with pytest.raises(ValidationError):
+        await administration.set_password(app.services, "ada@acme.example", "short")
+    assert (await app.call("GET", "/api/auth/me", as_whom="ada")).status_code == 200
+    assert NEW_PASSWORD not in await administration.set_password(app.services, "Ada@acme.example", NEW_PASSWORD)
+    assert (await app.call("GET", "/api/auth/me", as_whom="ada")).status_code == 401
+    body = {"email": "ada@acme.example", "password": NEW_PASSWORD, "isPasswordEncrypted": False}
+    assert (await app.call("POST", "/api/auth/login", json=body)).status_code == 200
+    with pytest.raises(NotFound):
+        await administration.set_password(app.services, "nobody@acme.example", NEW_PASSWORD)
+
+
+async def test_roles_are_granted_in_a_tenant_and_in_the_whole_service(app: TestApp) -> None:
+    await administration.grant(app.services, "ada@acme.example", "acme", ["Member"])
+    await app.login("ada", "ada@acme.example")
+    assert (await app.call("GET", "/api/auth/me", as_whom="ada")).json()["data"]["roles"] == ["Member"]
+    await administration.grant(app.services, "ada@acme.example", SYSTEM_IDENTIFIER, ["SuperAdmin"])
+    await app.login("ada", "ada@acme.example")
+    assert "SuperAdmin" in (await app.call("GET", "/api/auth/me", as_whom="ada")).json()["data"]["roles"]
+    with pytest.raises(ValidationError):
+        await administration.grant(app.services, "ada@acme.example", "acme", ["Nothing"])
+
+
+async def test_roles_of_a_tenant_are_listed(app: TestApp) -> None:
+    roles = json.loads(await administration.list_roles(app.services, "acme", as_json=True))
+    assert {"Admin", "Member"} <= {role["name"] for role in roles}
+
+
+def test_settings_are_shown_with_their_source_and_secrets_are_not(tmp_path: Path) -> None:
+    (tmp_path / "tenantry.toml").write_text("port = 9000\n")
+    (tmp_path / ".env").write_text("TENANTRY_METRICS_TOKEN=very-secret-token-of-metrics\n")
+    environment = {"TENANTRY_SECRET_KEY": "another very secret key, long enough", "TENANTRY_LOG_LEVEL": "debug"}
+    text = report(environment, tmp_path, as_json=True)
+    found = {setting["name"]: (setting["value"], setting["source"]) for setting in json.loads(text)}
+    assert found["TENANTRY_PORT"] == ("9000", "tenantry.toml")
+    assert found["TENANTRY_METRICS_TOKEN"] == ("(hidden)", ".env")
+    assert found["TENANTRY_SECRET_KEY"] == ("(hidden)", "environment")
+    assert found["TENANTRY_LOG_LEVEL"] == ("debug", "environment")
+    assert found["TENANTRY_HOST"] == ("127.0.0.1", "default")
+    assert "very-secret" not in text
+    assert "very secret" not in text
+
+
+async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -> None:
+    said = await demo.fill_with(app.services, "http://127.0.0.1:8000")
+    password = re.search(r"password (\S+) as", said)
+    assert password, said
+    totals = {}
+    for email in ("nils.petersen@example.com", "elif.demir@example.com"):
+        body = {"email": email, "password": password[1], "isPasswordEncrypted": False}
+        data = (await app.call("POST", "/api/auth/login", json=body)).json()["data"]
+        assert data["mustChangePassword"] is False
+        app.tokens[email] = data["token"]
+        page = (await app.call("GET", "/api/products?include=category", as_whom=email)).json()["data"]
+        totals[email] = page["totalCount"]
+        assert page["items"][0]["category"]["name"]
+    assert set(totals.values()) == {60}
+    body = {"email": "vera.lindqvist@example.com", "password": password[1], "isPasswordEncrypted": False}
+    assert (await app.call("POST", "/api/auth/login", json=body)).json()["data"]["isGlobal"] is True
+    with pytest.raises(CommandError, match="filled before"):
+        await demo.fill_with(app.services, "http://127.0.0.1:8000")
+
+
+def test_commands_of_administration_work_on_servers(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    made = tenantry("tenants", "create", "acme", "--json", **shared)
+    assert json.loads(made.stdout)[0]["identifier"] == "acme", made.stderr
+    again = tenantry("tenants", "create", "acme", **shared)
+    assert again.returncode == 1
+    assert "Traceback" not in again.stderr

@@ -1,0 +1,67 @@
+"""``tenantry doctor``, and the page that lists the commands."""
+
+import re
+import socket
+from contextlib import closing
+from pathlib import Path
+
+import rich_click as click
+
+from entrypoints.cli.main import tenantry as commands
+from entrypoints.cli.reports.doctor import _redis
+from entrypoints.settings.settings import Settings
+from entrypoints.settings.variables import Secret
+from tests.entrypoints.processes import Tenantry, free_port
+from tests.redis_server import RedisServer
+
+PAGE = Path("docs/command-line.md")
+
+
+def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    well = tenantry("doctor", **shared, PORT=str(free_port()))
+    assert "taken" not in well.stdout, well.stderr
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = str(taken.getsockname()[1])
+        ended = tenantry("doctor", **shared, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
+    assert ended.returncode == 1
+    assert f"Port {port} is taken" in ended.stdout
+    assert "raise max_connections" in ended.stdout
+    assert "does not answer: check TENANTRY_SMTP_URL" in ended.stdout
+
+
+def test_a_database_without_tables_is_a_sentence(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    ended = tenantry("users", "list", **shared)
+    assert ended.returncode == 5
+    assert "tenantry migrate" in ended.stderr
+
+
+async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:
+    for policy, count in (("noeviction", 0), ("allkeys-lru", 1)):
+        server = RedisServer(tmp_path, "--maxmemory-policy", policy)
+        server.start()
+        try:
+            settings = Settings(redis_url=Secret(server.url))
+            found = [finding async for finding in _redis(settings)]
+        finally:
+            server.kill()
+        assert [policy in finding for finding in found] == [True] * count
+
+
+def test_the_page_names_every_command() -> None:
+    told = set()
+    for row in re.findall(r"^\| (`tenantry [^|]*) \|", PAGE.read_text("utf-8"), re.MULTILINE):
+        group = ""
+        for command in re.findall(r"`([^`]+)`", row):
+            words = command.removeprefix("tenantry ").split()
+            group = words[0] if command.startswith("tenantry") else group
+            told.add(" ".join(words) if command.startswith("tenantry") else f"{group} {words[0]}")
+    assert told == set(_named(commands))
+
+
+def _named(group: click.RichGroup, before: str = "") -> list[str]:
+    found = []
+    for name, command in group.commands.items():
+        full = f"{before}{name}"
+        found += _named(command, f"{full} ") if isinstance(command, click.RichGroup) else [full]
+    return found

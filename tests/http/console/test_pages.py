@@ -1,0 +1,139 @@
+"""`/console`: files with their policy, caching and codings; `/` leads browsers there, and programs nowhere."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+import pytest_asyncio
+from litestar import get
+from litestar.testing import TestClient
+
+from adapters import console as built_console
+from adapters.http.app import HttpSettings, build_app
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from entrypoints.settings.settings import read_settings
+from entrypoints.use_cases import http_settings
+from tests.http.app import SETTINGS, TestApp, open_test_app
+from tests.http.console.placeholder import BROTLI, HTML, HTTPS, SCRIPT
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Encoding": "identity"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+
+
+@pytest_asyncio.fixture
+async def served() -> AsyncIterator[TestApp]:
+    opened = await open_test_app(console=HTTPS)
+    yield opened
+    await opened.client.aclose()
+
+
+async def raw(app: TestApp, path: str, headers: dict[str, str]) -> tuple[httpx.Response, bytes]:
+    """The answer, and its body as it was sent, not decompressed."""
+    request = app.client.build_request("GET", path, headers=headers)
+    answer = await app.client.send(request, stream=True)
+    return answer, b"".join([part async for part in answer.aiter_raw()])
+
+
+@pytest.mark.parametrize("path", ["/console", "/console/", "/console/tenants/17", "/console/session/x"])
+async def test_a_browser_gets_the_application_whatever_the_address(served: TestApp, path: str) -> None:
+    answer = await served.call("GET", path, headers=BROWSER)
+    assert (answer.status_code, answer.content) == (200, HTML)
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "public, max-age=0, must-revalidate"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/console/tenants/17",
+        "/console/app-00000000.js",
+        "/console/app-4F2A91BC.js.br",
+        "/console/../pyproject.toml",
+        "/console/%2e%2e/%2e%2e/pyproject.toml",
+        "/console/..%2f..%2fpyproject.toml",
+        "/console/source/package.json",
+    ],
+)
+async def test_programs_and_scripts_get_404_for_what_is_not_there(served: TestApp, path: str) -> None:
+    answer = await served.call("GET", path, headers={"Accept": "*/*"})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/console", "/console/app-4F2A91BC.js", "/console/somewhere", "/console/LICENCES.txt"]
+)
+async def test_every_file_has_the_policy(served: TestApp, path: str) -> None:
+    answer = await served.call("GET", path, headers=BROWSER)
+    assert answer.headers["Content-Security-Policy"] == POLICY
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_name_with_a_hash_is_kept_for_ever_and_every_other_is_asked_for_again(served: TestApp) -> None:
+    hashed = await served.call("GET", "/console/app-4F2A91BC.js", headers=BROWSER)
+    assert hashed.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert hashed.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    page = await served.call("GET", "/console", headers=BROWSER)
+    again = await served.call("GET", "/console", headers={**BROWSER, "If-None-Match": page.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [("gzip, deflate, br", "br"), ("gzip", "gzip"), ("br;q=0, gzip", "gzip"), ("identity", None), ("", None)],
+)
+async def test_what_was_compressed_at_build_is_sent_as_it_is(
+    served: TestApp, accepted: str, coding: str | None
+) -> None:
+    answer, body = await raw(served, "/console/app-4F2A91BC.js", {"Accept-Encoding": accepted})
+    assert answer.headers.get("Content-Encoding") == coding
+    assert (body == BROTLI, body == SCRIPT) == (coding == "br", coding is None)
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.headers["Content-Length"] == str(len(body))
+
+
+async def test_a_service_that_compresses_leaves_the_console_as_it_is(served: TestApp) -> None:
+    settings = http_settings(read_settings({**SETTINGS, "TENANTRY_COMPRESSION": "gzip"}))
+    app = build_app(served.services, HttpSettings(console=HTTPS, compression=settings.compression))
+    with TestClient(app) as client:
+        answer = client.get("/console/app-4F2A91BC.js", headers={"Accept-Encoding": "gzip"})
+    assert answer.content == SCRIPT
+
+
+async def test_the_front_leads_browsers_to_the_console_and_programs_nowhere(served: TestApp) -> None:
+    browser = await served.call("GET", "/", headers=BROWSER)
+    assert (browser.status_code, browser.headers["Location"]) == (302, "/console")
+    program = await served.call("GET", "/")
+    assert (program.status_code, program.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+async def test_without_a_console_the_front_leads_to_the_documentation(app: TestApp) -> None:
+    browser = await app.call("GET", "/", headers=BROWSER)
+    assert (browser.status_code, browser.headers["Location"]) == (302, "/docs/index.html")
+    assert (await app.call("GET", "/console", headers=BROWSER)).status_code == 404
+    assert http_settings(read_settings({**SETTINGS, "TENANTRY_CONSOLE": "off"})).console.is_on is False
+
+
+async def test_a_project_may_have_a_front_of_its_own(app: TestApp) -> None:
+    @get("/", opt=rules(policy=PUBLIC, limit=UNLIMITED), sync_to_thread=False)
+    def front() -> str:
+        return "Welcome."
+
+    with TestClient(build_app(app.services, HttpSettings(console=HTTPS, routes=(front,)))) as client:
+        assert client.get("/", headers=BROWSER).text == "Welcome."
+
+
+def test_what_a_build_compares_itself_by_is_not_served(tmp_path: Path) -> None:
+    assert (built_console.files(tmp_path), built_console.is_built(tmp_path)) == ({}, False)
+    (tmp_path / "built").mkdir()
+    for name in ("index.html", "SHA256SUMS", "SOURCE", "app-4F2A91BC.js.br"):
+        (tmp_path / "built" / name).write_bytes(name.encode())
+    found = built_console.files(tmp_path / "built")
+    assert found == {"index.html": b"index.html", "app-4F2A91BC.js.br": b"app-4F2A91BC.js.br"}
+    assert built_console.is_built(tmp_path / "built")

@@ -1,0 +1,115 @@
+"""The page that the link of an invitation leads to, in a real browser."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, async_playwright, expect
+
+from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
+from tests.http.identity.joining.invited import ADA, Invited, open_invited
+
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the page is not driven"),
+    pytest.mark.timeout(120),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+@dataclass
+class Guest:
+    """Somebody with a browser, whom tenants invite."""
+
+    page: Page
+    invited: Invited
+
+    async def open(self, token: str) -> None:
+        await self.page.goto("about:blank")
+        await self.page.goto(f"{HOME}/account/invitation#token={token}")
+
+    async def told(self, text: str) -> None:
+        await expect(self.page.get_by_role("status")).to_contain_text(text)
+        await expect(self.page.get_by_role("status")).to_be_focused()
+
+
+@pytest_asyncio.fixture(scope="module")
+async def guest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guest]:
+    async with open_invited() as invited, async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"), executable_path=BROWSER, headless=True, args=FLAGS
+        )
+        page = context.pages[0]
+        visit = Visit(page, invited.tenants.app)
+        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+        page.on("console", lambda said: visit.complaints.append(said.text) if "Security" in said.text else None)
+        await context.route("**/*", visit.answer)
+        yield Guest(page, invited)
+        assert (visit.strangers, visit.complaints) == ([], [])
+        await context.close()
+
+
+async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
+    page = guest.page
+    _, token = await guest.invited.invited()
+    await guest.open(token)
+    await expect(page.get_by_text("Somebody Else invites ada@example.com to join Acme.")).to_be_visible()
+    assert page.url == f"{HOME}/account/invitation"
+    await expect(page.get_by_role("textbox", name="E-mail address")).to_have_value(ADA)
+    await page.get_by_label("Full name").fill("Ada Byron")
+    await page.get_by_role("textbox", name="Password", exact=True).fill("password123")
+    await page.get_by_label("The same again").fill("another one")
+    submit = page.get_by_role("button", name="Make the account and join")
+    await submit.click()
+    await guest.told("not the same")
+    await page.get_by_label("The same again").fill("password123")
+    await submit.click()
+    await guest.told("The password is among the most common passwords")
+    for label in ("Password", "The same again"):
+        await page.get_by_role("textbox", name=label, exact=True).fill("a first password")
+    await page.get_by_label("The same again").press("Enter")
+    await guest.told("you have joined")
+    assert ADA in await guest.invited.members()
+    await guest.open(token)
+    await guest.told("was used, or is not valid any more")
+    await expect(submit).to_be_hidden()
+
+
+async def test_somebody_with_an_account_joins_on_the_page(guest: Guest) -> None:
+    page = guest.page
+    await guest.invited.person("bob", "bob@example.com")
+    _, token = await guest.invited.invited("bob@example.com")
+    await guest.open(token)
+    await page.get_by_role("textbox", name="Password", exact=True).fill("a wrong one")
+    await page.get_by_role("button", name="Log in and join").click()
+    await guest.told("The e-mail or the password is wrong.")
+    await page.get_by_role("textbox", name="Password", exact=True).fill("correct horse battery")
+    await page.get_by_role("button", name="Log in and join").click()
+    await guest.told("You have joined")
+    assert "bob@example.com" in await guest.invited.members()
+
+
+async def test_an_invitation_is_declined_on_the_page(guest: Guest) -> None:
+    _, token = await guest.invited.invited("cleo@example.com")
+    await guest.open(token)
+    await guest.page.get_by_role("button", name="Decline the invitation").click()
+    await guest.told("declined")
+    await guest.open("")
+    await guest.told("Open the link of the mail")
+
+
+async def test_the_page_says_what_it_is_to_those_who_listen(guest: Guest) -> None:
+    page = guest.page
+    _, token = await guest.invited.invited("dora@example.com")
+    await guest.open(token)
+    await expect(page.get_by_label("Full name")).to_be_visible()
+    assert await page.get_attribute("html", "lang") == "en"
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.get_by_role("main")).to_be_visible()
+    unnamed = "() => [...document.querySelectorAll('input')].filter(input => !input.labels.length).length"
+    assert await page.evaluate(unnamed) == 0
+    await page.keyboard.press("Tab")
+    focused = "() => getComputedStyle(document.activeElement).outlineStyle"
+    assert await page.evaluate(focused) == "solid"
+    await page.get_by_role("button", name="Decline the invitation").focus()
+    assert await page.evaluate(focused) in ("solid", "auto")

@@ -1,0 +1,52 @@
+"""docs/invitations.md: its commands run one after the other, as they stand there."""
+
+import re
+from pathlib import Path
+
+from domain.identity.invitations import BATCH, INVITATIONS_A_DAY, MAILS_A_DAY
+from domain.limits import INVITATION_LINK, INVITE
+from tests.http.docs.curl_examples import DOCS, commands, request_of
+from tests.http.identity.joining.invited import open_invited
+from tests.http.two_tenants import email_of
+from tests.mails import link_in, said_by
+
+PAGE = "invitations.md"
+
+
+async def test_the_commands_work_in_their_order() -> None:
+    async with open_invited() as invited:
+        app = invited.tenants.app
+        for name in ("bob", "cleo"):
+            await invited.person(name, f"{name}@example.com")
+        await invited.prove("cleo@example.com")
+        pending = (await invited.invite("dora@example.com")).json()["data"]["id"]
+        await invited.mails()
+        variables = {
+            "URL": "",
+            "ADMIN": app.tokens["admin"],
+            "BOB": app.tokens["bob"],
+            "CLEO": app.tokens["cleo"],
+            "TENANT": invited.tenants.tenants["acme"],
+            "PENDING": pending,
+        }
+        answered = []
+        for command in commands(PAGE):
+            sent = request_of(command, variables)
+            answer = await app.call(sent.method, sent.path, headers=sent.headers, json=sent.body)
+            assert answer.is_success, f"{command}: {answer.text}"
+            answered.append(answer.json())
+            for mail in await invited.mails():
+                variables[{"ada": "TOKEN", "bob": "BOBS_TOKEN"}.get(mail.to[:3], "_")] = said_by(link_in(mail))["token"]
+            if isinstance(answer.json().get("data"), list):
+                variables["INVITATION"] = answer.json()["data"][0]["id"]
+        assert len(answered) == 11
+        assert {"ada@example.com", "bob@example.com", "cleo@example.com"} <= set(await invited.members())
+        assert email_of("admin") in await invited.members()
+
+
+def test_the_page_names_the_limits_that_hold() -> None:
+    text = Path(DOCS / PAGE).read_text()
+    for count, unit in ((INVITE.count, "a minute"), (INVITATIONS_A_DAY, "a day"), (MAILS_A_DAY, "a day")):
+        assert re.search(rf"\| {count} {unit}", text)
+    assert f"| {INVITATION_LINK.count} a minute for each client address |" in text
+    assert BATCH == 100

@@ -1,0 +1,262 @@
+"""Invitations over HTTP: from the mail to the membership, and every answer on the way."""
+
+from datetime import timedelta
+
+import pytest
+
+from domain.identity.invitations import INVITATIONS_A_DAY, MAILS_A_DAY
+from tests.http.app import TestApp
+from tests.http.identity.joining.invited import ADA, LOGIN, NEW, WRONG_LINK, Invited, told
+from tests.http.identity.steps import claims_of
+from tests.http.two_tenants import email_of
+
+UNKNOWN = "01900000-0000-7000-8000-000000000000"
+
+
+async def test_a_new_person_joins_by_two_requests(invited: Invited) -> None:
+    _, token = await invited.invited(ADA, "Reader")
+    preview = (await invited.auth("preview", {"token": token})).json()["data"]
+    assert preview["accountExists"] is False
+    answer = await invited.auth("accept", {"token": token, **NEW})
+    data = answer.json()["data"]
+    assert (answer.status_code, data["tokenType"], data["isFirstLogin"]) == (200, "Tenant", True)
+    assert data["currentTenant"]["id"] == invited.tenants.tenants["acme"]
+    assert claims_of(data["token"])["permissions"] == ["read:products"]
+    invited.tenants.app.tokens["ada"] = data["token"]
+    assert (await invited.tenants.call("ada", "GET", "/api/products")).status_code == 200
+    profile = (await invited.tenants.call("ada", "GET", "/api/auth/me/complete")).json()["data"]
+    assert (profile["email"], profile["fullName"], profile["emailConfirmed"]) == (ADA, "Ada Byron", True)
+    assert (await invited.tenants.app.call("POST", "/api/auth/login", json=LOGIN)).status_code == 200
+
+
+async def test_somebody_with_an_account_joins_and_switches(invited: Invited) -> None:
+    await invited.person("ada", ADA)
+    _, token = await invited.invited(ADA, "Reader")
+    joined = await invited.auth("accept", {"token": token}, whom="ada")
+    assert joined.status_code == 200, joined.text
+    assert joined.json()["data"] == {
+        "userId": invited.tenants.users["ada"],
+        "tenantId": invited.tenants.tenants["acme"],
+        "roles": ["Reader"],
+        "isDefault": False,
+        "joinedAt": joined.json()["data"]["joinedAt"],
+    }
+    body = {"tenantId": invited.tenants.tenants["acme"]}
+    switched = await invited.tenants.call("ada", "POST", "/api/auth/switch-tenant", body)
+    assert claims_of(switched.json()["data"]["token"])["permissions"] == ["read:products"]
+
+
+async def test_an_invitation_is_answered_listed_and_ended(invited: Invited) -> None:
+    answer = await invited.invite(" Ada@Example.COM ", "Reader", "Member")
+    data = answer.json()["data"]
+    assert answer.status_code == 201
+    assert list(data) == ["id", "email", "roles", "status", "invitedBy", "createdAt", "expiresAt"]
+    assert (data["email"], data["roles"], data["status"]) == ("Ada@Example.COM", ["Member", "Reader"], "pending")
+    assert data["invitedBy"] == invited.tenants.users["admin"]
+    assert told(await invited.invite("ada@example.com")) == (409, "CONFLICT", ["email"])
+    listed = (await invited.tenants.call("admin", "GET", "/api/invitations")).json()["data"]
+    assert listed == {"items": [data], "totalCount": 1, "page": 1, "pageSize": 20, "totalPages": 1}
+    gone = await invited.tenants.call("admin", "DELETE", f"/api/invitations/{data['id']}")
+    assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+    again = await invited.tenants.call("admin", "DELETE", f"/api/invitations/{data['id']}")
+    assert told(again) == (409, "CONFLICT", [])
+    assert (await invited.invite("ada@example.com")).status_code == 201
+    for status, count in (("revoked", 1), ("pending", 1), ("pending,revoked", 2), ("accepted,expired", 0)):
+        found = await invited.tenants.call("admin", "GET", f"/api/invitations?status={status}")
+        assert found.json()["data"]["totalCount"] == count
+    wrong = await invited.tenants.call("admin", "GET", "/api/invitations?status=old&page=0&x=1")
+    assert sorted(told(wrong)[2]) == ["page", "status", "x"]
+
+
+async def test_the_default_role_is_member(invited: Invited) -> None:
+    answer = await invited.tenants.call("admin", "POST", "/api/invitations", {"email": ADA})
+    assert answer.json()["data"]["roles"] == ["Member"]
+
+
+async def test_an_invitation_expires_and_gives_way(invited: Invited) -> None:
+    data, token = await invited.invited()
+    invited.clock.move(timedelta(days=7))
+    await invited.tenants.log_in("admin", "acme")
+    assert told(await invited.auth("preview", {"token": token})) == WRONG_LINK
+    assert told(await invited.auth("accept", {"token": token, **NEW})) == WRONG_LINK
+    listed = (await invited.tenants.call("admin", "GET", "/api/invitations")).json()["data"]["items"]
+    assert [found["status"] for found in listed] == ["expired"]
+    resent = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
+    assert told(resent) == (409, "CONFLICT", [])
+    assert (await invited.invite()).status_code == 201
+
+
+async def test_a_link_that_is_sent_again_ends_the_old_one(invited: Invited) -> None:
+    data, old = await invited.invited()
+    invited.clock.move(timedelta(days=1))
+    await invited.tenants.log_in("admin", "acme")
+    renewed = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
+    assert renewed.status_code == 200
+    assert renewed.json()["data"]["expiresAt"] > data["expiresAt"]
+    new = await invited.token()
+    assert told(await invited.auth("preview", {"token": old})) == WRONG_LINK
+    assert told(await invited.auth("accept", {"token": old, **NEW})) == WRONG_LINK
+    assert (await invited.auth("accept", {"token": new, **NEW})).status_code == 200
+
+
+async def test_an_invitation_is_declined_by_its_link(invited: Invited) -> None:
+    _, token = await invited.invited()
+    assert (await invited.auth("decline", {"token": token})).status_code == 200
+    for path in ("decline", "preview", "accept"):
+        body = {"token": token, **(NEW if path == "accept" else {})}
+        assert told(await invited.auth(path, body)) == WRONG_LINK
+    found = await invited.tenants.call("admin", "GET", "/api/invitations?status=declined")
+    assert found.json()["data"]["totalCount"] == 1
+
+
+async def test_ones_own_invitations_are_listed_and_accepted(invited: Invited) -> None:
+    await invited.person("ada", ADA)
+    data, _ = await invited.invited(ADA, "Reader")
+    refused = await invited.tenants.call("ada", "GET", "/api/auth/invitations")
+    assert told(refused) == (403, "FORBIDDEN", [])
+    await invited.prove(ADA)
+    listed = (await invited.tenants.call("ada", "GET", "/api/auth/invitations")).json()["data"]
+    assert listed == [
+        {
+            "id": data["id"],
+            "tenant": {"name": "Acme"},
+            "invitedBy": "Somebody Else",
+            "createdAt": data["createdAt"],
+            "expiresAt": data["expiresAt"],
+        }
+    ]
+    joined = await invited.auth(f"{data['id']}/accept", whom="ada")
+    assert (joined.status_code, joined.json()["data"]["roles"]) == (200, ["Reader"])
+    assert (await invited.tenants.call("ada", "GET", "/api/auth/invitations")).json()["data"] == []
+    for other in (data["id"], UNKNOWN, "x"):
+        assert (await invited.auth(f"{other}/accept", whom="ada")).status_code == 404
+
+
+async def test_a_member_stays_what_the_member_is(invited: Invited) -> None:
+    _, token = await invited.invited(email_of("member"), "Reader")
+    for _ in range(2):
+        joined = await invited.auth("accept", {"token": token}, whom="member")
+        assert (joined.status_code, joined.json()["data"]["roles"]) == (200, [])
+    assert await invited.roles_of(email_of("member")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, ["fullName", "password"]),
+        ({"fullName": "Ada"}, ["password"]),
+        ({**NEW, "password": "short"}, ["password"]),
+        ({**NEW, "fullName": ""}, ["fullName"]),
+        ({**NEW, "phoneNumber": "1" * 51}, ["phoneNumber"]),
+        ({**NEW, "roles": ["Admin"]}, ["roles"]),
+        ({**NEW, "email": "else@example.com"}, ["email"]),
+    ],
+)
+async def test_what_a_new_account_lacks_is_named_and_the_link_stays(
+    invited: Invited, body: dict[str, str], fields: list[str]
+) -> None:
+    _, token = await invited.invited()
+    assert told(await invited.auth("accept", {"token": token, **body})) == (400, "VALIDATION_ERROR", fields)
+    assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
+
+
+async def test_an_address_with_an_account_logs_in_first(invited: Invited) -> None:
+    await invited.person("ada", ADA)
+    _, token = await invited.invited()
+    assert (await invited.auth("preview", {"token": token})).json()["data"]["accountExists"] is True
+    assert told(await invited.auth("accept", {"token": token, **NEW})) == (409, "CONFLICT", ["email"])
+    assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 200
+
+
+async def test_a_batch_is_sent_whole_or_not_at_all(invited: Invited) -> None:
+    await invited.invited("old@example.com")
+
+    async def send(*items: object) -> tuple[int, str, list[str]]:
+        return told(await invited.tenants.call("admin", "POST", "/api/invitations/batch", {"items": [*items]}))
+
+    good = {"email": "a@example.com", "roles": ["Reader"]}
+    assert await send(good, {"email": "x"}, {"email": "A@EXAMPLE.com"}) == (
+        400,
+        "VALIDATION_ERROR",
+        ["items[1].email", "items[2].email"],
+    )
+    assert (await send(good, {"email": "b@example.com", "roles": ["None"]}))[2] == ["items[1].roles"]
+    assert await send(good, {"email": "old@example.com"}) == (409, "CONFLICT", ["items[1].email"])
+    assert (await send())[2] == ["items"]
+    assert (await send(*[{"email": f"u{n}@example.com"} for n in range(101)]))[2] == ["items"]
+    assert await invited.mails() == []
+    items = [{"email": f"u{n}@example.com"} for n in range(100)]
+    made = await invited.tenants.call("admin", "POST", "/api/invitations/batch", {"items": items})
+    assert made.status_code == 201
+    assert [item["email"] for item in made.json()["data"]["items"]] == [item["email"] for item in items]
+    assert sorted(mail.to for mail in await invited.mails()) == sorted(item["email"] for item in items)
+
+
+async def test_a_batch_names_the_items_whose_roles_cannot_be_given(invited: Invited) -> None:
+    items = [{"email": f"{role}@example.com", "roles": [role]} for role in ("Reader", "Admin", "Clerk")]
+    answer = await invited.tenants.call("host", "POST", "/api/invitations/batch", {"items": items})
+    assert told(answer) == (403, "FORBIDDEN", ["items[1].roles", "items[2].roles"])
+
+
+async def test_a_tenant_sends_so_many_a_day(invited: Invited) -> None:
+    for start in range(0, INVITATIONS_A_DAY, 100):
+        items = [{"email": f"u{start + n}@example.com"} for n in range(100)]
+        made = await invited.tenants.call("admin", "POST", "/api/invitations/batch", {"items": items})
+        assert made.status_code == 201
+    refused = await invited.invite()
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) > 0
+    assert (await invited.tenants.call("stranger", "POST", "/api/invitations", {"email": ADA})).status_code == 201
+    invited.clock.move(timedelta(days=1))
+    await invited.tenants.log_in("admin", "acme")
+    assert (await invited.invite()).status_code == 201
+
+
+async def test_an_address_gets_so_many_mails_a_day_and_nobody_is_told(invited: Invited) -> None:
+    data, token = await invited.invited()
+    for _ in range(MAILS_A_DAY - 1):
+        resent = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
+        assert resent.status_code == 200
+        token = await invited.token()
+    silent = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
+    elsewhere = await invited.tenants.call("stranger", "POST", "/api/invitations", {"email": ADA})
+    assert (silent.status_code, elsewhere.status_code) == (200, 201)
+    assert silent.json()["data"].keys() == data.keys() == elsewhere.json()["data"].keys()
+    assert await invited.mails() == []
+    # The link of the last mail stays the one that works.
+    assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
+
+
+async def test_answers_are_in_the_audit_trail(invited: Invited) -> None:
+    data, _ = await invited.invited()
+    await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
+    await invited.auth("accept", {"token": await invited.token(), **NEW})
+    _, token = await invited.invited("b@example.com")
+    await invited.auth("decline", {"token": token})
+    data, _ = await invited.invited("c@example.com")
+    await invited.tenants.call("admin", "DELETE", f"/api/invitations/{data['id']}")
+    noted = [action for action in invited.actions() if action.startswith(("invitation.", "user.reg"))]
+    sent = "invitation.sent"
+    assert noted[:4] == [sent, "invitation.resent", "invitation.accepted", "user.registered"]
+    assert noted[4:] == [sent, "invitation.declined", sent, "invitation.revoked"]
+
+
+async def test_the_limits_are_counted(app: TestApp) -> None:
+    for path, count in (("/api/auth/invitations/preview", 10), ("/api/auth/invitations/decline", 10)):
+        answer = await app.call("POST", path, json={"token": "x"})
+        assert answer.headers["X-RateLimit-Limit"] == str(count)
+    answer = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": ADA})
+    assert answer.headers["X-RateLimit-Limit"] == "20"
+
+
+async def test_a_password_may_come_encrypted_as_everywhere(invited: Invited) -> None:
+    _, token = await invited.invited()
+    body = {"token": token, **NEW, "isPasswordEncrypted": True}
+    assert told(await invited.auth("accept", body)) == (400, "VALIDATION_ERROR", ["password"])
+
+
+async def test_a_token_that_does_not_verify_is_refused_also_where_none_is_asked_for(invited: Invited) -> None:
+    _, token = await invited.invited()
+    invited.tenants.app.tokens["forged"] = "a.b.c"
+    answer = await invited.auth("accept", {"token": token, **NEW}, whom="forged")
+    assert told(answer) == (401, "TOKEN_INVALID", [])
