@@ -6,6 +6,7 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 PYTHON ?=
+PYTEST = $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
@@ -21,15 +22,17 @@ help: ## list these targets
 run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no URL is set
 	@exec $(BIN)/tenantry serve
 
-test: .venv/dev ## run every test; ARGS="-k sign_in" narrows
-	@exec $(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+test: .venv/dev ## run every test, and name the slowest; ARGS="-k sign_in" narrows
+	@exec $(PYTEST) --durations=15 --durations-min=1 $(ARGS)
 
-stress: .venv/dev ## cut off 1,000 exports and imports at random moments: ten minutes to half an hour
+stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
+	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/test_first_start.py -k processes
+	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/test_mixed_tenants.py
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
 
-fuzz: .venv/dev ## send 200,000 hostile requests and read 1,000 hostile workbooks: fifteen to forty minutes
-	@TENANTRY_TEST_REQUESTS=100000 $(BIN)/pytest -q tests/http/fuzz
-	@TENANTRY_TEST_WORKBOOKS=1000 exec $(BIN)/pytest -q -s tests/adapters/sheets/test_hostile_workbooks.py
+fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour
+	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
+	@TENANTRY_TEST_EXAMPLES=$(or $(EXAMPLES),1000) exec $(PYTEST) -m drawn -rP -o timeout=3600 $(ARGS)
 
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .

@@ -1,6 +1,6 @@
 """First step of every request: rate limits are counted, and the token is checked for revocation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,12 +19,18 @@ class Admitted(Struct, frozen=True):
     """Result of the first step.
 
     ``verdict`` is None when no limit was counted; ``refusal`` is the error to answer with, None to go on.
-    ``is_silenced``: the request is to be answered as always, and not to be carried out.
+    ``is_silenced``: the request is to be answered as always, and not to be carried out. ``renewed`` is the caller as
+    it is now, where the one that was given was out of date.
     """
 
     verdict: Verdict | None
     refusal: Error | None
     is_silenced: bool = False
+    renewed: Caller | None = None
+
+
+Renewal = Callable[[], Awaitable[Caller]]
+"""Reads a caller anew; raises Unauthorized where there is none any more."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +41,13 @@ class Throttle:
     database: Database[IdentityTransaction]
     enforced: bool = True
 
-    async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
-        """Counts ``hits``; with a revoked or stale token, ``instead``, as for a token that does not verify."""
+    async def admit(
+        self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
+    ) -> Admitted:
+        """Counts ``hits``; with a revoked or stale token, ``instead``, as for a token that does not verify.
+
+        A caller with a ``renewal`` is told of no staleness: it is read anew, and only its end refuses the request.
+        """
         # One round trip to the shared memory counts the limits and reads the token versions.
         token = PresentedToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, token)
@@ -49,10 +60,29 @@ class Throttle:
             except ServiceUnavailable as away:
                 refusal = away
             except Unauthorized as dead:
+                if renewal is not None:
+                    return await self._admit_renewed(hits, admission, instead, renewal)
                 refusal = dead
                 if not admission.counted_instead:
                     verdicts = await self._recount(hits, admission, instead)
         return self._admitted(verdicts, refusal)
+
+    async def _admit_renewed(
+        self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit], renewal: Renewal
+    ) -> Admitted:
+        try:
+            # Read from the database in one snapshot with its token versions, which are never behind the shared copy.
+            renewed = await renewal()
+        except Error as ended:
+            counted = admission.counted_instead
+            verdicts = admission.verdicts if counted else await self._recount(hits, admission, instead)
+            return self._admitted(verdicts, ended)
+        verdicts = admission.verdicts
+        if admission.counted_instead and hits:
+            taken = instead if all(verdict.allowed for verdict in verdicts) else ()
+            verdicts = await self.admissions.recount(taken, hits)
+        admitted = self._admitted(verdicts, None)
+        return Admitted(admitted.verdict, admitted.refusal, renewed=renewed)
 
     async def admit_about(
         self, email_key: str, address: Hit, client: Client, now: datetime, *, silent: bool

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from domain.scope import Rights
+from domain.scope import READ_SYSTEM, Rights
 
 
 class AdministrationArea(Struct, frozen=True):
@@ -18,10 +18,12 @@ class AdministrationArea(Struct, frozen=True):
 
 AREAS = (
     AdministrationArea("members", "read:users"),
+    AdministrationArea("invitations", "read:invitations"),
     AdministrationArea("roles", "read:roles"),
     AdministrationArea("audit", "read:audit-events"),
     AdministrationArea("applications", "read:applications"),
     AdministrationArea("tenants", "read:tenants", super_admin=True),
+    AdministrationArea("system", READ_SYSTEM, super_admin=True),
 )
 
 

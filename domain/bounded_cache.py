@@ -48,5 +48,8 @@ class BoundedCache(Generic[K, V]):
         self._limits.clear()
         self._size = 0
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
     def __len__(self) -> int:
         return len(self._values)

@@ -125,6 +125,13 @@ class Forbidden(Error):
     sentence = "This is not allowed with your permissions."
 
 
+class QuotaExceeded(Error):
+    """More of something than a tenant may have."""
+
+    code = "QUOTA_EXCEEDED"
+    sentence = "The tenant has as many of these as it may have."
+
+
 # Security: different messages would tell a caller which ids exist in other tenants.
 class NotFound(Error):
     """An id that is unknown, malformed, deleted or another tenant's; the message never says which."""

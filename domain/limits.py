@@ -83,6 +83,11 @@ RESET = Limit("request-password-reset", 3)
 INVITE = Limit("invitations", 20)
 INVITATION_LINK = Limit("invitation-link", 10)
 RESEND = Limit("resend-confirmation", 3)
+UNKNOWN_KEYS = Limit("keys.unknown", 60)
+"""Look-ups of API keys that a process does not know, per network; a key that is good takes its look-up back."""
+
+TOKENS = Limit("oauth.token", 60)
+"""Tokens of client credentials, per address and per account."""
 
 _ENTITY_COUNTS = {
     "create": 100,

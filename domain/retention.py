@@ -14,6 +14,9 @@ GIVEN_UP_MAIL = timedelta(days=30)
 """How long mails that could not be sent are kept for inspection."""
 
 
+ENDED_KEYS = timedelta(days=90)
+"""How long keys are kept after their end, for those who look into what a key did."""
+
 ENDED_INVITATION = timedelta(days=90)
 """How long an invitation is listed after its end."""
 
@@ -48,6 +51,9 @@ class RetentionRule(Enum):
 
     ANSWERS = "answers kept for repeated requests"
     """Time when the response was given."""
+
+    API_KEYS = "ended API keys"
+    """Time of their end, by revocation, rotation or expiry."""
 
     MAILS = "mails given up"
     """Time when they were given up."""

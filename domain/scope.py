@@ -33,13 +33,18 @@ def registered(name: str, category: str) -> Permission:
 
 
 INVITATION_PERMISSIONS = ("create:invitations", "read:invitations", "delete:invitations")
+SETTINGS_PERMISSIONS = ("read:tenant-settings", "update:tenant-settings")
+
+READ_SYSTEM = "read:system"
+"""Permission to see the state of the whole service, for super-admins alone."""
 
 
 def own_permissions() -> list[Permission]:
     """Permissions that the service's own endpoints require."""
     actions = ("create", "read", "update", "delete")
-    names = [f"{action}:{noun}" for noun in ("users", "roles", "tenants") for action in actions]
-    names += ["create:permissions", "read:permissions", *INVITATION_PERMISSIONS]
+    nouns = ("users", "roles", "tenants", "service-accounts")
+    names = [f"{action}:{noun}" for noun in nouns for action in actions]
+    names += ["create:permissions", "read:permissions", READ_SYSTEM, *INVITATION_PERMISSIONS, *SETTINGS_PERMISSIONS]
     return [registered(name, "administration") for name in names]
 
 
@@ -79,6 +84,31 @@ def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
     """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
     names = sorted({EVERYTHING if name == "*:*" else name for name in permissions})
     return tuple(name for name in names if not any(other != name and covers(other, name) for other in names))
+
+
+def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    """The permissions that both lists imply: ``meet(["*:users"], ["read:*"])`` is ``("read:users",)``.
+
+    ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)`` for every permission ``p``.
+    """
+    others = tuple(second)
+    # Every pair is looked at: both lists are short, and the outcome is remembered with its key.
+    return smallest(common for held in first for other in others if (common := _common(held, other)) is not None)
+
+
+def _common(held: str, other: str) -> str | None:
+    """What two permissions have in common, which may be nothing."""
+    if EVERYTHING in (held, other):
+        return other if held == EVERYTHING else held
+    action, _, resource = held.partition(":")
+    other_action, _, other_resource = other.partition(":")
+    if "*" not in (action, other_action) and action != other_action:
+        return None
+    if "*" not in (resource, other_resource) and resource != other_resource:
+        return None
+    # Of each half the narrower one is what both imply.
+    narrow_action = other_action if action == "*" else action
+    return f"{narrow_action}:{other_resource if resource == '*' else resource}"
 
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
@@ -142,6 +172,15 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Whether the caller is a super-admin in the tenant ``system``, acting on users of all tenants."""
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
 
+    @property
+    def rights(self) -> Rights:
+        return Rights(self.permissions, self.is_super_admin)
+
+    @property
+    def counted_as(self) -> str:
+        """Name under which the caller's requests are counted: ``user:…`` or ``service:…``."""
+        return f"{'user' if self.kind == 'person' else 'service'}:{self.user_id}"
+
     def ensure_person(self) -> None:
         """Raises Forbidden for a service account."""
         if self.kind != "person":
@@ -151,10 +190,6 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Raises ReauthenticationRequired when the last proof is older than ``within``."""
         if now.timestamp() - self.authenticated_at > within.total_seconds():
             raise ReauthenticationRequired(int(within.total_seconds()))
-
-    @property
-    def rights(self) -> Rights:
-        return Rights(self.permissions, self.is_super_admin)
 
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)

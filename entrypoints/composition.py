@@ -218,7 +218,7 @@ def _breaches(settings: Settings) -> BreachedPasswords | None:
 
 def _keyring(settings: Settings) -> JoserfcKeyring:
     allowed, (key, other) = lifetimes(settings), secret_keys(settings)
-    longest = max(allowed.access, allowed.global_access)
+    longest = max(allowed.access, allowed.global_access, timedelta(minutes=settings.service_token_minutes))
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
     return JoserfcKeyring(JoserfcTokens(key, issuance, other), JoserfcEncryptedPasswords(key, other))
 

@@ -1,23 +1,37 @@
-"""Mailer and outbox relay, as the settings say."""
+"""Mailer, inbox and outbox relay, as the settings say."""
+
+from urllib.parse import urlsplit
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from adapters.mail.files import FileMailer
+from adapters.mail.inbox import FileInbox
 from adapters.mail.renderer import JinjaMailRenderer
 from application.operations.mail_delivery import OutboxRelay, Pages
-from application.ports.mail_delivery import Mailer
+from application.ports.mail_delivery import Inbox, Mailer
 from application.ports.runtime import Clock, LinkSecrets
 from application.ports.whole_database import WholeDatabase
+from entrypoints.server.start_warnings import is_this_machine
 from entrypoints.settings.settings import Settings
+
+MAIL_FOLDER = "mail"
+"""Folder in DATA_DIR."""
 
 
 def mailer_of(settings: Settings) -> Mailer:
     """Sends by SMTP where a server is named, else writes files."""
     if settings.smtp_url is None:
-        return FileMailer(settings.data_dir / "mail", settings.mail_from)
+        return FileMailer(settings.data_dir / MAIL_FOLDER, settings.mail_from)
     from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415  # who sends none needs none of it
     from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
 
     return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
+
+
+def inbox_of(settings: Settings) -> Inbox | None:
+    """The mails that are files, where nobody but this machine can reach the service."""
+    # Security: a link in a mail is as good as a password, so nobody else may reach the inbox.
+    is_local = is_this_machine(urlsplit(settings.base_url).hostname)
+    return FileInbox(settings.data_dir / MAIL_FOLDER) if settings.smtp_url is None and is_local else None
 
 
 def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Settings) -> OutboxRelay:

@@ -89,7 +89,9 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     if written is None:
         return "The migrations make what the entities declare: there is nothing to write."
     notes = [f"Note: {note}" for note in written.notes]
-    return "\n".join([written.path.read_text(), f"Wrote {written.path}, and applied nothing.", *notes, NEXT])
+    paths = [path for path in (written.path, written.after) if path is not None]
+    told = f"Wrote {' and '.join(map(str, paths))}, and applied nothing."
+    return "\n".join([*(path.read_text() for path in paths), told, *notes, NEXT])
 
 
 async def discard(settings: Settings) -> str:

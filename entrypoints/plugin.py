@@ -29,9 +29,10 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
 from entrypoints.composition import Adapters, production_adapters
 from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
+from entrypoints.http_settings import http_settings
 from entrypoints.server.background import background
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
-from entrypoints.use_cases import Services, assemble, http_settings, told_as_mistakes
+from entrypoints.use_cases import Services, assemble, told_as_mistakes
 
 
 @dataclass(frozen=True, kw_only=True)

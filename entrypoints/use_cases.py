@@ -1,21 +1,14 @@
 """Use cases on adapters, and the application on those."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from litestar.config.compression import CompressionConfig
-from litestar.config.cors import CORSConfig
 from litestar.exceptions import ImproperlyConfiguredException
-from litestar.types import ControllerRouterHandler
 
-from adapters import console
-from adapters.http.app import HttpSettings, build_app
-from adapters.http.console.pages import Console
-from adapters.http.docs.pages import About
-from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.app import build_app
 from adapters.http.operations.outcomes import OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
@@ -30,59 +23,52 @@ from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.joining.acceptance import InvitationAcceptance
-from application.identity.joining.invitations import InvitationAdministration
-from application.identity.joining.received import InvitationInbox
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
+from application.identity.own_account import OwnAccount
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration, RegistrationPolicy
+from application.identity.service_accounts.key_expiry import KeyExpiry
+from application.identity.service_accounts.last_uses import LastUses
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
+from entrypoints.http_settings import http_settings
+from entrypoints.joining import JoiningUseCases, joining_use_cases
 from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of
-from entrypoints.mail import link_secrets, relay_of
+from entrypoints.mail import relay_of
+from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase
-
-EXPOSED = (
-    "ETag",
-    "Location",
-    "Retry-After",
-    "Idempotent-Replayed",
-    "X-RateLimit-Limit",
-    "X-RateLimit-Remaining",
-    "X-RateLimit-Reset",
-    "X-Request-Id",
-)
-"""Headers of responses that scripts of other origins may read."""
-
-EXPORTS = "/export$"
-CONSOLE = "^/console(/|$)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
-    operator_accounts: OperatorAccounts
     outcomes: OutcomeCounts
+    operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
+    last_uses: LastUses
+    key_expiry: KeyExpiry
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
@@ -91,25 +77,25 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
-    logins = assemble_logins(adapters, settings)
     return Services(
-        **vars(logins),
+        **vars(assemble_logins(adapters, settings)),
         sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
-        profiles=Profiles(database, adapters.cache),
+        member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
+        profiles=Profiles(database, adapters.cache, clock),
+        own_account=OwnAccount(database, adapters.cache, clock),
         users=UserAdministration(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
         ),
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock),
-        invitations=_invitations(adapters, settings),
-        acceptance=_acceptance(adapters, settings),
-        inbox=InvitationInbox(database, clock),
+        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
+        **_joining(adapters, settings),
+        **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
         crud=Crud(database, writing, ids),
         batches=Batches(writing, ids),
@@ -121,6 +107,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         operator_accounts=OperatorAccounts(
             database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
         ),
+        system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
@@ -161,27 +148,20 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     )
 
 
-def _invitations(adapters: Adapters, settings: Settings) -> InvitationAdministration:
-    return InvitationAdministration(
-        database=adapters.database,
-        secrets=link_secrets(settings),
-        clock=adapters.clock,
-        ids=adapters.ids,
-        lifetime=timedelta(days=settings.invitation_days),
-    )
+def _joining(adapters: Adapters, settings: Settings) -> JoiningUseCases:
+    reader, rules = password_reader(adapters, strict=False), _password_rules(adapters, settings)
+    # A new account is let in by the second half of a login, as a social one is.
+    return joining_use_cases(adapters, settings, sign_in_of(adapters, settings), reader, rules)
 
 
-def _acceptance(adapters: Adapters, settings: Settings) -> InvitationAcceptance:
-    return InvitationAcceptance(
-        database=adapters.database,
-        passwords=adapters.passwords,
-        password_reader=password_reader(adapters, strict=False),
-        password_rules=_password_rules(adapters, settings),
-        # A new account is let in by the second half of a login, as a social one is.
-        entrance=sign_in_of(adapters, settings),
-        cache=adapters.cache,
-        clock=adapters.clock,
-        ids=adapters.ids,
+def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
+    return SystemReports(
+        adapters.database,
+        adapters.admissions,
+        adapters.clock,
+        version("tenantry"),
+        "smtp" if settings.smtp_url else "files",
+        shown_settings(settings),
     )
 
 
@@ -217,54 +197,6 @@ def told_as_mistakes() -> Iterator[None]:
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
 
 
-def http_settings(
-    settings: Settings, routes: Sequence[ControllerRouterHandler] = (), log: AccessLog = log_access
-) -> HttpSettings:
-    return HttpSettings(
-        about=About(
-            root=settings.docs_root,
-            title=settings.docs_title,
-            version=settings.docs_version,
-            description=settings.docs_description,
-            contact_name=settings.docs_contact_name,
-            contact_email=settings.docs_contact_email,
-            contact_url=settings.docs_contact_url,
-            license_url=settings.docs_license_url,
-        ),
-        console=Console(
-            files=console.files() if settings.console else {},
-            base_url=settings.base_url,
-            remembered=timedelta(days=settings.refresh_token_days),
-        ),
-        trusted_proxies=settings.trusted_proxies,
-        counts_limits=settings.rate_limits != "off",
-        server_timing=settings.server_timing,
-        log=log,
-        metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
-        routes=tuple(routes),
-        cors=_cors(settings),
-        allowed_hosts=settings.allowed_hosts,
-        is_https=_is_https(settings.base_url),
-        recent=timedelta(minutes=settings.reauth_minutes),
-        compression=_compression(settings),
-    )
-
-
-def _cors(settings: Settings) -> CORSConfig | None:
-    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
-    if not settings.cors_origins:
-        return None
-    return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
-
-
-def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
-
-    Files of the console were compressed when it was built.
-    """
-    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
-
-
 def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
     accounts = SocialAccounts(
         database=adapters.database,
@@ -275,10 +207,3 @@ def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
         ids=adapters.ids,
     )
     return SocialSignIn(adapters.social, accounts, sign_in_of(adapters, settings))
-
-
-def _is_https(base_url: str) -> bool:
-    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
-    parts = urlsplit(base_url)
-    host = parts.hostname or ""
-    return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")

@@ -1,5 +1,19 @@
 """Operations that the migrations of a project call beside Alembic's own."""
 
-from adapters.postgres.migrations.operations import fill_in, index_trigrams, rename, secure_table
+from adapters.postgres.migrations.online.operations import (
+    create_foreign_key_online,
+    create_index_online,
+    set_not_null_online,
+)
+from adapters.postgres.migrations.operations import fill_in, index_trigrams, keep_values, rename, secure_table
 
-__all__ = ["fill_in", "index_trigrams", "rename", "secure_table"]
+__all__ = [
+    "create_foreign_key_online",
+    "create_index_online",
+    "fill_in",
+    "index_trigrams",
+    "keep_values",
+    "rename",
+    "secure_table",
+    "set_not_null_online",
+]

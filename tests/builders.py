@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from uuid import UUID
 
+from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import Role, Tenant, User
 
@@ -48,3 +49,14 @@ def role(tenant_id: UUID | None, **given: object) -> Role:
 def session(user_id: UUID, **given: object) -> Session:
     values = {"id": new_id(), "user_id": user_id, "tenant_id": None, "counter": 0}
     return Session(**{**values, "created_at": NOW, "rotated_at": NOW, **given})  # type: ignore[arg-type]
+
+
+def service_account(tenant_id: UUID, **given: object) -> ServiceAccount:
+    account_id = new_id()
+    values = {"id": account_id, "tenant_id": tenant_id, "name": f"Account {account_id.int & 0xFFFF}"}
+    return ServiceAccount(**{**values, "created_at": NOW, "created_by": account_id, **given})  # type: ignore[arg-type]
+
+
+def api_key(account: ServiceAccount, **given: object) -> ApiKey:
+    values = {"id": new_id(), "tenant_id": account.tenant_id, "account_id": account.id, "name": "Key", "start": "tnt_1"}
+    return ApiKey(**{**values, "created_at": NOW, "created_by": account.id, **given})  # type: ignore[arg-type]

@@ -1,9 +1,10 @@
 """Shared fixtures: servers, a migrated database per worker, and the adapters that contracts run against."""
 
+import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from os import environ
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -21,15 +22,57 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
 from tests.databases import create_database, drop_database, named
+from tests.examples import ASKED, load_profile
 
 NewDatabase = Callable[[], Awaitable[str]]
 
-LONG = ("test_races.py", "test_docs_page.py", "test_twins.py", "test_cli.py", "test_hostile_files.py", "test_serve.py")
+LONG = (
+    "test_changes.py",
+    "test_embedded.py",
+    "test_written_migrations.py",
+    "test_races.py",
+    "test_your_project.py",
+    "test_docs_page.py",
+    "test_serve.py",
+    "test_files.py",
+    "test_cli.py",
+    "test_hostile_files.py",
+    "test_twins.py",
+)
+"""Files that take longest, the longest first."""
+
+SECONDS = 5.0
+"""Time within which a test should be over; `make test` names those that are not."""
+
+load_profile()
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More than there are cores: tests of servers and browsers wait more than they compute."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Moves long files to the front, so that no worker runs one of them alone at the end."""
-    items.sort(key=lambda item: (item.path.name not in LONG, item.path.parent.name != "entrypoints"))
+    """Moves long files to the front, so that no worker runs one of them alone at the end, and marks what is drawn."""
+    items.sort(key=_place)
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("drawn")
+
+
+def _place(item: pytest.Item) -> tuple[int, bool]:
+    name = item.path.name
+    return LONG.index(name) if name in LONG else len(LONG), item.path.parent.name != "entrypoints"
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Names the tests that take too long for `make test`: a smaller case, a shared service or `make fuzz` help."""
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
+    slow = [report for report in reports if report.when == "call" and report.duration > SECONDS]
+    if slow and not ASKED:
+        terminalreporter.section(f"{len(slow)} tests take more than {SECONDS:g} seconds")
+        for report in sorted(slow, key=lambda report: -report.duration):
+            terminalreporter.line(f"{report.duration:6.1f} s  {report.nodeid}")
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +83,8 @@ def registry() -> Registry:
 @pytest.fixture(scope="session")
 def servers() -> Iterator[tuple[str, str]]:
     """URLs of PostgreSQL and Redis: from the environment, else of embedded servers."""
-    database_url = environ.get("TENANTRY_TEST_DATABASE_URL")
-    redis_url = environ.get("TENANTRY_TEST_REDIS_URL")
+    database_url = os.environ.get("TENANTRY_TEST_DATABASE_URL")
+    redis_url = os.environ.get("TENANTRY_TEST_REDIS_URL")
     with tempfile.TemporaryDirectory(prefix="tenantry-tests-") as folder:
         embedded: EmbeddedServices = start_embedded(
             Path(folder), postgres=database_url is None, valkey=redis_url is None, durable=False
@@ -101,13 +144,18 @@ async def open_postgres(database_url: str, registry: Registry) -> AsyncIterator[
     await database.close()
 
 
+@pytest.fixture(scope="session")
+def emptying(registry: Registry) -> str:
+    """Statements that delete all rows, those that refer to others first."""
+    return "; ".join(f"DELETE FROM {table.name}" for table in reversed(metadata_for(registry).sorted_tables))
+
+
 @pytest.fixture
 async def postgres(
-    open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+    open_postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", emptying: str
 ) -> PostgresDatabase:
     """A PostgreSQL database, emptied before each test."""
-    tables = reversed(metadata_for(registry).sorted_tables)
-    await owner.execute("; ".join(f"DELETE FROM {table.name}" for table in tables))
+    await owner.execute(emptying)
     return open_postgres
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from time import time
 from typing import Any
 
 from litestar import Litestar
@@ -17,14 +18,17 @@ from adapters.http.docs.pages import About, account_handlers, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_router
+from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import Metrics, metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
+from adapters.http.operations.traffic import Traffic, traffic_handler
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.use_cases import UseCases
+from application.ports.mail_delivery import Inbox
 from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
@@ -38,7 +42,8 @@ class HttpSettings:
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
     handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
     ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
-    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent.
+    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent. ``inbox`` has the mails
+    of a service without a mail server.
     """
 
     about: About = field(default_factory=About)
@@ -48,6 +53,7 @@ class HttpSettings:
     server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
+    inbox: Inbox | None = None
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
@@ -81,10 +87,12 @@ def service_parts(
     services: UseCases, settings: HttpSettings, metrics: Metrics | None = None
 ) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
-    metrics = metrics or Metrics()
+    metrics, traffic = metrics or Metrics(), Traffic(time)
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
-    pipeline = build_pipeline(services, settings, _both(metrics.see, settings.log), hosts, is_https=settings.is_https)
-    return pipeline, _service_handlers(services, settings, metrics)
+    pipeline = build_pipeline(
+        services, settings, _heard_by(traffic.see, metrics.see, settings.log), hosts, is_https=settings.is_https
+    )
+    return pipeline, [*_service_handlers(services, settings, metrics), traffic_handler(traffic)]
 
 
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
@@ -106,6 +114,7 @@ def build_pipeline(
     security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
     return made(
         security=security(services.tokens),
+        keys=services.key_authentication,
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
@@ -118,10 +127,10 @@ def build_pipeline(
     )
 
 
-def _both(first: AccessLog, second: AccessLog) -> AccessLog:
+def _heard_by(*logs: AccessLog) -> AccessLog:
     def hear(line: AccessLine) -> None:
-        first(line)
-        second(line)
+        for log in logs:
+            log(line)
 
     return hear
 
@@ -131,6 +140,7 @@ def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metri
         *_console_handlers(services, settings),
         health_router(services),
         metrics_handler(metrics, settings.metrics_token),
+        *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
         *account_handlers(settings.about.title),
         *docs_handlers(settings.about),
     ]

@@ -21,8 +21,9 @@ from adapters.http.docs.schemas import ExactSchemas
 from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
+from adapters.http.operations.system import system_router
 from adapters.http.request.body import IDENTITY_BODY
-from adapters.http.request.errors import ErrorA, ErrorB, answer_error
+from adapters.http.request.errors import ENVELOPES, answer_error
 from adapters.http.request.pipeline import Pipeline, Refusal
 from adapters.http.request.rules import (
     ORDINARY,
@@ -77,7 +78,12 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
         beside = _without_own_front(self.beside, own)
-        handlers = [identity_router(self.services), *entity_routers(self.services), *beside, own]
+        routers = [
+            identity_router(self.services),
+            *entity_routers(self.services),
+            system_router(self.services.system_reports),
+        ]
+        handlers = [*routers, *beside, own]
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)
@@ -138,7 +144,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         }
         stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
         rules = opt[RULES] = Rules(**stated | derived)
-        envelope = ResponseSpec(ErrorA if rules.area == "A" else ErrorB, generate_examples=False)
+        envelope = ResponseSpec(ENVELOPES[rules.area], generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)
         if not callable(handler.operation_id):

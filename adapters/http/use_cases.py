@@ -14,8 +14,10 @@ from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
 from application.identity.administration.roles import RoleAdministration
+from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
 from application.identity.factors.forms import RelatedOrigins
@@ -26,14 +28,21 @@ from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
+from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.identity.service_accounts.administration import ServiceAccountAdministration
+from application.identity.service_accounts.client_credentials import ClientCredentials
+from application.identity.service_accounts.key_authentication import KeyAuthentication
+from application.identity.service_accounts.keys import KeyAdministration
+from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -77,15 +86,23 @@ class UseCases:
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
+    member_sessions: MemberSessions
     profiles: Profiles
+    own_account: OwnAccount
     users: UserAdministration
     held_permissions: HeldPermissions
     roles: RoleAdministration
     tenants: TenantAdministration
+    tenant_settings: TenantSettingsAdministration
     memberships: MembershipAdministration
+    service_accounts: ServiceAccountAdministration
+    api_keys: KeyAdministration
+    key_authentication: KeyAuthentication
+    client_credentials: ClientCredentials
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    ownership: Ownership
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -93,6 +110,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    system_reports: SystemReports
     throttle: Throttle
     registry: Registry
     database: WholeDatabase

@@ -1,14 +1,17 @@
-"""Mail as files, for a service without an SMTP server. The log names each file."""
+"""Mail as files, for a service without an SMTP server. The log names each file, and the link in the mail."""
 
 import asyncio
 import logging
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from adapters.mail.mime import mime_of
 from application.ports.mail_delivery import MailServerUnavailable, Message
+
+_LINK = re.compile(r"https?://\S+")
 
 log = logging.getLogger(__name__)
 
@@ -20,13 +23,15 @@ class FileMailer:
 
     async def send(self, message: Message) -> None:
         """Writes the file whole or not at all. A message that is sent again replaces its own file."""
-        content = mime_of(message, self.sender).as_bytes()
+        # 8bit: a link that is cut into lines of quoted-printable cannot be copied
+        content = mime_of(message, self.sender, encoding="8bit").as_bytes()
         file = self.folder / f"{message.id}.eml"
         try:
             await asyncio.to_thread(_write, file, content)
         except OSError as error:
             raise MailServerUnavailable(str(error)) from error
-        log.info("A mail to %s is in %s", message.to, file)
+        link = _LINK.search(message.text)
+        log.info("A mail to %s is in %s%s", message.to, file, f", with the link {link[0]}" if link else "")
 
 
 def _write(file: Path, content: bytes) -> None:

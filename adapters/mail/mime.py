@@ -6,11 +6,13 @@ from email.policy import SMTP
 from email.utils import formatdate, parseaddr
 
 from application.ports.mail_delivery import Message, Undeliverable
-from domain.identity.users import is_address
+from domain.identity.users import mailbox
 
 
-def mime_of(message: Message, sender: str) -> EmailMessage:
+def mime_of(message: Message, sender: str, *, encoding: str = "quoted-printable") -> EmailMessage:
     """Builds the mail with a text part and an HTML alternative.
+
+    ``encoding`` is that of the parts; ``8bit`` leaves text as it is, for people to read and copy.
 
     Raises Undeliverable for a recipient that is no address or more than one, and for a subject of several lines.
     """
@@ -23,18 +25,18 @@ def mime_of(message: Message, sender: str) -> EmailMessage:
     mime["Date"] = formatdate(usegmt=True)
     mime["Message-ID"] = f"<{message.id}@{sender_of(sender).domain}>"
     mime["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers, please
-    mime.set_content(message.text, cte="quoted-printable")
-    mime.add_alternative(message.html, subtype="html", cte="quoted-printable")
+    mime.set_content(message.text, cte=encoding)
+    mime.add_alternative(message.html, subtype="html", cte=encoding)
     return mime
 
 
 def recipient_of(message: Message) -> Address:
     """Address of the recipient with its domain in IDNA. Raises Undeliverable."""
-    if not is_address(message.to):
+    parts = mailbox(message.to)
+    if parts is None:
         raise Undeliverable(f"{message.to!r} is no address")
     # Built from its parts, so that no text can make the header name a second recipient.
-    local, _, domain = message.to.strip().rpartition("@")
-    return Address(username=local, domain=domain.encode("idna").decode("ascii"))
+    return Address(username=parts[0], domain=parts[1])
 
 
 def sender_of(sender: str) -> Address:

@@ -23,12 +23,18 @@ SUBJECTS: dict[MailKind, str] = {
     "welcome": "Your new account",
     "password-changed": "Your password was changed",
     "session-stolen": "A session of yours was ended",
+    "key-expires": "An API key expires soon",
     "email-changed": "The e-mail address of your account was changed",
     "factor-added": "A second factor was added to your account",
     "factor-removed": "A second factor was removed from your account",
     "factor-cloned": "A passkey of yours may have been copied",
     "recovery-code-used": "A recovery code of yours was used",
     "invitation": "An invitation",
+    "new-device": "A login from a new device",
+    "identity-linked": "A way to log in was added to your account",
+    "identities-unlinked": "Ways to log in were removed from your account",
+    "roles-changed": "Your roles were changed",
+    "owner-changed": "The owner of a tenant was changed",
 }
 
 

@@ -79,6 +79,10 @@ def _answers(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.answers, {key: response.at for key, response in store.answers.items()}
 
 
+def _api_keys(store: Store) -> tuple[dict[Any, Any], Ages]:
+    return store.api_keys, {digest: stored.key.ends_at for digest, stored in store.api_keys.items()}
+
+
 def _mails(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.outbox, {key: mail.given_up_at for key, mail in store.outbox.items()}
 
@@ -93,5 +97,6 @@ _RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.LINKS: _links,
     RetentionRule.INVITATIONS: _invitations,
     RetentionRule.ANSWERS: _answers,
+    RetentionRule.API_KEYS: _api_keys,
     RetentionRule.MAILS: _mails,
 }

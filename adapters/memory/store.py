@@ -12,6 +12,7 @@ from application.ports.database import Mail
 from application.ports.identity.accounts import OneTimeToken, Purpose
 from application.ports.identity.factors import Factor
 from domain.identity.invitations import Invitation
+from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
@@ -30,6 +31,7 @@ class StoredMembership(Struct, frozen=True, kw_only=True):
     is_default: bool
     joined_at: datetime
     role_ids: tuple[UUID, ...]
+    is_owner: bool = False
 
 
 class LinkedIdentity(Struct, frozen=True):
@@ -74,6 +76,13 @@ class IssuedToken(Struct, frozen=True, kw_only=True):
         return self.used_at is not None
 
 
+class StoredApiKey(Struct, frozen=True, kw_only=True):
+    """A key, whether its tenant was told of its end, under its digest."""
+
+    key: ApiKey
+    is_warned: bool = False
+
+
 class StoredResponseRow(Struct, frozen=True, kw_only=True):
     fingerprint: str
     answer: bytes
@@ -104,6 +113,8 @@ class Store:
     factors: dict[UUID, Factor] = field(default_factory=dict)
     recovery_codes: dict[tuple[UUID, bytes], datetime | None] = field(default_factory=dict)
     passkey_handles: dict[UUID, bytes] = field(default_factory=dict)
+    service_accounts: dict[UUID, ServiceAccount] = field(default_factory=dict)
+    api_keys: dict[bytes, StoredApiKey] = field(default_factory=dict)
     invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)

@@ -17,6 +17,8 @@ from adapters.memory.identity.joining.invitations import MemoryInvitations, Memo
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.permissions import MemoryPermissions
 from adapters.memory.identity.roles import MemoryRoles
+from adapters.memory.identity.service_accounts.accounts import MemoryServiceAccounts
+from adapters.memory.identity.service_accounts.keys import MemoryApiKeys
 from adapters.memory.identity.sessions import MemorySessions
 from adapters.memory.identity.signing_keys import MemorySigningKeys
 from adapters.memory.identity.social import MemorySocialIdentities
@@ -62,6 +64,14 @@ class MemoryTransaction:
     @property
     def sessions(self) -> MemorySessions:
         return MemorySessions(self.access, self.ids)
+
+    @property
+    def service_accounts(self) -> MemoryServiceAccounts:
+        return MemoryServiceAccounts(self.access)
+
+    @property
+    def api_keys(self) -> MemoryApiKeys:
+        return MemoryApiKeys(self.access)
 
     @property
     def attempts(self) -> MemoryAttempts:

@@ -18,6 +18,8 @@ from adapters.postgres.identity.joining.invitations import PostgresInvitations, 
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
 from adapters.postgres.identity.roles import PostgresRoles
+from adapters.postgres.identity.service_accounts.accounts import PostgresServiceAccounts
+from adapters.postgres.identity.service_accounts.keys import PostgresApiKeys
 from adapters.postgres.identity.sessions import PostgresSessions
 from adapters.postgres.identity.signing_keys import PostgresSigningKeys
 from adapters.postgres.identity.social import PostgresSocialIdentities
@@ -59,6 +61,14 @@ class PostgresTransaction:
     @property
     def sessions(self) -> PostgresSessions:
         return PostgresSessions(self.connection, self.ids)
+
+    @property
+    def service_accounts(self) -> PostgresServiceAccounts:
+        return PostgresServiceAccounts(self.connection)
+
+    @property
+    def api_keys(self) -> PostgresApiKeys:
+        return PostgresApiKeys(self.connection)
 
     @property
     def attempts(self) -> PostgresAttempts:

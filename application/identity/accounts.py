@@ -73,7 +73,7 @@ class Accounts:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
             token = await self._usable_token(tx, "confirm", form.email, form.token)
-            await self._confirm(tx, token, now)
+            await self._confirm(tx, token, client, now)
             await self._audit(tx, "email.confirmed", token.user_id, client)
         await self.cache.drop([profile_key(token.user_id)])
 
@@ -102,7 +102,7 @@ class Accounts:
                 # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
                 await tx.attempts.unlock(user.email_key)
                 # A link from a mail proves the address, so a reset confirms it too.
-                await self._confirm(tx, token, now)
+                await self._confirm(tx, token, client, now)
                 versions = await self._end_sessions(tx, user, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
@@ -164,13 +164,19 @@ class Accounts:
             raise wrong_token()
         return token
 
-    async def _confirm(self, tx: AccountTransaction, token: OneTimeToken, now: datetime) -> None:
+    async def _confirm(self, tx: AccountTransaction, token: OneTimeToken, client: Client, now: datetime) -> None:
+        linked = await tx.social.of_user(token.user_id)
         # Rows are locked in the order of a changed address: the account, then its tokens. Another order could deadlock.
         has_address = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
         if not has_address or not await tx.one_time_tokens.consume(token.purpose, token.hash, now):
             raise wrong_token()
         # Other links of the same kind may still live: whoever has them must not use them after this one.
         await tx.one_time_tokens.forget(token.user_id, ["confirm", token.purpose], now)
+        # The proof unlinks what was linked before it: somebody else may have done that, and the owner is to know.
+        if linked and not await tx.social.of_user(token.user_id):
+            state = await tx.users.state(token.user_id)
+            assert state is not None
+            await tx.outbox.add(self._notice(state.user, client, now, "identities-unlinked"))
 
     async def _end_sessions(
         self, tx: AccountTransaction, user: User, subjects: Sequence[str], now: datetime
@@ -192,10 +198,10 @@ class Accounts:
             password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
         )
 
-    def _notice(self, user: User, client: Client, now: datetime) -> Mail:
+    def _notice(self, user: User, client: Client, now: datetime, kind: MailKind = "password-changed") -> Mail:
         return Mail(
             id=self.ids.new(),
-            kind="password-changed",
+            kind=kind,
             recipient=user.email,
             name=user.full_name,
             address=client.address,

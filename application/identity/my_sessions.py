@@ -1,5 +1,6 @@
 """Sessions of the caller: listing them and ending one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -12,7 +13,7 @@ from application.ports.runtime import Clock
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.tokens import Lifetimes, session_subject
+from domain.identity.tokens import Lifetimes, Session, session_subject
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -31,6 +32,23 @@ class SessionList(Struct, rename="camel", kw_only=True):
     items: list[SessionItem]
 
 
+def shown_sessions(sessions: Iterable[Session], caller: Caller) -> SessionList:
+    """The sessions as responses tell them; ``isCurrent`` marks the caller's own."""
+    return SessionList(
+        items=[
+            SessionItem(
+                id=session.id,
+                device=session.device,
+                address=session.address,
+                created_at=session.created_at,
+                last_used_at=session.rotated_at,
+                is_current=session.id == caller.session_id,
+            )
+            for session in sessions
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class MySessions:
     database: Database[SessionTransaction]
@@ -43,19 +61,7 @@ class MySessions:
         now = self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             living = await read.sessions.living(caller.user_id, now, self.lifetimes)
-        return SessionList(
-            items=[
-                SessionItem(
-                    id=session.id,
-                    device=session.device,
-                    address=session.address,
-                    created_at=session.created_at,
-                    last_used_at=session.rotated_at,
-                    is_current=session.id == caller.session_id,
-                )
-                for session in living
-            ]
-        )
+        return shown_sessions(living, caller)
 
     @retry_on_conflict
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:

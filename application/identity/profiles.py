@@ -3,13 +3,16 @@
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.accounts import AccountTransaction, LinkedProvider
+from application.ports.identity.service_accounts import ServiceAccountTransaction
+from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache
 from domain.errors import TokenInvalid
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
@@ -34,6 +37,7 @@ class Profile(Struct, rename="camel", kw_only=True):
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     tenants: list[TenantName]
+    identities: list[LinkedProvider]
     created_at: datetime
     last_login_at: datetime | None
 
@@ -51,10 +55,15 @@ class CachedProfile(Struct):
     profile: Profile
 
 
+class ProfileTransaction(AccountTransaction, ServiceAccountTransaction, Protocol):
+    """Parts of the database that profiles of people and of service accounts are made of."""
+
+
 @dataclass(frozen=True)
 class Profiles:
-    database: Database[IdentityTransaction]
+    database: Database[ProfileTransaction]
     cache: Cache
+    clock: Clock
 
     def basic(self, caller: Caller) -> BasicProfile:
         """The profile in the token's claims, without database or cache."""
@@ -68,6 +77,8 @@ class Profiles:
 
     async def complete(self, caller: Caller) -> Profile:
         """The complete profile. Raises TokenInvalid when the account is gone."""
+        if caller.kind == "service":
+            return await self._of_service(caller)
         # The tenants' value is read before the database: a change in between makes the cached profile stale, not wrong.
         key = profile_key(caller.user_id)
         found, tenants = await asyncio.gather(self.cache.get(key), self.cache.get(TENANTS_KEY))
@@ -77,18 +88,42 @@ class Profiles:
             return cached.profile
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
+            linked = await read.social.of_user(caller.user_id)
         if state is None:
             raise TokenInvalid
-        profile = _profile(caller, state)
+        profile = _profile(caller, state, linked)
         await self.cache.put(key, msgspec.json.encode(CachedProfile(basis, profile)), PROFILES_KEPT)
         return profile
+
+    async def _of_service(self, caller: Caller) -> Profile:
+        """Profile of a service account, which has no address and one tenant; asked for too seldom to be cached."""
+        now, tenant_id = self.clock.now(), caller.tenant.id
+        async with self.database.read_only(EveryTenant()) as read:
+            found = await read.service_accounts.get(tenant_id, caller.user_id, now)
+            home = await read.memberships.visit(tenant_id, now)
+        if found is None or home is None:
+            raise TokenInvalid
+        return Profile(
+            id=found.account.id,
+            email="",
+            full_name=found.account.name,
+            phone_number=None,
+            profile_picture_url=None,
+            email_confirmed=False,
+            roles=caller.roles,
+            permissions=caller.permissions,
+            identities=[],
+            tenants=[TenantName(id=tenant_id, name=home.tenant_name, is_default=True)],
+            created_at=found.account.created_at,
+            last_login_at=None,
+        )
 
 
 def _decoded(found: bytes | None) -> CachedProfile | None:
     return msgspec.json.decode(found, type=CachedProfile) if found else None
 
 
-def _profile(caller: Caller, state: AccountState) -> Profile:
+def _profile(caller: Caller, state: AccountState, linked: list[LinkedProvider]) -> Profile:
     user = state.user
     return Profile(
         id=user.id,
@@ -100,6 +135,7 @@ def _profile(caller: Caller, state: AccountState) -> Profile:
         roles=caller.roles,
         permissions=caller.permissions,
         tenants=[tenant_name(membership) for membership in state.memberships],
+        identities=linked,
         created_at=user.created_at,
         last_login_at=user.last_login_at,
     )

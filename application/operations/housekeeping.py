@@ -11,7 +11,7 @@ from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.identity.tokens import Lifetimes
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
-from domain.retention import ENDED_INVITATION, GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
+from domain.retention import ENDED_INVITATION, ENDED_KEYS, GIVEN_UP_MAIL, LONGEST_TOKEN, RetentionRule
 from domain.scope import EveryTenant
 
 DAY = timedelta(days=1)
@@ -59,5 +59,6 @@ def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRu
         RetentionRule.LINKS: now - DAY,
         RetentionRule.INVITATIONS: now - ENDED_INVITATION,
         RetentionRule.ANSWERS: now - KEPT_FOR - DAY,
+        RetentionRule.API_KEYS: now - ENDED_KEYS,
         RetentionRule.MAILS: now - GIVEN_UP_MAIL,
     }

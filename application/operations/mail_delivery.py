@@ -100,7 +100,13 @@ class OutboxRelay:
         link = LINKS.get(mail.kind)
         if link is None:
             return MailContent(
-                id=mail.id, kind=mail.kind, to=mail.recipient, name=mail.name, address=mail.address, at=mail.at
+                id=mail.id,
+                kind=mail.kind,
+                to=mail.recipient,
+                name=mail.name,
+                address=mail.address,
+                at=mail.at,
+                tenant=mail.about,
             )
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state_by_email(mail.recipient)
@@ -147,7 +153,7 @@ class OutboxRelay:
             address="",
             at=mail.at,
             link=f"{self.pages.invitation}#{urlencode({'token': secret})}",
-            lifetime=offer.invitation.expires_at - now,
+            lifetime=offer.invitation.expires_at - mail.at,
             tenant=offer.tenant_name,
             person=offer.inviter_name or "",
             has_account=offer.account_name is not None,

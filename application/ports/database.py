@@ -49,11 +49,20 @@ MailKind = Literal[
     "factor-cloned",
     "recovery-code-used",
     "invitation",
+    "new-device",
+    "identity-linked",
+    "identities-unlinked",
+    "roles-changed",
+    "owner-changed",
+    "key-expires",
 ]
 
 
 class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
+
+    ``about`` is the name of what a notice is about, such as a tenant. For ``key-expires`` ``address`` has the first
+    characters of the key and the time of its end.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
     the time of sending, or to nobody. An ``invitation`` has a link too, and goes to its address as long as it lives.
@@ -66,6 +75,7 @@ class Mail(Struct, frozen=True, kw_only=True):
     name: str = ""
     address: str = ""
     at: datetime
+    about: str = ""
 
 
 class Due(Struct, frozen=True, kw_only=True):

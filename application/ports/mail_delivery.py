@@ -56,3 +56,24 @@ class Mailer(Protocol):
     async def send(self, message: Message) -> None:
         """Returns once the server has accepted the message. Raises Undeliverable or MailServerUnavailable."""
         ...
+
+
+class ReceivedMail(Struct, frozen=True, kw_only=True):
+    """A mail that was delivered as a file; ``at`` is the time of its delivery."""
+
+    id: UUID
+    to: str
+    subject: str
+    at: datetime
+    text: str
+    html: str
+
+
+class Inbox(Protocol):
+    """Mails that were delivered as files, where a service has no mail server."""
+
+    async def newest(self, most: int) -> list[ReceivedMail]:
+        """At most ``most`` mails, the newest first."""
+        ...
+
+    async def find(self, mail_id: UUID) -> ReceivedMail | None: ...

@@ -10,6 +10,7 @@ from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction
+from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.retention import RetentionTransaction
@@ -18,6 +19,7 @@ from application.ports.retention import RetentionTransaction
 class Transaction(
     AccountTransaction,
     FactorTransaction,
+    ServiceAccountTransaction,
     TenantTransaction,
     InvitationTransaction,
     KeyTransaction,

@@ -6,10 +6,18 @@ from uuid import UUID
 
 import msgspec
 
-from domain.errors import Conflict, FieldError, Forbidden, ValidationError
-from domain.identity.tokens import role_subject
+from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
+from domain.identity.tokens import GRANTS_BYTES, role_subject
 from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
 from domain.scope import Caller, may_grant, smallest
+
+
+def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
+    """The account, for a caller who may know of it. Raises NotFound, alike for an unknown user and one of others."""
+    # Security: a user of other tenants alone does not exist for the caller.
+    if state is None or not (caller.acts_for_all or any(m.tenant_id == caller.tenant_id for m in state.memberships)):
+        raise NotFound
+    return state
 
 
 def ensure_super_admin(caller: Caller) -> None:
@@ -77,12 +85,6 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
         raise Forbidden("This user has permissions that you do not have.")
 
 
-# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
-# 16 kB, beyond which no token is read.
-GRANTS_BYTES = 7_800
-"""Most bytes of JSON for the permissions, role names and role versions of a token."""
-
-
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
     """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
     names = sorted({role.name for role in roles})
@@ -124,6 +126,12 @@ def ensure_admin_stays(admins: Sequence[UUID], user_id: UUID) -> None:
     """Raises Conflict when the tenant has no active Admin but ``user_id``, who may be out of the locked ``admins``."""
     if set(admins) <= {user_id}:
         raise Conflict("The tenant's last active Admin must stay its Admin: give the role Admin to another user first.")
+
+
+def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:
+    """Raises Conflict when the tenant has no active owner but ``user_id``, who may be out of the locked ``owners``."""
+    if set(owners) <= {user_id}:
+        raise Conflict("The tenant's last owner must stay its owner: transfer the tenant to another member first.")
 
 
 # Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system

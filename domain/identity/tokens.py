@@ -94,6 +94,10 @@ class Session(Struct, frozen=True, kw_only=True):
     authenticated_at: datetime | None = None
 
 
+SESSIONS_AT_MOST = 100
+"""Sessions of a user: one more ends the one that was unused for longest."""
+
+
 class RefreshToken(Struct, frozen=True):
     """The content of a refresh token; holding the sealed form is enough to refresh."""
 
@@ -149,6 +153,11 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
         return TokenExpired("The session has expired: log in again.")
     return TokenInvalid("The session has ended.")
 
+
+# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
+# 16 kB, beyond which no token is read.
+GRANTS_BYTES = 7_800
+"""Most bytes of JSON for the permissions, role names and role versions of a token."""
 
 SELECTOR_SCOPE = "tenant-selector-only"
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.errors import FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
@@ -51,6 +51,15 @@ def plain(text: str) -> str:
     )
 
 
+class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How a tenant shows itself; ``primary_color`` is ``#rrggbb``."""
+
+    name: str | None = None
+    logo_url: str | None = None
+    primary_color: str | None = None
+    support_email: str | None = None
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     """Settings of a tenant; ``security`` is left out of answers until somebody sets it."""
 
@@ -59,6 +68,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     currency: str = "USD"
     enabled_features: tuple[str, ...] = ()
     custom_settings: dict[str, object] = field(default_factory=dict)
+    # Left out of answers until somebody sets it, so that those of before stay as they are.
+    branding: Branding | UnsetType = UNSET
     security: TenantSecurity | UnsetType = UNSET
 
     @property
@@ -132,7 +143,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there, and what the tenant asks of a login."""
+    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on."""
 
     tenant_id: UUID
     tenant_name: str
@@ -140,6 +151,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     is_default: bool
     joined_at: datetime
     roles: tuple[Role, ...] = ()
+    is_owner: bool = False
     security: TenantSecurity | None = None
 
 
@@ -205,6 +217,15 @@ def email_key(text: str) -> str | None:
 def is_address(text: str) -> bool:
     """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
     return _parts(text) is not None
+
+
+def mailbox(text: str) -> tuple[str, str] | None:
+    """The local part as it is written and the domain in ASCII (IDNA 2008), which mail is sent to; None for no address.
+
+    IDNA 2003 would send the mail for ``straße.example`` to ``strasse.example``.
+    """
+    parts = _parts(text)
+    return None if parts is None else (text.strip().rpartition("@")[0], parts[1])
 
 
 def is_same_address(text: str, other: str) -> bool:
@@ -323,24 +344,3 @@ def _common_passwords() -> bytes:
     """Common passwords that are long enough, each between two line feeds; read when the first one is asked about."""
     # 200 kB in one piece: searching it takes microseconds, and a set of it megabytes in every process
     return lzma.decompress(Path(__file__).with_name("common-passwords.txt.xz").read_bytes())
-
-
-# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
-def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
-    """Raises AccountDisabled or EmailNotConfirmed."""
-    if not user.is_active:
-        raise AccountDisabled
-    if confirmation_required and not user.email_confirmed:
-        raise EmailNotConfirmed
-
-
-def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
-    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
-    if max_age_days == 0 or user.password_set_at is None:
-        return None
-    remaining = user.password_set_at + timedelta(days=max_age_days) - now
-    return max(0, -(-remaining // timedelta(days=1)))
-
-
-def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
-    return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0

@@ -1,4 +1,4 @@
-"""Operator's commands for mails that were given up. Every function returns the text to print."""
+"""Operator's commands for mails. Every function returns the text to print."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
@@ -7,8 +7,10 @@ from application.ports.database import GivenUp
 from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant
+from entrypoints.cli.errors import CommandError
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
+from entrypoints.mail import inbox_of
 from entrypoints.settings.settings import Settings
 
 MOST = 1_000
@@ -20,6 +22,18 @@ async def list_given_up(settings: Settings) -> str:
     async with open_adapters(settings, registry) as adapters, adapters.database.read_only(EveryTenant()) as read:
         found = await read.outbox.given_up(MOST)
     return "\n".join(map(_line, found)) or "No mail was given up."
+
+
+async def open_newest(settings: Settings) -> str:
+    inbox = inbox_of(settings)
+    if inbox is None:
+        raise CommandError(
+            "Mails are files only where TENANTRY_SMTP_URL is not set and TENANTRY_BASE_URL is this machine."
+        )
+    # as text: a terminal shows no HTML, and the link can be copied from it
+    for mail in await inbox.newest(1):
+        return f"To: {mail.to}\nSubject: {mail.subject}\nSent: {mail.at:%Y-%m-%d %H:%M:%S} UTC\n\n{mail.text}"
+    return "No mail was sent yet."
 
 
 async def retry(settings: Settings, ids: Sequence[UUID]) -> str:

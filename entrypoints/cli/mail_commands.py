@@ -18,7 +18,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
 
     @group.group("mail")
     def mail() -> None:
-        """Mails that were given up: refused for good, or undeliverable for three days. They are kept for 30 days."""
+        """Mails that were given up, refused for good or undeliverable for three days, and mails that are files."""
 
     @mail.command("list")
     def list_command() -> None:
@@ -26,6 +26,13 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
         from entrypoints.cli.mail import list_given_up  # noqa: PLC0415
 
         run(list_given_up)
+
+    @mail.command("open")
+    def open_command() -> None:
+        """Print the newest mail that was written as a file, where no mail server is set."""
+        from entrypoints.cli.mail import open_newest  # noqa: PLC0415
+
+        run(open_newest)
 
     @mail.command("retry")
     @_IDS

@@ -7,6 +7,7 @@ import msgspec
 
 def listed(items: Sequence[object], columns: Sequence[str], *, as_json: bool) -> str:
     """The items as text; ``columns`` are the wire names of the fields that the table shows, JSON has all fields."""
+    # JSON has everything: a script should not depend on what fits a terminal
     if as_json:
         return msgspec.json.format(msgspec.json.encode(items), indent=2).decode()
     records = [msgspec.to_builtins(item) for item in items]

@@ -1,10 +1,16 @@
-"""Work that a serving process does beside its requests: keys read again, mail delivered, old rows removed."""
+"""Work that a serving process does beside its requests.
+
+Signing keys are read again, mail is delivered, old rows are removed, uses of API keys are stored, and tenants are told
+of keys that expire.
+"""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from application.identity.service_accounts.key_expiry import KeyExpiry
+from application.identity.service_accounts.last_uses import STORED_EVERY, LastUses
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from domain.errors import ServiceUnavailable
@@ -15,6 +21,7 @@ log = logging.getLogger(__name__)
 
 TRIED_AGAIN_AFTER = 0.5
 LOOKED_FOR_MAIL_EVERY = 1.0
+LOOKED_FOR_EXPIRY_EVERY = 600.0
 
 
 @asynccontextmanager
@@ -25,6 +32,8 @@ async def background(services: Services) -> AsyncIterator[None]:
         asyncio.create_task(_keep_reloading(services.signing_keys)),
         asyncio.create_task(_keep_delivering(services.relay)),
         asyncio.create_task(keep_clean(services.housekeeping)),
+        asyncio.create_task(_keep_storing_uses(services.last_uses)),
+        asyncio.create_task(_keep_announcing(services.key_expiry)),
     ]
     try:
         yield
@@ -33,6 +42,8 @@ async def background(services: Services) -> AsyncIterator[None]:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        # What was noted since the last turn would be lost with the process.
+        await _store_uses(services.last_uses)
 
 
 async def _first_keys(keys: KeyRotation) -> None:
@@ -69,3 +80,33 @@ async def _keep_delivering(relay: OutboxRelay) -> None:
             log.exception("The outbox could not be emptied.")
         if not taken:
             await asyncio.sleep(LOOKED_FOR_MAIL_EVERY)
+
+
+async def _keep_storing_uses(uses: LastUses) -> None:
+    while True:
+        await asyncio.sleep(STORED_EVERY)
+        await _store_uses(uses)
+
+
+async def _store_uses(uses: LastUses) -> None:
+    try:
+        await uses.store()
+    except ServiceUnavailable:
+        log.debug("The uses of API keys are stored when the database is back.")
+    except Exception:
+        log.exception("The uses of API keys could not be stored.")
+
+
+async def _keep_announcing(expiry: KeyExpiry) -> None:
+    """Every process looks for itself: a key is announced by one of them alone."""
+    while True:
+        announced = 0
+        try:
+            announced = await expiry.announce()
+        except ServiceUnavailable:
+            log.debug("Keys that expire cannot be looked for while the database is away.")
+        except Exception:
+            log.exception("Keys that expire could not be announced.")
+        # As long as some were found there may be more: they are taken some at a time.
+        if not announced:
+            await asyncio.sleep(LOOKED_FOR_EXPIRY_EVERY)

@@ -61,7 +61,7 @@ def database_warnings(role: "LoginRole", settings: Settings, *, allows_superuser
 
 def is_this_machine(host: str | None) -> bool:
     """Whether what is sent to the host stays on this machine; None is a Unix socket."""
-    if host is None or host.lower() == "localhost":
+    if host is None or f".{host.lower()}".endswith(".localhost"):  # RFC 6761
         return True
     try:
         return ip_address(host).is_loopback

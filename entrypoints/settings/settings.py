@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from domain.identity.users import password_errors
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
+    API_KEY_PREFIX,
     BASE_URL,
     DOCS_ROOT,
     EMAIL,
@@ -101,6 +102,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     totp_issuer: Annotated[str, TEXT] = ""
     passkey_rp_id: Annotated[str, HOST] = ""
     passkey_origins: Annotated[tuple[str, ...], PASSKEY_ORIGINS] = ()
+    api_key_prefix: Annotated[str, API_KEY_PREFIX] = "tnt"
+    api_key_max_days: Annotated[int, number(0, 3_650)] = 0
+    service_token_minutes: Annotated[int, number(1, 1_440)] = 60
     rate_limits: Annotated[Literal["on", "count", "off"], one_of("on", "count", "off")] = "on"
     secret_key: Annotated[Secret | None, SECRET_KEY] = None
     other_secret_key: Annotated[Secret | None, SECRET_KEY] = None

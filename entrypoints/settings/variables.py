@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
+from domain.identity.service_accounts import PREFIX
 from domain.identity.users import PASSWORD_LENGTH, email_key, is_identifier
 
 T = TypeVar("T")
@@ -236,6 +237,7 @@ DOCS_ROOT = matching(
     rf"(?!(?:{'|'.join(DOCS_ROOTS_TAKEN)})\Z)[a-z0-9][a-z0-9-]*",
 )
 KEY_PREFIX = matching("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", r"[a-z0-9][a-z0-9_.-]{0,62}")
+API_KEY_PREFIX = matching("2 to 16 of a-z and 0-9, a letter first", PREFIX)
 MODULES = several("importable modules or paths of .py files", TEXT)
 NETWORKS = several("IP addresses and networks", Variable("a network", _network))
 ORIGINS = several("origins such as https://app.example, or *", Variable("an origin", _origin))

@@ -77,10 +77,14 @@ def test_the_lock_names_no_registry_and_no_install_script() -> None:
     assert "ignore-scripts=true" in (SOURCE / ".npmrc").read_text().splitlines()
 
 
+def texts(language: str) -> dict[str, str]:
+    parts = (json.loads(path.read_text()) for path in (SOURCE / "src/words" / language).glob("*.json"))
+    return {key: text for part in parts for key, text in part.items()}
+
+
 @pytest.mark.parametrize("language", ["de"])
 def test_a_translation_has_every_text_with_every_place(language: str) -> None:
-    english = json.loads((SOURCE / "src/words/en.json").read_text())
-    other = json.loads((SOURCE / f"src/words/{language}.json").read_text())
+    english, other = texts("en"), texts(language)
     assert other.keys() == english.keys()
     for key, text in english.items():
         assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", other[key])), key

@@ -1,12 +1,17 @@
 """The command line in processes that end with the test."""
 
+import fcntl
+import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from tests.conftest import NewDatabase
 from tests.databases import create_database, drop_database
 from tests.entrypoints.forks import Commands
 from tests.entrypoints.processes import COMMAND, PASSWORD, ROOT, Serve, Served, Tenantry, environment, free_port
@@ -14,14 +19,27 @@ from tests.entrypoints.processes import COMMAND, PASSWORD, ROOT, Serve, Served, 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
+    with serving(tmp_path) as serve:
+        yield serve
+
+
+@pytest.fixture(scope="module")
+def module_serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """``serve`` for a service that all tests of a file share."""
+    with serving(tmp_path_factory.mktemp("served")) as serve:
+        yield serve
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Serve]:
     """Starts ``tenantry serve`` on a free port, and waits until it says that it serves."""
     started: list[Served] = []
 
     def serve(**variables: str) -> Served:
         port = variables.setdefault("PORT", str(free_port()))
         process = subprocess.Popen(
-            [*COMMAND, "serve"],
-            cwd=tmp_path,
+            [*COMMAND, "serve", "--allow-superuser"],
+            cwd=folder,
             env=environment(variables),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -53,16 +71,47 @@ def tenantry(commands: Commands, tmp_path: Path) -> Tenantry:
     return run
 
 
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this project, built once for all workers: whoever comes first builds it, the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "wheel"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not list(folder.glob("*.whl")):
+            build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+            subprocess.run([*build, "-w", str(folder), str(ROOT)], check=True, timeout=120)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
 @pytest.fixture
 async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
     """Settings that name servers, with a database that is still empty."""
     database_url = await create_database(servers[0], f"tenantry_serve_{uuid4().hex[:12]}")
-    yield {
+    yield settings_of(database_url, servers[1])
+    await drop_database(database_url)
+
+
+@pytest.fixture
+async def migrated(servers: tuple[str, str], new_database: NewDatabase) -> dict[str, str]:
+    """Settings that name servers, with a database that has all migrations, so that the start has none to apply."""
+    return settings_of(await new_database(), servers[1])
+
+
+@pytest.fixture(scope="module")
+async def module_migrated(servers: tuple[str, str], new_database: NewDatabase) -> dict[str, str]:
+    """``migrated`` for a service that all tests of a file share."""
+    return settings_of(await new_database(), servers[1])
+
+
+def settings_of(database_url: str, redis_url: str) -> dict[str, str]:
+    return {
         "DATABASE_URL": database_url,
         "DATABASE_CONNECTIONS": "6",
-        "REDIS_URL": servers[1],
+        "REDIS_URL": redis_url,
         "SECRET_KEY": "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
         "ADMIN_PASSWORD": PASSWORD,
         "RATE_LIMITS": "count",  # other tests may count in the same Redis
     }
-    await drop_database(database_url)

@@ -6,8 +6,11 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
 
 import asyncpg
 import httpx
@@ -90,7 +93,7 @@ def _end(line: socket.socket) -> None:
 def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
     port = str(free_port())
     process = subprocess.Popen(
-        [*COMMAND, "serve"],
+        [*COMMAND, "serve", "--allow-superuser"],
         cwd=folder,
         env=environment({**variables, "PORT": port}),
         stdout=subprocess.PIPE,
@@ -106,6 +109,10 @@ def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
             process.wait(40)
 
 
+ADDRESSES = cycle(f"198.18.0.{number}" for number in range(1, 61))
+"""Addresses of clients that name none: as many as the limits of an address need, and each is known after a login."""
+
+
 class Client:
     """One of the two, as clients of many kinds reach it."""
 
@@ -116,9 +123,9 @@ class Client:
     async def call(
         self, method: str, path: str, body: object = None, token: str | None = None, address: str | None = None
     ) -> httpx.Response:
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        if address is not None:
-            headers["X-Forwarded-For"] = address
+        headers = {"X-Forwarded-For": address or next(ADDRESSES)}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
         return await self.client.request(method, path, json=body, headers=headers)
 
     async def try_login(self, email: str, password: str = PASSWORD, address: str | None = None) -> httpx.Response:
@@ -175,13 +182,15 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
     redis = RedisServer(folder)
     redis.start()
     wires = Wire(redis.port), Wire(redis.port)
+    login, parts = f"tenantry_pair_{uuid4().hex[:12]}", urlsplit(database_url)
     variables = {
-        "DATABASE_URL": database_url,
+        # as in production: the service logs in as a role without rights of its own, which the owner makes
+        "DATABASE_URL": parts._replace(netloc=f"{login}:secret@{parts.netloc.rpartition('@')[2]}").geturl(),
+        "DATABASE_OWNER_URL": database_url,
         "DATABASE_CONNECTIONS": "6",  # other tests share the server
         "SECRET_KEY": "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
         "ADMIN_PASSWORD": PASSWORD,
         "BASE_URL": "http://api.example",
-        "RATE_LIMITS": "count",
         "TRUSTED_PROXIES": "127.0.0.1",
         "LOG_LEVEL": "error",  # nobody reads what they say
         **more,
@@ -197,6 +206,7 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
             ):
                 yield Pair(Client(first, near), Client(second, far), redis, wires, database, near_settings)
     finally:
+        await database.execute(f'DROP ROLE IF EXISTS "{login}"')
         await database.close()
         for wire in wires:
             wire.close()

@@ -183,8 +183,8 @@ def test_on_a_terminal_a_line_is_text() -> None:
     assert "status=200" in line
 
 
-async def test_the_last_requests_before_the_end_are_in_the_log(serve: Serve, shared: dict[str, str]) -> None:
-    served = serve(**shared)
+async def test_the_last_requests_before_the_end_are_in_the_log(serve: Serve, migrated: dict[str, str]) -> None:
+    served = serve(**migrated)
     for _ in range(5):
         assert served.call("GET", "/health/live").status == 200
     assert served.end(signal.SIGTERM) == 0

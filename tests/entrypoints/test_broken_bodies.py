@@ -25,8 +25,8 @@ BROKEN = {
 }
 
 
-def test_a_body_in_broken_chunks_is_a_bad_request(serve: Serve, shared: dict[str, str]) -> None:
-    address = urlsplit(serve(**shared).url)
+def test_a_body_in_broken_chunks_is_a_bad_request(serve: Serve, migrated: dict[str, str]) -> None:
+    address = urlsplit(serve(**migrated).url)
     assert address.hostname is not None
     assert address.port is not None
     for name, body in BROKEN.items():

@@ -17,13 +17,12 @@ from tests.redis_server import RedisServer
 PAGE = Path("docs/command-line.md")
 
 
-def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, shared: dict[str, str]) -> None:
-    assert tenantry("migrate", **shared).returncode == 0
-    well = tenantry("doctor", **shared, PORT=str(free_port()))
+def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, migrated: dict[str, str]) -> None:
+    well = tenantry("doctor", **migrated, PORT=str(free_port()))
     assert "taken" not in well.stdout, well.stderr
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
-        ended = tenantry("doctor", **shared, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
+        ended = tenantry("doctor", **migrated, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
     assert ended.returncode == 1
     assert f"Port {port} is taken" in ended.stdout
     assert "raise max_connections" in ended.stdout

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ pytestmark = pytest.mark.timeout(300 + 10 * CUTS)
 
 @dataclass
 class Service:
+    variables: dict[str, str]
     served: Served
     token: str
     owner: "asyncpg.Connection[asyncpg.Record]"
@@ -66,23 +68,37 @@ class Service:
         await self.owner.execute("VACUUM products")
 
 
+@pytest.fixture(scope="module")
+async def running(module_serve: Serve, module_migrated: dict[str, str]) -> AsyncIterator[Service]:
+    async with started(module_serve, module_migrated) as service:
+        yield service
+
+
 @pytest.fixture
-async def service(serve: Serve, shared: dict[str, str]) -> AsyncIterator[Service]:
-    served = serve(**shared)
+async def service(running: Service) -> Service:
+    """The service that the tests of this file share, without what others have imported."""
+    await running.forget()
+    return running
+
+
+@asynccontextmanager
+async def started(serve: Serve, variables: dict[str, str]) -> AsyncIterator[Service]:
+    """A service with 40,000 products."""
+    served = serve(**variables)
     assert served.process.stdout is not None
     reading = threading.Thread(target=served.process.stdout.read, daemon=True)  # what nobody reads stops the service
     reading.start()
     body = {"email": "admin@example.com", "password": PASSWORD, "isPasswordEncrypted": False}
     async with httpx.AsyncClient() as client:
         answer = (await client.post(f"{served.url}/api/auth/login", json=body)).json()["data"]
-    owner = await asyncpg.connect(shared["DATABASE_URL"], server_settings={"tenantry.scope": "every"})
+    owner = await asyncpg.connect(variables["DATABASE_URL"], server_settings={"tenantry.scope": "every"})
     await owner.execute(
         "INSERT INTO products (tenant_id, id, name, sku, description, price, created_at, updated_at, version) "
         "SELECT $1, gen_random_uuid(), 'Lamp', 'SKU-' || n, repeat('long ', 100), 1, now(), now(), 1 "
         f"FROM generate_series(1, {STORED}) n",
         answer["currentTenant"]["id"],
     )
-    yield Service(served, answer["token"], owner)
+    yield Service(variables, served, answer["token"], owner)
     await owner.close()
 
 
@@ -90,7 +106,7 @@ async def becomes(holds: Callable[[], Awaitable[bool]], within: float = 15.0) ->
     deadline = time.monotonic() + within
     while not await holds():
         assert time.monotonic() < deadline
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.005)  # each look is a query
 
 
 def form() -> bytes:
@@ -128,9 +144,7 @@ async def test_a_client_that_leaves_stops_the_query(service: Service) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "import"])
-async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(
-    service: Service, shared: dict[str, str], form: str
-) -> None:
+async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(service: Service, form: str) -> None:
     """The table is locked, so that no row and no count can come."""
 
     async def is_busy() -> bool:
@@ -140,7 +154,7 @@ async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(
         return await service.busy() == 1 and not workers(service)
 
     # Not by the owner's connection: within a transaction the server's statistics stand still.
-    locking = await asyncpg.connect(shared["DATABASE_URL"])
+    locking = await asyncpg.connect(service.variables["DATABASE_URL"])
     await locking.execute("BEGIN; LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
     try:
         if form == "import":
@@ -202,28 +216,30 @@ def command(pid: int) -> str:
         return ""
 
 
-async def test_a_service_that_is_killed_takes_its_workers_along(service: Service) -> None:
-    _, writer = await service.open("POST /api/products/import HTTP/1.1", form())
+async def test_a_service_that_is_killed_takes_its_workers_along(serve: Serve, migrated: dict[str, str]) -> None:
+    async with started(serve, migrated) as service:
+        _, writer = await service.open("POST /api/products/import HTTP/1.1", form())
 
-    async def is_reading() -> bool:
-        return bool(workers(service))
+        async def is_reading() -> bool:
+            return bool(workers(service))
 
-    await becomes(is_reading)
-    found = [*workers(service), *descendants(service.served.process.pid)]
-    os.killpg(service.served.process.pid, signal.SIGKILL)
-    eventually(lambda: all(map(is_gone, found)))
-    writer.close()
+        await becomes(is_reading)
+        found = [*workers(service), *descendants(service.served.process.pid)]
+        os.killpg(service.served.process.pid, signal.SIGKILL)
+        eventually(lambda: all(map(is_gone, found)))
+        writer.close()
 
-    async def is_quiet() -> bool:
-        return await service.busy() == 0
+        async def is_quiet() -> bool:
+            return await service.busy() == 0
 
-    await becomes(is_quiet)
-    assert await service.imported() in (0, 5_000)
+        await becomes(is_quiet)
+        assert await service.imported() in (0, 5_000)
 
 
 async def test_the_command_line_exports_and_imports_by_the_same_rules(
-    service: Service, shared: dict[str, str], tenantry: Tenantry, tmp_path: Path
+    service: Service, tenantry: Tenantry, tmp_path: Path
 ) -> None:
+    shared = service.variables
     (tmp_path / "in.csv").write_bytes(b"name,sku,price\r\nLamp,CUT-1,1.5\r\nCup,bad,1\r\n")
     dry = tenantry("import", "products", "in.csv", "--tenant", "system", "--dry-run", **shared)
     assert "1 rows would be imported, 0 skipped, 1 with errors." in dry.stdout + dry.stderr

@@ -28,8 +28,8 @@ def said(mail: EmailMessage) -> dict[str, str]:
     return said_by(found[0])
 
 
-def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
-    served = serve(**shared, WORKERS="2")
+def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, migrated: dict[str, str], tmp_path: Path) -> None:
+    served = serve(**migrated, WORKERS="2")
     for number in range(5):
         assert served.call("POST", "/api/auth/register", {**ADA, "email": f"ada{number}@example.com"}).status == 201
     eventually(lambda: len(mails(tmp_path)) == 5)
@@ -41,17 +41,16 @@ def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, shared: dict[
 
 
 async def test_an_operator_sees_mails_that_were_given_up_and_has_them_tried_again_or_dropped(
-    tenantry: Tenantry, shared: dict[str, str]
+    tenantry: Tenantry, migrated: dict[str, str]
 ) -> None:
     def mail(*arguments: str) -> str:
-        ended = tenantry("mail", *arguments, **shared)
+        ended = tenantry("mail", *arguments, **migrated)
         assert "Traceback" not in ended.stderr
         return ended.stdout + ended.stderr
 
-    assert tenantry("migrate", **shared).returncode == 0
     assert mail("list") == "No mail was given up.\n"
     ids = [str(uuid4()) for _ in range(3)]
-    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
     try:
         await connection.executemany(
             "INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, tries, given_up_at, why)"
@@ -73,12 +72,12 @@ async def test_an_operator_sees_mails_that_were_given_up_and_has_them_tried_agai
 
 
 def test_a_service_that_is_killed_before_it_could_send_sends_when_it_is_back(
-    serve: Serve, shared: dict[str, str], tmp_path: Path
+    serve: Serve, migrated: dict[str, str], tmp_path: Path
 ) -> None:
-    first = serve(**shared, SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
+    first = serve(**migrated, SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
     assert first.call("POST", "/api/auth/register", ADA).status == 201
     first.end(signal.SIGKILL)
     assert mails(tmp_path) == []
-    second = serve(**shared)
+    second = serve(**migrated)
     eventually(lambda: len(mails(tmp_path)) == 1, within=40)
     assert second.call("POST", "/api/auth/confirm-email", said(mails(tmp_path)[0])).status == 200

@@ -4,13 +4,12 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from uuid import uuid4
 
 import httpx
 import pytest
 
 from adapters.redis.lease import USUAL
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 from tests.entrypoints.pair import Client, JsonObject, Pair, pair_on
 
 ANSWERED_WITHIN = USUAL.until_known + 3.0
@@ -18,13 +17,9 @@ ANSWERED_WITHIN = USUAL.until_known + 3.0
 
 
 @pytest.fixture(scope="module")
-async def pair(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
-    database_url = await create_database(servers[0], f"tenantry_revoked_{uuid4().hex[:12]}")
-    try:
-        async with pair_on(tmp_path_factory.mktemp("revoked"), database_url) as pair:
-            yield pair
-    finally:
-        await drop_database(database_url)
+async def pair(new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
+    async with pair_on(tmp_path_factory.mktemp("revoked"), await new_database()) as pair:
+        yield pair
 
 
 @pytest.fixture
@@ -157,26 +152,22 @@ async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, s
 
 
 async def test_a_process_killed_between_the_commit_and_redis_leaves_no_living_token(
-    servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+    new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Cut off from Redis it has committed and waits: nobody has been answered, and the others find out themselves."""
-    database_url = await create_database(servers[0], f"tenantry_killed_{uuid4().hex[:12]}")
-    try:
-        async with pair_on(tmp_path_factory.mktemp("killed"), database_url) as pair:
-            session = await pair.first.log_in()
-            await both_believe_redis(pair, session["token"])
-            pair.wires[0].cut()
-            leaving = asyncio.create_task(pair.first.call("POST", "/api/auth/logout", token=session["token"]))
-            while not await pair.database.fetchval("SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL"):
-                assert not leaving.done()
-            pair.first.served.process.kill()
-            with pytest.raises(httpx.TransportError):
-                await leaving
-            began = time.monotonic()
-            while await pair.second.knows(session["token"]):
-                assert time.monotonic() - began < ANSWERED_WITHIN
-    finally:
-        await drop_database(database_url)
+    async with pair_on(tmp_path_factory.mktemp("killed"), await new_database()) as pair:
+        session = await pair.first.log_in()
+        await both_believe_redis(pair, session["token"])
+        pair.wires[0].cut()
+        leaving = asyncio.create_task(pair.first.call("POST", "/api/auth/logout", token=session["token"]))
+        while not await pair.database.fetchval("SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL"):
+            assert not leaving.done()
+        pair.first.served.process.kill()
+        with pytest.raises(httpx.TransportError):
+            await leaving
+        began = time.monotonic()
+        while await pair.second.knows(session["token"]):
+            assert time.monotonic() - began < ANSWERED_WITHIN
 
 
 # What else bites on the next request, and how the token is then called.

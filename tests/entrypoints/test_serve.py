@@ -102,7 +102,7 @@ async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry
     assert waiting.returncode == 5
     assert "Run: tenantry migrate" in waiting.stderr
 
-    issuer = {"BASE_URL": "http://api.example"}
+    issuer = {"BASE_URL": "http://api.localhost"}
     first, other = serve(**shared, **issuer), serve(**shared, **issuer)
     token = first.log_in(PASSWORD)
     assert other.call("GET", "/api/auth/me", token=token).status == 200
@@ -111,10 +111,10 @@ async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry
     assert other.call("GET", "/api/auth/me", token=other.log_in(PASSWORD)).status == 200
 
 
-async def test_a_request_under_way_is_finished_before_the_end(serve: Serve, shared: dict[str, str]) -> None:
-    served = serve(**shared)
+async def test_a_request_under_way_is_finished_before_the_end(serve: Serve, migrated: dict[str, str]) -> None:
+    served = serve(**migrated)
     token = served.log_in(PASSWORD)
-    await stop_in_the_middle(served, shared["DATABASE_URL"], token)
+    await stop_in_the_middle(served, migrated["DATABASE_URL"], token)
     assert served.process.wait(30) == 0
 
 
@@ -153,10 +153,10 @@ ROUTES = (own,)
 """
 
 
-def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
+def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, migrated: dict[str, str], tmp_path: Path) -> None:
     """What is checked before workers start must not load what decides, when it is loaded, where they count."""
     (tmp_path / "own.py").write_text(OWN_ROUTE)
-    served = serve(**shared, WORKERS="2", ENTITIES="tenantry.catalogue,own.py")
+    served = serve(**migrated, WORKERS="2", ENTITIES="tenantry.catalogue,own.py")
     assert served.call("GET", "/own").status == 204
     for _ in range(40):
         assert served.call("GET", "/api/nothing").status == 404

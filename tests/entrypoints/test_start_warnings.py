@@ -36,12 +36,12 @@ def test_a_start_warns_of(variables: dict[str, str], expected: list[str]) -> Non
     assert "hidden" not in "".join(warnings)
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.1.2.3", "::1", None])
+@pytest.mark.parametrize("host", ["localhost", "api.localhost", "127.0.0.1", "127.1.2.3", "::1", None])
 def test_this_machine(host: str | None) -> None:
     assert is_this_machine(host)
 
 
-@pytest.mark.parametrize("host", ["app.example", "10.0.0.1", "0.0.0.0", "localhost.example", "::"])
+@pytest.mark.parametrize("host", ["app.example", "10.0.0.1", "0.0.0.0", "localhost.example", "mylocalhost", "::"])
 def test_other_machines(host: str) -> None:
     assert not is_this_machine(host)
 

@@ -6,9 +6,9 @@ import urllib.request
 from tests.entrypoints.processes import Serve
 
 
-def test_a_page_of_a_real_service_says_its_stages(serve: Serve, shared: dict[str, str]) -> None:
-    served = serve(SERVER_TIMING="on", **shared)
-    token = served.log_in(shared["ADMIN_PASSWORD"])
+def test_a_page_of_a_real_service_says_its_stages(serve: Serve, migrated: dict[str, str]) -> None:
+    served = serve(SERVER_TIMING="on", **migrated)
+    token = served.log_in(migrated["ADMIN_PASSWORD"])
     request = urllib.request.Request(f"{served.url}/api/products", headers={"Authorization": f"Bearer {token}"})
     with urllib.request.urlopen(request, timeout=10) as answer:
         shown = dict(re.findall(r"([a-z]+);dur=([0-9.]+)", answer.headers["Server-Timing"]))

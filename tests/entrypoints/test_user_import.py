@@ -10,20 +10,19 @@ HEADER = "email,fullName,passwordHash,emailConfirmed,tenant,roles\n"
 
 
 async def test_a_file_is_imported_and_its_wrong_rows_are_named(
-    tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
+    tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
 ) -> None:
     known = bcrypt.hashpw(b"a password", bcrypt.gensalt(4)).decode()
     file = tmp_path / "people.csv"
     file.write_text(f"{HEADER}ada@example.com,Ada,{known},true,,\nbob,Bob,,,,\neve@example.com,Eve,md5,,,SuperAdmin\n")
-    assert tenantry("migrate", **shared).returncode == 0
-    ended = tenantry("users", "import", str(file), **shared)
+    ended = tenantry("users", "import", str(file), **migrated)
     assert ended.returncode == 1
     assert "row 3: email: is not an e-mail address" in ended.stderr
     assert "row 4: roles: are held in a tenant: name it; passwordHash: is not a hash" in ended.stderr
     assert "3 rows: 1 users made, 0 joined a tenant, 0 were there already, 2 refused." in ended.stderr
     assert "Traceback" not in ended.stderr
     file.write_text(f"{HEADER}ada@example.com,Ada,{known},true,,\nbob@example.com,Bob,,,,\n")
-    again = tenantry("users", "import", str(file), **shared)
+    again = tenantry("users", "import", str(file), **migrated)
     assert (again.returncode, again.stdout) == (
         0,
         "2 rows: 1 users made, 0 joined a tenant, 1 were there already, 0 refused.\n",
@@ -31,16 +30,15 @@ async def test_a_file_is_imported_and_its_wrong_rows_are_named(
 
 
 async def test_a_file_that_cannot_be_read_is_said_plainly(
-    tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
+    tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
 ) -> None:
-    assert tenantry("migrate", **shared).returncode == 0
     for name, content, said in (
         ("people.xlsx", b"", "neither .csv nor .jsonl"),
         ("latin.csv", HEADER.encode() + b"ada@example.com,Ad\xe4,,,,\n", "not UTF-8"),
         ("other.csv", b"mail,name\n", "'mail'"),
     ):
         (tmp_path / name).write_bytes(content)
-        ended = tenantry("users", "import", str(tmp_path / name), **shared)
+        ended = tenantry("users", "import", str(tmp_path / name), **migrated)
         assert ended.returncode == 1, name
         assert said in ended.stderr
         assert "Traceback" not in ended.stderr

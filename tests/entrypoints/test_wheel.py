@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from build_wheel import LAYERS, PACKAGE, stage
-from tests.entrypoints.processes import PASSWORD, ROOT, Served, environment, free_port
+from tests.entrypoints.processes import PASSWORD, Served, environment, free_port
 
 BOOKS = """
 from typing import Annotated
@@ -32,18 +32,12 @@ ENTITIES = (Book,)
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the unpacked wheel, as an installer leaves it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)],
-        check=True,
-        timeout=60,
-    )
-    (wheel,) = folder.glob("*.whl")
+    folder = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
+        archive.extractall(folder)
+    return folder
 
 
 @pytest.fixture

@@ -19,18 +19,6 @@ PAGE = (ROOT / "docs" / "your-project.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)],
-        check=True,
-        timeout=120,
-    )
-    (found,) = folder.glob("*.whl")
-    return found
-
-
 class Reader:
     """Types the page's blocks; the packages that the wheel needs come from the tests' own environment."""
 

@@ -18,7 +18,7 @@ from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.testing import prepare_memory
 from entrypoints.use_cases import Services, assemble
-from tests.http.built_once import application_of, called_by
+from tests.http.built_once import asgi_of
 from tests.http.described import described
 
 ADMIN = testing.ADMIN_EMAIL
@@ -100,6 +100,6 @@ async def open_test_app(
 
 def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
     """Calls the application in this process; every answer must be as the OpenAPI document tells it."""
-    client = testing.client_of(called_by(services, application_of(services, settings)))
+    client = testing.client_of(asgi_of(services, settings))
     client.event_hooks = {"response": [described(services, settings).hold]}
     return client

@@ -60,8 +60,9 @@ def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
     return _BUILT[key]
 
 
-def called_by(services: UseCases, app: Litestar) -> ASGIApp:
-    """The application, on the use cases of one client."""
+def asgi_of(services: UseCases, settings: HttpSettings | None = None) -> ASGIApp:
+    """The application on these use cases."""
+    app = application_of(services, settings or HttpSettings())
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         before = _CALLED.set(services)

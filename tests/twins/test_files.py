@@ -34,6 +34,7 @@ from domain.entities.registry import build_registry
 from domain.entities.sheets import Form, ImportOptions, exported_columns
 from domain.scope import OneTenant
 from tests.builders import NOW
+from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.everything import EVERYTHING
 
@@ -211,7 +212,7 @@ ways = pytest.mark.parametrize(
     ("form", "pack"), [("csv", as_csv), ("cells", as_xlsx), ("cells", as_parquet)], ids=["csv", "xlsx", "parquet"]
 )
 law = settings(
-    max_examples=60,
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

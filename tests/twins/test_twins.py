@@ -1,7 +1,6 @@
 """Memory and PostgreSQL are twins: whatever is stored and whatever is asked, they answer the same."""
 
 import json
-import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from domain.entities.registry import build_registry
 from domain.entities.visibility import hidden_from
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW
+from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
 from tests.twins.everything import EVERYTHING
@@ -34,10 +34,9 @@ from tests.twins.everything import EVERYTHING
 CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 ALL_KINDS = build_registry(EVERYTHING)
 QUESTIONS = 6
-EXAMPLES = int(os.environ.get("TENANTRY_TEST_TWINS", "100"))
 
 twins = settings(
-    max_examples=EXAMPLES,
+    max_examples=examples(25),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )

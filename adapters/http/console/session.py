@@ -16,6 +16,7 @@ from adapters.http.identity.applications import requested_app_id
 from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
+from application.identity.joining.acceptance import AcceptForm
 from application.identity.login.forms import LoginForm, RefreshForm
 from application.identity.login.reauthentication import ReauthenticationForm
 from domain.errors import FieldError, ValidationError
@@ -77,4 +78,9 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
         app_id = requested_app_id(request, form.requested_app_id)
         return await services.sign_in.login(replace(form, requested_app_id=app_id), request.from_client)
 
-    return {"password": by_password}
+    async def by_invitation(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        """An account made by the link of an invitation; one that exists joins by the public endpoint."""
+        app_id = requested_app_id(request, None)
+        return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
+
+    return {"password": by_password, "invitation": by_invitation}

@@ -2,7 +2,7 @@
 
 import gzip
 import hashlib
-from functools import lru_cache
+import math
 
 import msgspec
 from litestar import Response, Router, get
@@ -15,14 +15,15 @@ from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.description_forms import EntityList
 from application.entities.descriptions import Descriptions
+from domain.bounded_cache import BoundedCache
 from domain.scope import Rights
 
 TEXT = """Everything that a client needs to show entities that it has never heard of: names, fields with their rules \
 and operators, relations, and what the caller may do with rows. Fields that a permission of their own closes to the \
 caller are left out. `areas` names the areas of administration that the caller may use. The answer changes with the \
 caller's permissions and with the declarations alone: ask again with `If-None-Match`."""
-REMEMBERED = 64
-"""Sets of permissions whose descriptions are kept, of some ten kilobytes each."""
+REMEMBERED = 4_000_000
+"""Bytes of descriptions that a process keeps, by the rights they are for."""
 SMALLEST_COMPRESSED = 1_000  # bytes
 LEVEL = 5
 
@@ -35,11 +36,17 @@ _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def descriptions_router(descriptions: Descriptions) -> Router:
-    @lru_cache(REMEMBERED)
+    # declarations do not change while a process lives, so that no entry ends
+    remembered: BoundedCache[Rights, tuple[bytes, str]] = BoundedCache(most=REMEMBERED)
+
     def described(rights: Rights) -> tuple[bytes, str]:
-        body = _ENCODER.encode(descriptions.all(rights))
-        # weak, for the time in the envelope differs each time
-        return body, f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
+        found = remembered.get(rights)
+        if found is None:
+            body = _ENCODER.encode(descriptions.all(rights))
+            # weak, for the time in the envelope differs each time
+            found = body, f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
+            remembered.put(rights, found, len(body), math.inf)
+        return found
 
     @get(
         "/",

@@ -5,11 +5,12 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, operation, rules
+from adapters.http.request.rules import ORDINARY, PUBLIC, Policy, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
 from domain.limits import RESEND, RESET
 
+OWN_PASSWORD = Policy("tenant", people=True)
 SAME_TEXT = "The answer is the same for every address, in the same time."
 
 
@@ -72,7 +73,7 @@ class AccountsController(Controller):
 
     @post(
         "/change-password",
-        **operation("auth.change-password", "Change one's own password", TENANT_TOKEN, "ACCOUNT_LOCKED"),
+        **operation("auth.change-password", "Change one's own password", OWN_PASSWORD, "ACCOUNT_LOCKED"),
         status_code=200,
         description="Ends every session, the caller's own included. Wrong guesses count towards the lock.",
     )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, MessageOnly, identity_message, tokens
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, operation, rules
+from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -82,7 +82,7 @@ class AuthController(Controller):
 
     @post(
         "/logout",
-        **operation("auth.logout", "Log out everywhere", ANY_TOKEN),
+        **operation("auth.logout", "Log out everywhere", PEOPLE),
         status_code=200,
         description="Ends every session of the user at once. Takes no body.",
     )
@@ -95,7 +95,7 @@ class AuthController(Controller):
         **operation(
             "auth.switch-tenant",
             "Go to a tenant, with a Global or a Tenant Token",
-            ANY_TOKEN,
+            PEOPLE,
             "ACCOUNT_DISABLED",
             "EMAIL_NOT_CONFIRMED",
             "MFA_REQUIRED",

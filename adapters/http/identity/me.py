@@ -1,17 +1,19 @@
 """/api/auth/me: the caller's own name, roles and profile."""
 
-from litestar import Response, Router, get
+from litestar import Response, Router, get, put
+from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, Parameter, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PEOPLE, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest
+from application.identity.own_account import OwnAccount, OwnAccountForm
 from application.identity.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
 
 INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profile` answers the profile form.")
 
 
-def me_router(profiles: Profiles) -> Router:
+def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
     """Handlers that close over their use case: as a dependency it would be a tenth of the cost of ``me``."""
 
     @get(
@@ -35,8 +37,20 @@ def me_router(profiles: Profiles) -> Router:
     async def complete(request: StrictRequest) -> Response[Data[Profile]]:
         return identity_data(await profiles.complete(request.caller))
 
+    @put(
+        "/",
+        **operation(
+            "auth.change-me", "Change one's own name, telephone or picture", PEOPLE, example={"fullName": "Ada Byron"}
+        ),
+        description="Fields sent change, fields left out stay; null clears one that may be null. A token keeps the "
+        "name that it was issued with.",
+    )
+    async def change(request: StrictRequest, data: JSONBody[OwnAccountForm]) -> Response[Data[Profile]]:
+        await own_account.change(request.caller, data, request.from_client)
+        return identity_data(await profiles.complete(request.caller))
+
     opt = rules(area="A", limit=ORDINARY)
-    return Router("/api/auth/me", route_handlers=[me, complete], tags=["auth"], opt=opt)
+    return Router("/api/auth/me", route_handlers=[me, complete, change], tags=["auth"], opt=opt)
 
 
 def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:

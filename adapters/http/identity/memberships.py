@@ -9,8 +9,12 @@ from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ORDINARY, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
-from application.identity.administration.memberships import MemberForm, MembershipAdministration, MembershipItem
-from application.identity.administration.user_forms import UserPage
+from application.identity.administration.memberships import (
+    MemberForm,
+    MemberPage,
+    MembershipAdministration,
+    MembershipItem,
+)
 
 REPLACED = {200: ResponseSpec(Data[MembershipItem], generate_examples=False)}
 
@@ -33,7 +37,7 @@ class MembershipsController(Controller):
     )
     async def page(
         self, request: StrictRequest, tenant_id: PathId, memberships: NamedDependency[MembershipAdministration]
-    ) -> Response[Data[UserPage]]:
+    ) -> Response[Data[MemberPage]]:
         return identity_data(await memberships.page(request.caller, read_id(tenant_id), request.parameters()))
 
     @post(

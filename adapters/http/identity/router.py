@@ -14,13 +14,17 @@ from adapters.http.identity.factors.passkeys import PasskeysController, related_
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
-from adapters.http.identity.sessions import SessionsController
+from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
+from adapters.http.identity.service_accounts.keys import ApiKeysController
+from adapters.http.identity.service_accounts.token import MetadataController, TokenController
+from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
@@ -38,6 +42,7 @@ CONTROLLERS = (
     RegistrationController,
     AccountsController,
     SessionsController,
+    MemberSessionsController,
     UsersController,
     RolesController,
     PermissionsController,
@@ -47,28 +52,39 @@ CONTROLLERS = (
     InvitationsController,
     ReceivedInvitationsController,
     AcceptanceController,
+    OwnershipController,
     KeysController,
+    ServiceAccountsController,
+    ApiKeysController,
+    TokenController,
+    MetadataController,
 )
 
 USE_CASES = (
     "acceptance",
     "accounts",
+    "api_keys",
+    "client_credentials",
     "held_permissions",
     "inbox",
     "invitations",
     "factor_reproofs",
     "factor_resets",
     "keyring",
+    "member_sessions",
     "memberships",
     "my_factors",
     "my_sessions",
+    "ownership",
     "passkey_login",
     "reauthentication",
     "registration",
     "roles",
     "second_factor",
+    "service_accounts",
     "sign_in",
     "social_sign_in",
+    "tenant_settings",
     "tenants",
     "users",
 )
@@ -80,7 +96,7 @@ def identity_router(services: UseCases) -> Router:
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
     handlers: list[ControllerRouterHandler] = [
         *CONTROLLERS,
-        me_router(services.profiles),
+        me_router(services.profiles, services.own_account),
         related_origins_handler(services.related_origins),
     ]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))

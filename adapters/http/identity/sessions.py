@@ -1,11 +1,12 @@
-"""/api/auth/sessions: the caller's own sessions."""
+"""/api/auth/sessions: the caller's own sessions; /api/users/{id}/sessions: those of members, for administrators."""
 
 from litestar import Controller, Response, delete, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, operation, rules
+from adapters.http.request.rules import ORDINARY, PEOPLE, needs, operation, rules
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.administration.member_sessions import MemberSessions
 from application.identity.my_sessions import MySessions, SessionList
 
 
@@ -16,7 +17,7 @@ class SessionsController(Controller):
 
     @get(
         "/",
-        **operation("auth.sessions", "List one's own sessions", ANY_TOKEN),
+        **operation("auth.sessions", "List one's own sessions", PEOPLE),
         description="The last used first; a session's id is the claim `sid` of its tokens.",
     )
     async def all(
@@ -26,7 +27,7 @@ class SessionsController(Controller):
 
     @delete(
         "/{session_id:str}",
-        **operation("auth.end-session", "End one of one's own sessions", ANY_TOKEN),
+        **operation("auth.end-session", "End one of one's own sessions", PEOPLE),
         status_code=200,
         description="Its access token is dead at once.",
     )
@@ -34,4 +35,48 @@ class SessionsController(Controller):
         self, request: StrictRequest, session_id: PathId, my_sessions: NamedDependency[MySessions]
     ) -> Response[MessageOnly]:
         await my_sessions.end(request.caller, read_id(session_id), request.from_client)
+        return identity_message("The session is ended.")
+
+
+class MemberSessionsController(Controller):
+    path = "/api/users/{user_id:str}/sessions"
+    tags = ("users",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @get(
+        "/",
+        **operation("users.sessions", "List a user's sessions", needs("read:users")),
+        description="Sessions in the caller's tenant, the last used first; from the tenant `system`, all of them.",
+    )
+    async def all(
+        self, request: StrictRequest, user_id: PathId, member_sessions: NamedDependency[MemberSessions]
+    ) -> Response[Data[SessionList]]:
+        return identity_data(await member_sessions.all(request.caller, read_id(user_id)))
+
+    @delete(
+        "/",
+        **operation("users.end-sessions", "End a user's sessions", needs("update:users")),
+        status_code=200,
+        description="Ends the sessions in the caller's tenant; their access tokens are dead at once.",
+    )
+    async def end_all(
+        self, request: StrictRequest, user_id: PathId, member_sessions: NamedDependency[MemberSessions]
+    ) -> Response[MessageOnly]:
+        await member_sessions.end(request.caller, read_id(user_id), None, request.from_client)
+        return identity_message("The sessions are ended.")
+
+    @delete(
+        "/{session_id:str}",
+        **operation("users.end-session", "End one of a user's sessions", needs("update:users")),
+        status_code=200,
+        description="Its access token is dead at once. A session in another tenant is unknown.",
+    )
+    async def end(
+        self,
+        request: StrictRequest,
+        user_id: PathId,
+        session_id: PathId,
+        member_sessions: NamedDependency[MemberSessions],
+    ) -> Response[MessageOnly]:
+        await member_sessions.end(request.caller, read_id(user_id), read_id(session_id), request.from_client)
         return identity_message("The session is ended.")

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from ipaddress import ip_address
 from typing import Any, Protocol
 
 from litestar import Response, get
@@ -14,7 +13,8 @@ from adapters.http.operations.access_log import AccessLine
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.request.strict_request import StrictRequest
-from domain.errors import NotFound, Unauthorized
+from adapters.http.request.this_machine import ensure_from_this_machine
+from domain.errors import Unauthorized
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -42,6 +42,7 @@ class Metrics:
         self._second_factors = Counter(
             "tenantry_mfa_total", "Second factors by method and outcome.", ["method", "outcome"], registry=self._own
         )
+        self._keys = Counter("tenantry_keys_used", "Requests with a known API key.", registry=self._own)
         # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
@@ -52,6 +53,8 @@ class Metrics:
         count, observe = counting
         count()
         observe(line.took)
+        if line.by_key and line.user_id is not None:
+            self._keys.inc()
 
     def see_second_factor(self, method: str, outcome: str) -> None:
         self._second_factors.labels(method, outcome).inc()
@@ -89,34 +92,11 @@ class Scraping:
 
     def _ensure_may_ask(self, request: StrictRequest) -> None:
         if self.token is None:
-            is_forwarded = any(request.header(name) is not None for name in FORWARDED)
-            if is_forwarded or not _is_this_machine(request.from_client.address):
-                raise NotFound
+            ensure_from_this_machine(request)
             return
         given = (request.header(b"authorization") or "").removeprefix("Bearer ")
         if not compare_digest(given.encode(), self.token.encode()):
             raise Unauthorized
-
-
-# through a proxy anybody seems to be this machine
-FORWARDED = (
-    b"forwarded",
-    b"via",
-    b"x-forwarded-for",
-    b"x-forwarded-host",
-    b"x-forwarded-proto",
-    b"x-real-ip",
-    b"x-client-ip",
-    b"true-client-ip",
-    b"cf-connecting-ip",
-)
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def metrics_handler(metrics: Counted, token: str | None) -> HTTPRouteHandler:

@@ -12,7 +12,7 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from adapters.http.request.bearer import Security
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.rules import RULES, Rules
-from application.throttle import Admitted, Throttle
+from application.throttle import Admitted, Renewal, Throttle
 from domain.limits import Hit
 from domain.scope import Caller
 
@@ -108,9 +108,11 @@ class TimedSecurity(Security):
 
 
 class TimedThrottle(Throttle):
-    async def admit(self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit]) -> Admitted:
+    async def admit(
+        self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
+    ) -> Admitted:
         with on("limits"):
-            return await super().admit(hits, caller, instead)
+            return await super().admit(hits, caller, instead, renewal)
 
 
 def timed_throttle(throttle: Throttle) -> TimedThrottle:

@@ -1,14 +1,17 @@
 """Who is asking, read from the Authorization header."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from application.ports.identity.sessions import Tokens
 from domain.bounded_cache import BoundedCache
 from domain.errors import TokenInvalid, Unauthorized
+from domain.identity.service_accounts import looks_like_key
 from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
+SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 REMEMBERED = 16 * 1024 * 1024
 """Bytes of tokens; their callers take a few times as much."""
 
@@ -38,6 +41,14 @@ class Security:
         return caller
 
 
+def bearer_key(authorization: bytes | None) -> str | None:
+    """The API key of the header, None where it holds anything else; the form is not checked yet."""
+    if not authorization or b"_" not in authorization[:32] or b"." in authorization:
+        return None
+    text = bearer_token(authorization)
+    return text if looks_like_key(text) else None
+
+
 def bearer_token(authorization: bytes | None) -> str:
     if not authorization:
         raise Unauthorized
@@ -51,3 +62,14 @@ def bearer_token(authorization: bytes | None) -> str:
     if not text:
         raise TokenInvalid
     return text
+
+
+def repeated_header(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The first of the headers in SINGLE that stands there more than once."""
+    seen: set[bytes] = set()
+    for name, _ in headers:
+        if name in seen:
+            return name
+        if name in SINGLE:
+            seen.add(name)
+    return None

@@ -44,6 +44,7 @@ STATUS = {
     "MFA_ENROLMENT_REQUIRED": 401,
     "REAUTHENTICATION_REQUIRED": 401,
     "FORBIDDEN": 403,
+    "QUOTA_EXCEEDED": 403,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
     "CONFLICT": 409,
@@ -73,6 +74,16 @@ STATUS_AT = {
 NAMES: dict[Area, dict[str, str]] = {
     "A": {"BAD_REQUEST": "VALIDATION_ERROR"},
     "B": {"TOKEN_INVALID": "UNAUTHORIZED", "TOKEN_EXPIRED": "UNAUTHORIZED"},
+    "OAuth": {
+        "VALIDATION_ERROR": "invalid_request",
+        "BAD_REQUEST": "invalid_request",
+        "PAYLOAD_TOO_LARGE": "invalid_request",
+        "UNSUPPORTED_MEDIA_TYPE": "invalid_request",
+        "INVALID_CREDENTIALS": "invalid_client",
+        "RATE_LIMITED": "slow_down",
+        "SERVICE_UNAVAILABLE": "temporarily_unavailable",
+        "INTERNAL_ERROR": "server_error",
+    },
 }
 """Codes that an area knows by another name."""
 
@@ -99,6 +110,16 @@ class ErrorDetail(Struct, rename="camel", kw_only=True):
 class ErrorB(Struct, kw_only=True):
     success: bool = False
     error: ErrorDetail
+
+
+class ErrorOAuth(Struct, kw_only=True):
+    """Error of RFC 6749, section 5.2, whose libraries read no other."""
+
+    error: str
+    error_description: str
+
+
+ENVELOPES: dict[Area, type[Struct]] = {"A": ErrorA, "B": ErrorB, "OAuth": ErrorOAuth}
 
 
 class ErrorResponse(Json):
@@ -164,8 +185,10 @@ def code_in(area: Area, code: str) -> str:
     return NAMES[area].get(code, code)
 
 
-def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB:
+def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB | ErrorOAuth:
     code = code_in(area, error.code)
+    if area == "OAuth":
+        return ErrorOAuth(error=code, error_description=error.message)
     if area == "A":
         mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
         return ErrorA(error_code=code, error_message=error.message, errors=error.fields, mfa=mfa)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
@@ -16,8 +16,8 @@ from litestar.middleware import ASGIMiddleware
 from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.operations.access_log import AccessLine, AccessLog
-from adapters.http.request.bearer import Security
+from adapters.http.operations.access_log import AccessLine, AccessLog, without_keys
+from adapters.http.request.bearer import Security, bearer_key, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
@@ -25,13 +25,15 @@ from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
+from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.runtime import Clock
-from application.throttle import Throttle
+from application.throttle import Renewal, Throttle
 from domain.errors import (
     BadRequest,
     Error,
     FieldError,
     Forbidden,
+    RateLimited,
     TokenExpired,
     Unauthorized,
     ValidationError,
@@ -47,7 +49,6 @@ LONG_BODY = timedelta(seconds=1)
 """Time after which a body has taken so long that the rights of its sender are judged again."""
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
-SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
 
 
 class Outgoing:
@@ -98,6 +99,7 @@ class Pipeline(ASGIMiddleware):
     """
 
     security: Security
+    keys: KeyAuthentication
     throttle: Throttle
     clock: Clock
     cross_tenant_access: CrossTenantAccess
@@ -164,7 +166,7 @@ class Pipeline(ASGIMiddleware):
         headers = scope["state"]["headers"]
         if wrong_host := self._wrong_host(headers):
             raise wrong_host
-        refusal = self._identify(rules, scope, headers)
+        refusal = await self._identify(rules, scope, headers)
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, body, outgoing, refusal)
         if refusal is not None:
@@ -184,27 +186,38 @@ class Pipeline(ASGIMiddleware):
         state, now = scope["state"], self.clock.now()
         if now - state["at"] <= LONG_BODY:
             return
-        caller = self.security.caller(state["headers"].get(b"authorization"), now)
+        caller, renewal = await self._caller(scope, now)
         # Changed rights make the token stale, so its versions say all; the request was counted when it came.
-        if (refusal := (await self.throttle.admit([], caller, [])).refusal) is not None:
+        if (refusal := (await self.throttle.admit([], caller, [], renewal)).refusal) is not None:
             raise refusal
 
     def _wrong_host(self, headers: dict[bytes, bytes]) -> BadRequest | None:
         return None if self.hosts is None else self.hosts.refusal(headers.get(b"host"))
 
-    def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
+    async def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
         """A token that does not verify is refused only once it was counted, against the address."""
         # Security: of a header that stands twice, a proxy may have judged the other one.
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
-        if len(headers) != len(given) and (name := _repeated(given)):
+        if len(headers) != len(given) and (name := repeated_header(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
         if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:
-            scope["auth"] = self.security.caller(headers.get(b"authorization"), scope["state"]["at"])
-        except Unauthorized as refusal:
+            scope["auth"], scope["state"]["renewal"] = await self._caller(scope, scope["state"]["at"])
+        # An API key may be refused for its network, or for too many unknown keys from the client's.
+        except (Unauthorized, Forbidden, RateLimited) as refusal:
             return refusal
         return None
+
+    async def _caller(self, scope: HTTPScope, now: datetime) -> tuple[Caller, Renewal | None]:
+        """The bearer of a token, or of an API key, which is read anew where what is remembered of it is out of date."""
+        authorization = scope["state"]["headers"].get(b"authorization")
+        key = bearer_key(authorization)
+        if key is None:
+            return self.security.caller(authorization, now), None
+        client: Client = scope["state"]["client"]
+        caller = await self.keys.caller(key, client, now)
+        return caller, partial(self.keys.renewed_caller, key, client, now)
 
     async def _admit(
         self,
@@ -224,7 +237,9 @@ class Pipeline(ASGIMiddleware):
             key, too_large = await _email_of(scope, body)
         if key is None:
             hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
-            admitted = await self.throttle.admit(hits, caller, instead)
+            admitted = await self.throttle.admit(hits, caller, instead, scope["state"].get("renewal"))
+            if admitted.renewed is not None:
+                scope["auth"] = admitted.renewed
         else:
             is_silent, at = rules.by_email == "silent", scope["state"]["at"]
             admitted = await self.throttle.admit_about(key, address, client, at, silent=is_silent)
@@ -253,7 +268,9 @@ class Pipeline(ASGIMiddleware):
         caller: Caller | None = scope["auth"]
         user_id = caller.user_id if caller else None
         path = "/" + scope["path"].strip("/")
-        self.log(AccessLine(scope["method"], path, status, took, client.request_id, client.address, user_id, operation))
+        is_key = scope["state"].get("renewal") is not None
+        told = (client.request_id, client.address, user_id, operation, is_key)
+        self.log(AccessLine(scope["method"], without_keys(path), status, took, *told))
 
 
 class Refusal(Response[None]):
@@ -274,20 +291,9 @@ def _buckets(limit: Limit, caller: Caller | None, address: Hit, refusal: Error |
     full the limit of an address is that it shares with others.
     """
     if caller is not None:
-        return [Hit(limit, f"user:{caller.user_id}")], [Hit(limit, f"session:{caller.session_id}")]
+        return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
     ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
     return [address if ended is None else Hit(limit, f"session:{ended}")], []
-
-
-def _repeated(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-    """The first of the headers in SINGLE that stands there more than once."""
-    seen: set[bytes] = set()
-    for name, _ in headers:
-        if name in seen:
-            return name
-        if name in SINGLE:
-            seen.add(name)
-    return None
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:

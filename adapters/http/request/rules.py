@@ -13,8 +13,8 @@ from domain.errors import Forbidden, Unauthorized
 from domain.limits import Limit
 from domain.scope import Caller
 
-Area = Literal["A", "B"]
-"""A is identity, B is entities and everything else: two envelopes."""
+Area = Literal["A", "B", "OAuth"]
+"""A is identity, B is entities and everything else: two envelopes. OAuth is the form of RFC 6749's errors."""
 
 NOWHERE = "nowhere"
 """Operation of a request that no handler answers."""

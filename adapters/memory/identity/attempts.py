@@ -21,7 +21,7 @@ class MemoryAttempts:
             own = store.attempts.get((email_key, network), Failures())
             over_all = store.attempts.get((email_key, ALL_NETWORKS), Failures())
             # Failures from elsewhere do not lock a network with a successful login: nobody can lock the owner out.
-            if _is_locked(own, now) or (not _is_known(own, now) and _is_locked(over_all, now)):
+            if _is_locked(own, now) or (not is_known(own, now) and _is_locked(over_all, now)):
                 return False
             store.attempts[email_key, network] = _counted(own, lockout.attempts, lockout, now)
             store.attempts[email_key, ALL_NETWORKS] = _counted(over_all, lockout.attempts_over_all, lockout, now)
@@ -43,7 +43,7 @@ class MemoryAttempts:
                     store.attempts[key, network] = Failures(known_at=failures.known_at, tried_at=failures.tried_at)
 
     async def is_known(self, email_key: str, network: str, now: datetime) -> bool:
-        return _is_known(self.access.read().attempts.get((email_key, network), Failures()), now)
+        return is_known(self.access.read().attempts.get((email_key, network), Failures()), now)
 
     async def locked_until(self, email_key: str, now: datetime) -> datetime | None:
         attempts = self.access.read().attempts.items()
@@ -51,7 +51,7 @@ class MemoryAttempts:
         return max((end for end in ends if end > now), default=None)
 
 
-def _is_known(failures: Failures, now: datetime) -> bool:
+def is_known(failures: Failures, now: datetime) -> bool:
     return failures.known_at is not None and failures.known_at > now - NETWORK_FORGOTTEN
 
 

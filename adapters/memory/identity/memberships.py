@@ -32,6 +32,7 @@ class MemoryMemberships:
                 is_default=stored is not None and stored.is_default,
                 joined_at=stored.joined_at if stored else at,
                 role_ids=tuple(dict.fromkeys(role_ids)),
+                is_owner=stored is not None and stored.is_owner,
             )
             if is_default or not any(membership.is_default for membership in _of(store, user_id)):
                 _move_default(store, user_id, tenant_id)
@@ -70,6 +71,19 @@ class MemoryMemberships:
         held = {member.user_id: (*member.role_ids, *store.system_roles.get(member.user_id, ())) for member in members}
         holders = [user_id for user_id, role_ids in held.items() if shipped.intersection(role_ids)]
         return sorted(user_id for user_id in holders if store.users[user_id].is_active)
+
+    async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
+        async with self.access.write() as store:
+            stored = store.memberships.get((user_id, tenant_id))
+            if stored is None or stored.is_owner == is_owner:
+                return False
+            store.memberships[user_id, tenant_id] = replace(stored, is_owner=is_owner)
+            return True
+
+    async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
+        store = self.access.read()
+        held = [stored for stored in store.memberships.values() if stored.tenant_id == tenant_id and stored.is_owner]
+        return sorted(stored.user_id for stored in held if store.users[stored.user_id].is_active)
 
 
 def _of(store: Store, user_id: UUID) -> list[StoredMembership]:

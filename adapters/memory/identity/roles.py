@@ -43,7 +43,9 @@ class MemoryRoles:
     async def remove(self, role_id: UUID) -> None:
         async with self.access.write() as store:
             in_tenants = any(role_id in membership.role_ids for membership in store.memberships.values())
-            if in_tenants or any(role_id in held for held in store.system_roles.values()):
+            by_users = any(role_id in held for held in store.system_roles.values())
+            accounts = store.service_accounts.values()
+            if in_tenants or by_users or any(role_id == role.id for account in accounts for role in account.roles):
                 raise Conflict("A user still holds this role.")
             store.roles.pop(role_id, None)
 
@@ -53,6 +55,8 @@ class MemoryRoles:
         grants = [(membership.user_id, membership.role_ids) for membership in store.memberships.values()]
         grants += [(user_id, ()) for user_id in store.system_roles]
         tokens = [frozenset((*role_ids, *store.system_roles.get(user_id, ()))) for user_id, role_ids in grants]
+        accounts = store.service_accounts.values()
+        tokens += [frozenset(role.id for role in account.roles) for account in accounts]
         sets: set[frozenset[UUID]] = {frozenset(), *(token - {role_id} for token in tokens if role_id in token)}
         return [tuple(store.roles[other] for other in sorted(beside)) for beside in sorted(sets, key=sorted)]
 

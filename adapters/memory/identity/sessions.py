@@ -7,13 +7,14 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.audit import note
-from adapters.memory.identity.attempts import forgive
+from adapters.memory.identity.attempts import forgive, is_known
 from adapters.memory.identity.users import account_state_in, living_sessions
-from adapters.memory.store import Access
+from adapters.memory.mail import put_in
+from adapters.memory.store import Access, Failures, Store
 from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids
-from domain.identity.tokens import Lifetimes, Session, is_expired
-from domain.identity.users import AccountState
+from domain.identity.tokens import SESSIONS_AT_MOST, Lifetimes, Session, is_expired
+from domain.identity.users import AccountState, User
 from domain.scope import SYSTEM_TENANT_ID
 
 
@@ -41,11 +42,21 @@ class MemorySessions:
                 return False
             stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
             store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)
+            if entry.notice is not None and self._is_new(store, user, entry):
+                put_in(store, entry.notice)
+            kept = sorted(living_sessions(store, user.id), key=lambda old: (old.rotated_at, old.id), reverse=True)
+            for old in kept[SESSIONS_AT_MOST - 1 :]:
+                store.sessions[old.id] = replace(old, ended_at=session.created_at)
             if entry.forgiven is not None:
                 forgive(store, user.email_key, entry.forgiven, session.created_at)
             store.sessions[session.id] = session
             note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), entry.line)
         return True
+
+    def _is_new(self, store: Store, user: User, entry: NewLogin) -> bool:
+        devices = {session.device for session in store.sessions.values() if session.user_id == user.id}
+        failures = store.attempts.get((user.email_key, entry.forgiven), Failures())
+        return entry.session.device not in devices and not is_known(failures, entry.session.created_at)
 
     async def rotate(self, session: Session, seen: int) -> bool:
         async with self.access.write() as store:

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from adapters.memory.store import Access, LinkedIdentity
-from application.ports.identity.accounts import SocialIdentity
+from application.ports.identity.accounts import LinkedProvider, SocialIdentity
 from domain.errors import ServiceUnavailable
 
 
@@ -17,6 +17,12 @@ class MemorySocialIdentities:
     async def user_of(self, provider: str, subject: str) -> UUID | None:
         linked = self.access.read().social.get((provider, subject))
         return linked.user_id if linked else None
+
+    async def of_user(self, user_id: UUID) -> list[LinkedProvider]:
+        entries = sorted(
+            (linked.linked_at, *key) for key, linked in self.access.read().social.items() if linked.user_id == user_id
+        )
+        return [LinkedProvider(provider, linked_at) for linked_at, provider, _ in entries]
 
     async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
         async with self.access.write() as store:

@@ -23,6 +23,10 @@ class MemoryTenants:
         tenants = _living(self.access.read())
         return next((tenant for tenant in tenants if tenant.identifier == identifier), None)
 
+    async def lock(self, tenant_id: UUID) -> Tenant | None:
+        # Transactions run one after the other: there is nobody to lock out.
+        return await self.by_id(tenant_id)
+
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         found = [tenant for tenant in _living(self.access.read()) if _is_listed(tenant, listing)]
         return page_of(found, listing, lambda tenant: tenant), len(found)

@@ -61,7 +61,10 @@ class MemoryUsers:
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         store = self.access.read()
         tenant_id = listing.tenant_id
-        listed = [ListedUser(user, _role_names(store, user.id, tenant_id)) for user in store.users.values()]
+        listed = [
+            ListedUser(user, _role_names(store, user.id, tenant_id), _is_owner(store, user.id, tenant_id))
+            for user in store.users.values()
+        ]
         found = [candidate for candidate in listed if _is_listed(store, candidate, listing)]
         return page_of(found, listing, lambda candidate: candidate.user), len(found)
 
@@ -129,6 +132,7 @@ def _membership(store: Store, stored: StoredMembership) -> Membership:
         joined_at=stored.joined_at,
         roles=_roles(store, stored.role_ids),
         security=tenant.settings.own_security,
+        is_owner=stored.is_owner,
     )
 
 
@@ -159,6 +163,11 @@ def _role_names(store: Store, user_id: UUID, tenant_id: UUID | None) -> tuple[st
         membership = store.memberships.get((user_id, tenant_id))
         held = membership.role_ids if membership else ()
     return tuple(role.name for role in _roles(store, held))
+
+
+def _is_owner(store: Store, user_id: UUID, tenant_id: UUID | None) -> bool:
+    membership = store.memberships.get((user_id, tenant_id)) if tenant_id else None
+    return membership is not None and membership.is_owner
 
 
 def _is_listed(store: Store, listed: ListedUser, listing: Listing) -> bool:

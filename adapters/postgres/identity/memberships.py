@@ -46,6 +46,13 @@ SELECT u.id FROM holders h
 JOIN memberships m ON m.tenant_id = $1 AND m.user_id = h.user_id JOIN users u ON u.id = h.user_id
 WHERE u.is_active ORDER BY u.id"""
 
+_SET_OWNER = """
+UPDATE memberships SET is_owner = $3 WHERE user_id = $1 AND tenant_id = $2 AND is_owner <> $3 RETURNING true"""
+_LOCK_OWNERS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.owners:' || $1::uuid::text, 0))"
+_OWNERS = """
+SELECT m.user_id FROM memberships m JOIN users u ON u.id = m.user_id
+WHERE m.tenant_id = $1 AND m.is_owner AND u.is_active ORDER BY m.user_id"""
+
 _security = msgspec.json.Decoder(TenantSecurity)
 
 
@@ -91,3 +98,12 @@ class PostgresMemberships:
         # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
         await self.connection.execute(_LOCK_ADMINS, tenant_id)
         return [row["id"] for row in await self.connection.fetch(_ADMINS, tenant_id, ADMIN)]
+
+    async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
+        await self.connection.execute(_LOCK_USER, user_id)
+        return bool(await self.connection.fetchval(_SET_OWNER, user_id, tenant_id, is_owner))
+
+    async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
+        # A statement of its own, as for the Admins.
+        await self.connection.execute(_LOCK_OWNERS, tenant_id)
+        return [row["user_id"] for row in await self.connection.fetch(_OWNERS, tenant_id)]

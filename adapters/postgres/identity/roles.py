@@ -41,12 +41,14 @@ _REMOVE = "DELETE FROM roles WHERE id = $1"
 _HELD_BESIDE = """
 WITH places AS (
     SELECT tenant_id, user_id FROM membership_roles WHERE role_id = $1
+    UNION SELECT tenant_id, account_id FROM service_account_roles WHERE role_id = $1
     UNION SELECT m.tenant_id, h.user_id FROM user_roles h JOIN memberships m ON m.user_id = h.user_id
           WHERE h.role_id = $1
     UNION SELECT NULL, user_id FROM user_roles WHERE role_id = $1)
 SELECT DISTINCT ARRAY(
     SELECT role_id FROM membership_roles h WHERE h.tenant_id = p.tenant_id AND h.user_id = p.user_id
     UNION SELECT role_id FROM user_roles h WHERE h.user_id = p.user_id
+    UNION SELECT role_id FROM service_account_roles h WHERE h.tenant_id = p.tenant_id AND h.account_id = p.user_id
     EXCEPT SELECT $1
     ORDER BY 1) AS role_ids
 FROM places p ORDER BY role_ids"""

@@ -1,5 +1,6 @@
 """Sessions: one row each, changed in place at every refresh."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -9,15 +10,18 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_session, decode_state
+from application.ports.database import Mail
 from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids
-from domain.identity.tokens import Lifetimes, Session
+from domain.identity.tokens import SESSIONS_AT_MOST, Lifetimes, Session
 from domain.identity.users import AccountState
+from domain.limits import NETWORK_FORGOTTEN
 from domain.scope import SYSTEM_TENANT_ID
 
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
-# `entered`. $1-$9 are the login, $10-$21 the session, $22-$29 the line of the audit trail.
+# `entered`. $1-$9 are the login, $10-$21 the session, $22-$29 the line of the audit trail, $30-$35 the notice of a new
+# device, $36 since when a network is known, $37 how many of the earlier sessions stay.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -43,7 +47,16 @@ begun AS (
 noted AS (
     INSERT INTO audit_events (
         tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
-    SELECT $22, $23, $24, $25, $26, $27, $28, $29 FROM entered)
+    SELECT $22, $23, $24, $25, $26, $27, $28, $29 FROM entered),
+ended AS (
+    UPDATE sessions SET ended_at = $2 WHERE EXISTS (SELECT FROM entered) AND id IN (
+        SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL
+        ORDER BY rotated_at DESC, id DESC OFFSET $37)),
+told AS (
+    INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
+    SELECT $30, $31, $32, $33, $34, $35, $35, '' FROM entered WHERE $30::uuid IS NOT NULL
+    AND NOT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND device = $19)
+    AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $36))
 SELECT true FROM entered"""
 _BY_ID = """
 SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
@@ -60,6 +73,13 @@ SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id
 FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
 AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
+
+
+def _columns(notice: Mail | None) -> Sequence[object]:
+    """Values of the notice, by name: the record may have fields that no notice of a login uses."""
+    if notice is None:
+        return (None,) * 6
+    return notice.id, notice.kind, notice.recipient, notice.name, notice.address, notice.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +107,8 @@ class PostgresSessions:
                 *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
                 *astuple(session),
                 *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
+                *_columns(entry.notice),
+                *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
             )
         )
 

@@ -44,6 +44,9 @@ WHERE id = $1 AND deleted_at IS NULL"""
 _BY_ID = """
 SELECT id, name, identifier, domain, is_active, created_at, settings::text
 FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
+_LOCK = """
+SELECT id, name, identifier, domain, is_active, created_at, settings::text
+FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE"""
 _BY_IDENTIFIER = """
 SELECT id, name, identifier, domain, is_active, created_at, settings::text
 FROM tenants WHERE identifier = $1 AND deleted_at IS NULL"""
@@ -77,6 +80,9 @@ class PostgresTenants:
 
     async def by_identifier(self, identifier: str) -> Tenant | None:
         return _found(await self.connection.fetchrow(_BY_IDENTIFIER, identifier))
+
+    async def lock(self, tenant_id: UUID) -> Tenant | None:
+        return _found(await self.connection.fetchrow(_LOCK, tenant_id))
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         ensure_sortable(listing, COLUMNS)

@@ -143,7 +143,8 @@ def _page_statement(chosen: UserFilter, sort_by: str, descending: bool) -> Compi
     """Columns and roles are read for the rows of the page, and not for the rows before it."""
     order = ordering(_USERS, sort_by, descending=descending)
     page = paged(sa.select(_USERS.c.id).where(*chosen.conditions()).order_by(*order)).subquery("page")
-    columns = [*(_USERS.c[name] for name in COLUMNS), _role_names(chosen.candidates).label("role_names")]
+    told = [_role_names(chosen.candidates).label("role_names"), _is_owner(chosen.candidates).label("is_owner")]
+    columns = [*(_USERS.c[name] for name in COLUMNS), *told]
     rows = sa.select(*columns).select_from(page.join(_USERS, _USERS.c.id == page.c.id))
     return compiled(rows.order_by(*order))
 
@@ -173,10 +174,17 @@ def _role_names(candidates: Candidates) -> ColumnElement[Any]:
     return _array(names.where(held.c.user_id == _USERS.c.id).order_by(_ROLES.c.name, _ROLES.c.id).correlate(_USERS))
 
 
+def _is_owner(candidates: Candidates) -> ColumnElement[bool]:
+    if not candidates.in_tenant:
+        return sa.false()
+    owned = sa.select(_MEMBERSHIPS.c.user_id).where(_MEMBERSHIPS.c.tenant_id == _TENANT, _MEMBERSHIPS.c.is_owner)
+    return owned.where(_MEMBERSHIPS.c.user_id == _USERS.c.id).correlate(_USERS).exists()
+
+
 def _array(ids: Select[Any]) -> ColumnElement[Any]:
     return func.array(ids.scalar_subquery())
 
 
 def _listed(row: asyncpg.Record) -> ListedUser:
-    *columns, role_names = row.values()
-    return ListedUser(User(**dict(zip(COLUMNS, columns, strict=True))), tuple(role_names))
+    *columns, role_names, is_owner = row.values()
+    return ListedUser(User(**dict(zip(COLUMNS, columns, strict=True))), tuple(role_names), is_owner)

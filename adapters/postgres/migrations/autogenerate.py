@@ -14,6 +14,7 @@ from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.migrations import scaled_copies
 from adapters.postgres.migrations.guards import Guards
+from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE, Locks, split
 from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
 from adapters.postgres.schema.scaled import is_name_of_copy
 
@@ -76,10 +77,34 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
     guarded = Guards(context, notes, attributes.get("choices", {})).guarded(
         _ordered([*proposed, *attributes.get("last", [])])
     )
-    script.upgrade_ops.ops = [*attributes.get("first", []), *guarded]
-    script.downgrade_ops = ops.DowngradeOps(_reversed(script.upgrade_ops.ops))
-    if not script.upgrade_ops.ops:
-        directives.clear()
+    together, after = split([*attributes.get("first", []), *guarded])
+    directives[:] = _scripts(script, together, after)
+
+
+def _scripts(script: ops.MigrationScript, together: list[Any], after: list[Any]) -> Iterator[ops.MigrationScript]:
+    """A script for what a transaction holds together, and one for what is applied after it, as far as there is any."""
+    number = script.rev_id or ""
+    if together:
+        _fill(script, together)
+        yield script
+    if together and after:
+        script = ops.MigrationScript(
+            rev_id=f"{int(number) + 1:0{len(number)}}",
+            message=f"{script.message}{ONLINE_MESSAGE}",
+            upgrade_ops=ops.UpgradeOps([]),
+            downgrade_ops=ops.DowngradeOps([]),
+            head=number,
+            version_path=script.version_path,
+        )
+    if after:
+        _fill(script, after)
+        yield script
+
+
+def _fill(script: ops.MigrationScript, operations: list[Any]) -> None:
+    assert script.upgrade_ops is not None
+    script.upgrade_ops.ops = [Locks(operations), *operations]
+    script.downgrade_ops = ops.DowngradeOps(_reversed(operations))
 
 
 def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:

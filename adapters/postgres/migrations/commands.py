@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 import asyncpg
 from advanced_alchemy.alembic.commands import AlembicCommands
 from advanced_alchemy.config import AlembicAsyncConfig, SQLAlchemyAsyncConfig
+from alembic.config import Config
 from alembic.script.revision import ResolutionError
 from alembic.util.exc import CommandError
 from msgspec import Struct
@@ -20,6 +21,7 @@ from sqlalchemy.pool import NullPool
 
 from adapters.postgres.connection.driver_errors import causes, unwrapped
 from adapters.postgres.connection.failures import AWAY, translated
+from adapters.postgres.migrations.online.operations import ONLINE
 from adapters.postgres.migrations.pending import MigrationRefused, unknown_sentence
 from adapters.postgres.schema.row_security import EVERY
 
@@ -29,8 +31,10 @@ BIND_KEY = "tenantry"
 """Name of the tables among those that advanced-alchemy knows: a user's own tables have the default one."""
 
 # Others wait behind a statement that waits for a lock: only so long, and then all that was locked is given back.
-_LIMIT_WAITING = select(func.set_config("lock_timeout", bindparam("milliseconds"), True))
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.migrations', 0))"
+_LIMIT_WAITING = select(func.set_config("lock_timeout", bindparam("milliseconds"), bindparam("is_local")))
+# Tried, and not waited for: a statement that waits has a snapshot, for whose end CREATE INDEX CONCURRENTLY would wait.
+_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.migrations', 0))"
+_LOCK_PAUSE = 0.05
 
 
 class LockPatience(Struct, frozen=True):
@@ -45,7 +49,7 @@ _IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 
 class TableInUse(Exception):
-    """Lock that a migration did not get in time; the message is the place in its file."""
+    """Lock that a migration did not get in time; the message is the place in its file, and what was changed."""
 
 
 class CommandOutcome(Struct, Generic[T], frozen=True):
@@ -63,16 +67,27 @@ async def run_command(
     command: Callable[[AlembicCommands], T],
     *,
     commits: bool = True,
-    waits: float | None = None,
 ) -> CommandOutcome[T]:
     """Runs ``command`` in one transaction, under a lock that other processes wait for.
-
-    ``waits`` are the seconds that it waits for a table in use, None for any time. Raises TableInUse.
 
     >>> await run_command(url, metadata, folders, lambda commands: commands.upgrade("heads"))
 
     Raises MigrationRefused.
     """
+
+    def run(commands: AlembicCommands, connection: Connection) -> T:
+        value = command(commands)
+        # Alembic makes its table of versions for commands that only read, too: without a commit it is gone again
+        if commits:
+            connection.commit()
+        return value
+
+    return await _run(url, metadata, folders, run)
+
+
+async def _run(
+    url: str, metadata: MetaData, folders: Sequence[Path], run: Callable[[AlembicCommands, Connection], T]
+) -> CommandOutcome[T]:
     engine = create_async_engine(
         "postgresql+asyncpg://",
         # row-level security holds the owner of the tables too: without a scope, a migration would see and change no row
@@ -81,9 +96,7 @@ async def run_command(
     )
     try:
         with translated(), unwrapped():
-            return await _run_locked(
-                engine, _commands(engine, metadata, folders), command, commits=commits, waits=waits
-            )
+            return await _run_locked(engine, _commands(engine, metadata, folders), run)
     except CommandError as error:
         raise MigrationRefused(_reason(error)) from error
     finally:
@@ -94,16 +107,26 @@ async def apply_command(
     url: str,
     metadata: MetaData,
     folders: Sequence[Path],
-    command: Callable[[AlembicCommands], T],
+    command: Callable[[AlembicCommands, Connection, Callable[[bool], None]], T],
     patience: LockPatience,
 ) -> CommandOutcome[T]:
-    """Runs ``command`` as run_command does, again from its start while tables are in use.
+    """Runs ``command`` under the same lock, again from its start while tables are in use.
 
-    Between two tries nothing is locked, so that the service goes on. Raises MigrationRefused after the last.
+    The command commits; before each statement that may wait for a table it limits the waiting, of the transaction or of
+    the whole session. Between two tries nothing is locked, so that the service goes on. Raises MigrationRefused after
+    the last.
     """
+
+    def run(commands: AlembicCommands, connection: Connection) -> T:
+        def limit_waiting(is_of_session: bool) -> None:
+            limit = {"milliseconds": str(round(patience.seconds * 1000)), "is_local": not is_of_session}
+            connection.execute(_LIMIT_WAITING, limit)
+
+        return command(commands, connection, limit_waiting)
+
     for attempt in range(1, patience.tries + 1):
         try:
-            return await run_command(url, metadata, folders, command, waits=patience.seconds)
+            return await _run(url, metadata, folders, run)
         except TableInUse as error:
             if attempt == patience.tries:
                 raise MigrationRefused(_in_use(str(error), patience)) from error
@@ -113,36 +136,30 @@ async def apply_command(
 
 def _in_use(place: str, patience: LockPatience) -> str:
     return (
-        f"{place} cannot be applied, and nothing was changed: others use the table, and {patience.tries} times it was "
+        f"{place}: others use the table, and {patience.tries} times it was "
         f"not free within {patience.seconds:g} seconds. Run tenantry migrate again in a quieter moment, or when the "
         "long transactions have ended, which the view pg_stat_activity shows by their xact_start."
     )
 
 
 async def _run_locked(
-    engine: AsyncEngine,
-    commands: AlembicCommands,
-    command: Callable[[AlembicCommands], T],
-    *,
-    commits: bool,
-    waits: float | None,
+    engine: AsyncEngine, commands: AlembicCommands, run: Callable[[AlembicCommands, Connection], T]
 ) -> CommandOutcome[T]:
     config = commands.config
     config.stdout = printed = StringIO()
 
-    def run(connection: Connection) -> T:
+    def run_named(connection: Connection) -> T:
         config.attributes["connection"] = connection
-        connection.execute(text(_LOCK))
-        if waits is not None:
-            connection.execute(_LIMIT_WAITING, {"milliseconds": str(round(waits * 1000))})
-        with named_file(config.get_main_option("version_locations", "")):
-            return command(commands)
+        with named_file(config):
+            return run(commands, connection)
 
+    # the lock is one of the session, and ends with the connection
     async with engine.connect() as connection:
-        value = await connection.run_sync(run)
-        # Alembic makes its table of versions for commands that only read, too: without a commit it is gone again
-        if commits:
-            await connection.commit()
+        while not (await connection.execute(text(_LOCK))).scalar_one():
+            await connection.rollback()
+            await asyncio.sleep(_LOCK_PAUSE)
+        await connection.rollback()
+        value = await connection.run_sync(run_named)
     return CommandOutcome(value, printed.getvalue().splitlines(), tuple(config.attributes["notes"]))
 
 
@@ -161,26 +178,33 @@ def _commands(engine: AsyncEngine, metadata: MetaData, folders: Sequence[Path]) 
 
 
 @contextmanager
-def named_file(folders: str) -> Iterator[None]:
+def named_file(config: Config) -> Iterator[None]:
     """Names the file of a migration that fails, and the line; losing the database is no fault of a file."""
     try:
         yield
     except (MigrationRefused, CommandError):
         raise
     except Exception as error:
-        place = _place(error, [Path(folder.replace("%%", "%")) for folder in folders.splitlines()])
+        folders = config.get_main_option("version_locations", "").splitlines()
+        place = _place(error, [Path(folder.replace("%%", "%")) for folder in folders])
         behind = list(causes(error))
         if any(isinstance(cause, _IN_USE) for cause in behind):
-            raise TableInUse(place or "A migration") from error
+            raise TableInUse(f"{place or 'A migration'} cannot be applied, {_left(config)}") from error
         if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
         # PostgreSQL puts the detail on a line of its own
         sentence = " ".join(str(said).split())
         raise MigrationRefused(
-            f"{place} cannot be applied, and nothing was changed: {sentence}. Edit the file and run: tenantry migrate. "
+            f"{place} cannot be applied, {_left(config)}: {sentence}. Edit the file and run: tenantry migrate. "
             "To take back a file that is applied nowhere, run: tenantry migrations discard"
         ) from error
+
+
+def _left(config: Config) -> str:
+    """What a file that failed has changed: statements beside reads and writes stay as far as they came."""
+    is_online = config.attributes.get(ONLINE)
+    return "and begins anew the next time" if is_online else "and nothing was changed"
 
 
 def _place(error: Exception, folders: Sequence[Path]) -> str | None:

@@ -1,5 +1,6 @@
 """Guards of a migration that is being written: what would lose values or fail waits for a decision."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import Connection, MetaData
 
 from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
 from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
-from adapters.postgres.migrations.row_counts import duplicates, row_count
+from adapters.postgres.migrations.row_counts import dangling, duplicates, row_count
 from adapters.postgres.schema.sql import quoted
 
 
@@ -27,7 +28,10 @@ class Guards:
         found: list[Any] = []
         for operation in operations:
             if isinstance(operation, ops.ModifyTableOps):
-                inner = [item for inside in operation.ops for item in self._guarded(inside)]
+                added = {
+                    inside.column.name: inside.column for inside in operation.ops if isinstance(inside, ops.AddColumnOp)
+                }
+                inner = [item for inside in operation.ops for item in self._guarded(inside, added)]
                 found.append(ops.ModifyTableOps(operation.table_name, inner, schema=operation.schema))
             else:
                 found.append(operation)
@@ -38,14 +42,16 @@ class Guards:
         assert self.context.connection is not None
         return self.context.connection
 
-    def _guarded(self, operation: Any) -> Iterator[Any]:
+    def _guarded(self, operation: Any, added: Mapping[str, sa.Column[Any]]) -> Iterator[Any]:
         if isinstance(operation, ops.AddColumnOp):
             yield self._added(operation)
         elif isinstance(operation, ops.AlterColumnOp):
             yield from self._altered(operation)
         else:
             if isinstance(operation, ops.CreateIndexOp) and operation.unique:
-                yield from self._unique(operation)
+                yield from self._unique(operation, added)
+            if isinstance(operation, ops.CreateForeignKeyOp):
+                yield from self._reference(operation)
             yield operation
 
     def _added(self, operation: ops.AddColumnOp) -> ops.AddColumnOp:
@@ -111,11 +117,16 @@ class Guards:
             self.notes.append(why)
             yield FillIn(why)
 
-    def _unique(self, operation: ops.CreateIndexOp) -> Iterator[FillIn]:
+    def _unique(self, operation: ops.CreateIndexOp, added: Mapping[str, sa.Column[Any]]) -> Iterator[FillIn]:
         metadata: MetaData = self.context.opts["target_metadata"]
         where = operation.kw.get("postgresql_where")
         # keys of Alembic's operation are columns of the declared table, or expressions over them
         keys: list[Any] = [sa.column(key) if isinstance(key, str) else key for key in operation.columns]
+        new = {name: column for name, column in added.items() if any(_is_over(key, name) for key in keys)}
+        if any(column.server_default is None for column in new.values()):
+            return  # nulls are never equal, and a value that is to be filled in may be another one for each row
+        # every row gets the default of a new column
+        keys = [key for key in keys if not any(_is_over(key, name) for name in new)]
         found = duplicates(self._connection, metadata.tables[operation.table_name], keys, where)
         if found:
             why = (
@@ -125,6 +136,29 @@ class Guards:
             )
             self.notes.append(why)
             yield FillIn(why)
+
+    def _reference(self, operation: ops.CreateForeignKeyOp) -> Iterator[FillIn]:
+        found = dangling(
+            self._connection,
+            sa.table(operation.source_table, *map(sa.column, operation.local_cols)),
+            sa.table(operation.referent_table, *map(sa.column, operation.remote_cols)).alias("referred"),
+            list(zip(operation.local_cols, operation.remote_cols, strict=True)),
+        )
+        if found:
+            number, query = found
+            why = (
+                f"{operation.constraint_name} of {operation.source_table} refers to {operation.referent_table}, and "
+                f"{_rows(number)} to nothing that is there. All are found by: {query}. Write the statement that mends "
+                "them, or mend them first and delete the line."
+            )
+            self.notes.append(why)
+            yield FillIn(why)
+
+
+def _is_over(key: Any, column: str) -> bool:
+    """Whether the key of an index is the column, or an expression over it."""
+    name = getattr(key, "name", None)
+    return name == column or re.search(rf'(?<!\w)"?{re.escape(column)}"?(?!\w)', str(name or key)) is not None
 
 
 def _without_default(operation: ops.AlterColumnOp) -> ops.AlterColumnOp:

@@ -1,7 +1,7 @@
 """Upgrades, and migrations written from declarations."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,17 +11,20 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from adapters.postgres.migrations.commands import LockPatience, apply_command, run_command
+from adapters.postgres.migrations.online.applying import upgrade as apply_pending
+from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE
 from adapters.postgres.migrations.pending import (
     VERSIONS,
     MigrationRefused,
     applied_versions,
     ensure_consistent,
+    file_before,
     file_of,
     heads_of,
     pending,
 )
 from adapters.postgres.migrations.renames import offers, renames
-from adapters.postgres.migrations.stored_values import mappings, misfits
+from adapters.postgres.migrations.stored_values import kept_members, mappings, misfits
 from adapters.postgres.migrations.switches import ensure_possible, replaced_indexes
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
@@ -30,23 +33,28 @@ _PATIENCE = LockPatience()
 
 
 class WrittenMigration(Struct, frozen=True):
-    """Result of ``write_migration``: the new file, and notes on what it leaves alone or leaves to a person."""
+    """Result of ``write_migration``: the new file, and notes on what it leaves alone or leaves to a person.
+
+    ``after`` is the file behind it, which is applied beside reads and writes, where the change needs two.
+    """
 
     path: Path
     notes: tuple[str, ...]
+    after: Path | None = None
 
 
 async def upgrade(
     url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,), patience: LockPatience = _PATIENCE
 ) -> list[str]:
-    """Applies all migrations or none, and returns sentences about what no migration makes yet.
+    """Applies all migrations, and returns sentences about what no migration makes yet.
 
-    Where a table is in use, everything is rolled back and tried again, as ``patience`` says.
+    Those between files that are applied beside reads and writes are applied together or not at all. Where a table is in
+    use, they are rolled back and tried again, as ``patience`` says.
 
     Raises InconsistentMigrations, and MigrationRefused with the name of a file that cannot be applied.
     """
     ensure_consistent(folders)
-    await apply_command(url, metadata_for(registry), folders, lambda commands: commands.upgrade("heads"), patience)
+    await apply_command(url, metadata_for(registry), folders, apply_pending, patience)
     return await pending(url, registry, folders)
 
 
@@ -75,7 +83,7 @@ async def write_migration(
     None when there is nothing to write. Raises InconsistentMigrations and MigrationRefused.
     """
     ensure_consistent(folders)
-    metadata = metadata_for(registry)
+    metadata, kept = metadata_for(registry), kept_members(folders)
 
     def write(commands: AlembicCommands) -> object:
         commands.config.cmd_opts = Namespace(quiet=True)  # else Alembic prints the path past our own message
@@ -86,40 +94,72 @@ async def write_migration(
         attributes["first"] = renames(connection, registry, renamed)
         ensure_possible(connection, registry)
         # in front of everything else, and behind the renames: the columns have their new names and their old values
-        attributes["first"] = [*attributes["first"], *mappings(connection, registry)]
+        attributes["first"] = [*attributes["first"], *mappings(connection, registry, kept)]
         attributes["choices"] = {
             (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
         }
         attributes["last"] = replaced_indexes(connection, registry, metadata)
-        attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry)]
+        attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry, kept)]
         return _revision(commands, message, folders)
 
     written = await run_command(url, metadata, folders, write, commits=False)
-    return WrittenMigration(Path(written.value.path), written.notes) if isinstance(written.value, Script) else None
+    scripts = written.value if isinstance(written.value, list) else [written.value]
+    paths = [Path(script.path) for script in scripts if isinstance(script, Script)]
+    return WrittenMigration(paths[0], written.notes, next(iter(paths[1:]), None)) if paths else None
 
 
 async def discard(url: str, folders: Sequence[Path]) -> Path:
-    """Deletes the newest file of the last folder, which no database that it knows of has. Raises MigrationRefused."""
+    """Deletes the newest migration of the last folder, which no database that it knows of has: one file or two.
+
+    Returns the first of them. Raises MigrationRefused.
+    """
     newest = heads_of(folders[-1:])
     if not newest or folders[-1] == VERSIONS:
         raise MigrationRefused("There is no migration of your own to take back.")
+    applied = await applied_versions(url)
     path = file_of(folders[-1], newest[0])
-    if newest[0] in await applied_versions(url):
+    if newest[0] in applied:
         raise MigrationRefused(f"{path} is applied: it is undone by `tenantry migrations downgrade`, not by this.")
+    first = _first_of(path, folders[-1])
     path.unlink()
+    if first != path and not any(first.name.startswith(f"{revision}_") for revision in applied):
+        first.unlink()
+        return first
     return path
 
 
 async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Path:
-    """Undoes the newest applied migration of the last folder. Raises MigrationRefused."""
+    """Undoes the newest applied migration of the last folder, of one file or two. Raises MigrationRefused.
+
+    Returns the first of its files.
+    """
     ensure_consistent(folders)
-    newest = heads_of(folders[-1:])
-    if folders[-1] == VERSIONS or not newest or newest[0] not in await applied_versions(url):
+    newest, applied = heads_of(folders[-1:]), await applied_versions(url)
+    path = file_of(folders[-1], newest[0]) if newest and folders[-1] != VERSIONS else None
+    first = None if path is None else _first_of(path, folders[-1])
+    done = [file for file in (path, first) if file is not None and file.name.partition("_")[0] in applied]
+    if first is None or not done:
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    await apply_command(
-        url, metadata_for(registry), folders, lambda commands: commands.downgrade(f"{newest[0]}@-1"), _PATIENCE
-    )
-    return file_of(folders[-1], newest[0])
+    count = 2 if done[0] == path and path != first else 1
+
+    def undo(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
+        limit_waiting(False)
+        commands.downgrade(f"{done[0].name.partition('_')[0]}@-{count}")
+        connection.commit()
+
+    await apply_command(url, metadata_for(registry), folders, undo, _PATIENCE)
+    return first
+
+
+def _first_of(path: Path, folder: Path) -> Path:
+    """The file itself, or the one in front of it where it is the second of a migration."""
+    before = file_before(folder, path)
+    is_second = before is not None and _message(path) == f"{_message(before)}{ONLINE_MESSAGE}"
+    return before if is_second and before is not None else path
+
+
+def _message(path: Path) -> str:
+    return path.read_text().partition("\n")[0].strip('"')
 
 
 def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) -> object:

@@ -102,6 +102,13 @@ def file_of(folder: Path, revision: str) -> Path:
     return next(file for file in files if (found := _REVISION.search(file.read_text())) and found[1] == revision)
 
 
+def file_before(folder: Path, path: Path) -> Path | None:
+    """File of the revision in front of that of ``path``, where it is in the same folder."""
+    follows = set(_FOLLOWS.findall(path.read_text()))
+    files = sorted(folder.glob("[0-9]*.py"))
+    return next((file for file in files if (found := _REVISION.search(file.read_text())) and found[1] in follows), None)
+
+
 def ensure_consistent(folders: Sequence[Path]) -> None:
     """Raises InconsistentMigrations when two files have one revision, or a revision follows one without a file."""
     files = {file: file.read_text() for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Table
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, TableClause
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
 
@@ -41,9 +41,25 @@ def duplicates(
     if not found:
         return None
     examples = tuple(", ".join(map(str, row[:-1])) for row in found[:SHOWN])
+    return Duplicates(len(found), examples, _text(query))
+
+
+def dangling(
+    connection: Connection, source: TableClause, referred: FromClause, pairs: list[tuple[str, str]]
+) -> tuple[int, str] | None:
+    """Number of rows that refer to no row, deleted ones counted as rows, and the query that finds all."""
+    same = [referred.c[remote] == source.c[local] for local, remote in pairs]
+    lost: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(source)
+    lost = lost.where(*(source.c[local].is_not(None) for local, _ in pairs))
+    lost = lost.where(~sa.select(sa.literal_column("1")).select_from(referred).where(*same).correlate(source).exists())
+    rows = _rows(connection, lost.with_only_columns(sa.func.count()))
+    number = int(rows[0][0]) if rows else 0
+    return (number, _text(lost)) if number else None
+
+
+def _text(query: sa.Select[Any]) -> str:
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    text = query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})
-    return Duplicates(len(found), examples, " ".join(str(text).split()))
+    return " ".join(str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})).split())
 
 
 def _rows(connection: Connection, statement: sa.Select[Any]) -> list[Any]:

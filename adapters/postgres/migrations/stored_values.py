@@ -1,5 +1,6 @@
 """Stored values that a declaration does not know any more: enum members that went, text that is too long now."""
 
+import ast
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 
+Member = tuple[str, str, str]
 SHOWN = 5
 """Values that a sentence names."""
 
@@ -31,20 +33,34 @@ async def stored_misfits(url: str, registry: Registry, folders: Sequence[Path] =
     return outcome.value
 
 
-def misfits(connection: Connection, registry: Registry) -> Iterator[str]:
+def kept_members(folders: Sequence[Path]) -> frozenset[Member]:
+    """Table, column and value of each call of ``keep_values`` in the files."""
+    found: set[Member] = set()
+    for folder in folders:
+        for file in folder.glob("[0-9]*.py"):
+            text = file.read_text()
+            for node in ast.walk(ast.parse(text)) if "keep_values(" in text else ():
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "keep_values":
+                    table, column, *values = (str(ast.literal_eval(argument)) for argument in node.args)
+                    found |= {(table, column, value) for value in values}
+    return frozenset(found)
+
+
+def misfits(connection: Connection, registry: Registry, kept: frozenset[Member] = frozenset()) -> Iterator[str]:
     for model, field in _text_columns(connection, registry):
-        if unknown := _unknown_members(connection, model, field):
+        if unknown := _unknown_members(connection, model, field, kept):
             yield f"{unknown} Keep these members, or map them: tenantry migrate --write asks for the statement."
         yield from _too_long(connection, model, field)
 
 
-def mappings(connection: Connection, registry: Registry) -> Iterator[FillIn]:
+def mappings(connection: Connection, registry: Registry, kept: frozenset[Member]) -> Iterator[FillIn]:
     """Statements to fill in that give members of enums to the rows whose value is none any more."""
     for model, field in _text_columns(connection, registry):
-        if unknown := _unknown_members(connection, model, field):
+        if unknown := _unknown_members(connection, model, field, kept):
             yield FillIn(
-                f"{unknown} Write the statement that maps them, such as {_example(model, field)!r}, or delete the "
-                f"line: the rows can be read, found by {field.wire}.eq, and mended one by one."
+                f"{unknown} Write the statement that maps them, such as {_example(model, field)!r}, or keep them by "
+                f"keep_values({model.table!r}, {field.name!r}, 'the value'), which no later migration asks about: the "
+                f"rows can be read, found by {field.wire}.eq, and mended one by one."
             )
 
 
@@ -65,12 +81,15 @@ def _text_columns(connection: Connection, registry: Registry) -> Iterator[tuple[
                     yield model, field
 
 
-def _unknown_members(connection: Connection, model: EntityModel, field: FieldModel) -> str | None:
+def _unknown_members(
+    connection: Connection, model: EntityModel, field: FieldModel, kept: frozenset[Member]
+) -> str | None:
     if field.kind is not Kind.CHOICE:
         return None
     column: ColumnElement[Any] = sa.column(field.name, sa.Text())
     counted = sa.select(column, sa.func.count()).select_from(sa.table(model.table))
-    unknown = counted.where(column.not_in(field.choices)).group_by(column).order_by(column)
+    known = [*field.choices, *(value for table, name, value in kept if (table, name) == (model.table, field.name))]
+    unknown = counted.where(column.not_in(known)).group_by(column).order_by(column)
     found = connection.execute(unknown).all()
     values = ", ".join(f"{value!r} in {_rows(number)}" for value, number in found[:SHOWN])
     return f"{model.table}.{field.name} has values that its enum does not know: {values}." if found else None

@@ -29,14 +29,16 @@ def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaD
     """Operations for indexes whose condition on living rows comes or goes: Alembic compares no conditions."""
     inspector = sa.inspect(connection)
     tables = [model.table for model in registry if inspector.has_table(model.table)]
-    found = ((table, list(_replacements(connection, metadata.tables[table]))) for table in tables)
+    stored = MetaData()
+    stored.reflect(connection, only=tables, resolve_fks=False)  # all at once: one by one takes ten times as long
+    found = ((table, list(_replacements(stored.tables[table], metadata.tables[table]))) for table in tables)
     return [ops.ModifyTableOps(table, operations) for table, operations in found if operations]
 
 
-def _replacements(connection: Connection, declared: Table) -> Iterator[ops.MigrateOperation]:
-    stored = {index.name: index for index in Table(declared.name, MetaData(), autoload_with=connection).indexes}
+def _replacements(stored: Table, declared: Table) -> Iterator[ops.MigrateOperation]:
+    indexes = {index.name: index for index in stored.indexes}
     for index in sorted(declared.indexes, key=lambda index: str(index.name)):
-        before = stored.get(index.name)
+        before = indexes.get(index.name)
         if before is not None and _is_partial(before) != _is_partial(index):
             yield ops.DropIndexOp.from_index(before)
             yield ops.CreateIndexOp.from_index(index)

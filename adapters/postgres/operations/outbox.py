@@ -14,7 +14,8 @@ from application.ports.database import Due, GivenUp, Mail
 COLUMNS = Mail.__struct_fields__
 
 _ADD = """
-INSERT INTO outbox (id, kind, recipient, name, address, at, due_at) VALUES ($1, $2, $3, $4, $5, $6, $6)"""
+INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7)"""
 # SKIP LOCKED: a mail that another process is taking is left to it. NO KEY UPDATE is enough: `id` does not change.
 _TAKE = """
 WITH due AS (
@@ -22,14 +23,14 @@ WITH due AS (
     ORDER BY due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
 taken AS (
     UPDATE outbox o SET due_at = $3, tries = o.tries + 1 FROM due WHERE o.id = due.id
-    RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.number, o.tries,
+    RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.about, o.number, o.tries,
         coalesce(o.tried_again_at, o.at) AS since)
-SELECT id, kind, recipient, name, address, at, number, tries, since FROM taken ORDER BY number"""
+SELECT id, kind, recipient, name, address, at, about, number, tries, since FROM taken ORDER BY number"""
 _DONE = "DELETE FROM outbox WHERE id = $1"
 _PUT_OFF = "UPDATE outbox SET due_at = $2 WHERE id = $1"
 _GIVE_UP = "UPDATE outbox SET given_up_at = $2, why = $3 WHERE id = $1"
 _GIVEN_UP = """
-SELECT id, kind, recipient, name, address, at, tries, given_up_at, why FROM outbox
+SELECT id, kind, recipient, name, address, at, about, tries, given_up_at, why FROM outbox
 WHERE given_up_at IS NOT NULL ORDER BY given_up_at DESC, number DESC LIMIT $1"""
 _TRY_AGAIN = """
 UPDATE outbox SET given_up_at = NULL, why = '', tries = 0, due_at = $2, tried_again_at = $2

@@ -82,6 +82,13 @@ STATEMENTS = {
                 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone""",
+    RetentionRule.API_KEYS: """
+        WITH gone AS (
+            DELETE FROM api_keys WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM api_keys WHERE LEAST(ended_at, expires_at) <= $1
+                ORDER BY LEAST(ended_at, expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
     RetentionRule.MAILS: """
         WITH gone AS (
             DELETE FROM outbox WHERE ctid = ANY (ARRAY(

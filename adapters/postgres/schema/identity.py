@@ -119,9 +119,11 @@ class MembershipRow(IdentityBase):
     user_id: Mapped[UserKey]
     is_default: Mapped[DefaultFalse]
     joined_at: Mapped[datetime]
+    is_owner: Mapped[DefaultFalse]
 
     __table_args__ = (
         Index("ix_memberships_user_id", "user_id"),
+        Index("ix_memberships_owners", "tenant_id", postgresql_where=text("is_owner")),
         # a user has at most one default tenant
         Index("uq_memberships_default", "user_id", unique=True, postgresql_where=text("is_default")),
     )
@@ -267,6 +269,7 @@ class OutboxMailRow(IdentityBase):
     given_up_at: Mapped[datetime | None]
     why: Mapped[str] = mapped_column(server_default=text("''"))
     tried_again_at: Mapped[datetime | None]
+    about: Mapped[str] = mapped_column(server_default=text("''"))
 
     __table_args__ = (
         Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),

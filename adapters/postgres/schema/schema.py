@@ -32,6 +32,7 @@ from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.rows import add_row_tables
 from adapters.postgres.schema.scaled import ordered_name, scaled_columns
+from adapters.postgres.schema.service_accounts import SERVICE_ACCOUNT_TABLES
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
     DELETED_WITH,
@@ -62,7 +63,7 @@ def metadata_for(registry: Registry) -> MetaData:
     Raises DeclarationError when an entity would take the name of a table of the service.
     """
     metadata = MetaData(naming_convention=NAMES)
-    for identity_table in IDENTITY_TABLES:
+    for identity_table in (*IDENTITY_TABLES, *SERVICE_ACCOUNT_TABLES):
         # copied, because a process can hold two registries, and the tables of both would meet in the models' MetaData
         identity_table.to_metadata(metadata)
     add_row_tables(metadata)

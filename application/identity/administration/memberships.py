@@ -7,10 +7,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
-from application.identity.administration.user_forms import UserItem, UserPage, item_fields
-from application.ports.database import Database
+from application.identity.administration.user_forms import UserItem, item_fields
+from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
@@ -20,10 +20,11 @@ from domain.identity.administration import (
     ensure_fits_token,
     ensure_may_give,
     ensure_outranks,
+    ensure_owner_stays,
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject
-from domain.identity.users import AccountState, Membership, Role, profile_key
+from domain.identity.users import AccountState, Membership, Role, User, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 
@@ -41,21 +42,34 @@ class MembershipItem(Struct, rename="camel", kw_only=True):
     joined_at: datetime
 
 
+class MemberItem(UserItem, rename="camel", kw_only=True):
+    is_owner: bool
+
+
+class MemberPage(Struct, rename="camel", kw_only=True):
+    items: list[MemberItem]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
 @dataclass(frozen=True)
 class MembershipAdministration:
     database: Database[IdentityTransaction]
     revocations: Revocations
     cache: Cache
     clock: Clock
+    ids: Ids
 
-    async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> UserPage:
+    async def page(self, caller: Caller, tenant_id: UUID, parameters: Parameters) -> MemberPage:
         _ensure_reaches(caller, tenant_id)
         listing = read_listing(parameters, tenant_id=tenant_id, filters=("role", "isActive"), sortable=SORTABLE_USERS)
         async with self.database.read_only(EveryTenant()) as read:
             await self._ensure_tenant(read, tenant_id)
             listed, total = await read.users.page(listing)
-        items = [UserItem(**item_fields(member.user, member.roles)) for member in listed]
-        return UserPage(items=items, **paging(listing, total))
+        items = [MemberItem(**item_fields(member.user, member.roles), is_owner=member.is_owner) for member in listed]
+        return MemberPage(items=items, **paging(listing, total))
 
     @retry_on_conflict
     async def save(
@@ -88,6 +102,8 @@ class MembershipAdministration:
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
+                if before is not None and {role.id for role in roles} != {role.id for role in before.roles}:
+                    await tx.outbox.add(self._notice(state.user, client))
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
@@ -109,10 +125,22 @@ class MembershipAdministration:
                 ensure_outranks(caller, state)
                 if takes_an_admin(caller, state, tenant_id):
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+                if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:
+                    ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
+
+    def _notice(self, user: User, client: Client) -> Mail:
+        return Mail(
+            id=self.ids.new(),
+            kind="roles-changed",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=self.clock.now(),
+        )
 
     async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:
         if await tx.memberships.visit(tenant_id, self.clock.now()) is None:

@@ -56,7 +56,7 @@ class TenantPage(Struct, rename="camel", kw_only=True):
 
 def ensure_valid(form: NewTenantForm) -> None:
     """Raises ValidationError with every failing field."""
-    _ensure(_errors(form.name, form.identifier, form.domain) + _settings_errors(form.settings or SettingsForm()))
+    _ensure(_errors(form.name, form.identifier, form.domain) + settings_errors(form.settings or SettingsForm()))
 
 
 def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
@@ -66,7 +66,7 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
     changed = replace(tenant, **{name: getattr(form, name) for name in names if getattr(form, name) is not UNSET})
     # An identifier from before the rules for new ones is kept until somebody changes it.
     given = None if changed.identifier == tenant.identifier else changed.identifier
-    _ensure(_errors(changed.name, given, changed.domain) + _settings_errors(settings))
+    _ensure(_errors(changed.name, given, changed.domain) + settings_errors(settings))
     return replace(changed, settings=settings_of(settings, tenant.settings))
 
 
@@ -90,7 +90,8 @@ def _errors(name: str, identifier: str | None, domain: str | None) -> list[Field
     return errors
 
 
-def _settings_errors(form: SettingsForm) -> list[FieldError]:
+def settings_errors(form: SettingsForm) -> list[FieldError]:
+    """Every failing field, as ``settings.timezone``."""
     errors = _text_errors(form)
     if isinstance(form.timezone, str) and not errors and not _is_zone(form.timezone):
         errors.append(FieldError("settings.timezone", "takes the name of a time zone, such as Europe/Berlin"))

@@ -69,7 +69,10 @@ class TenantAdministration:
         subject = tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                before = await self._tenant(tx, tenant_id)
+                # Locked: the tenant's own administrators change its settings at the same time.
+                before = await tx.tenants.lock(tenant_id)
+                if before is None:
+                    raise NotFound
                 tenant = changed_tenant(before, form)
                 _ensure_system_stays(before, tenant)
                 await tx.tenants.save(tenant)

@@ -20,19 +20,21 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
-from application.ports.database import Database, Mail
+from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import FieldError, NotFound, ValidationError
+from domain.errors import FieldError, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
     ensure_may_give,
     ensure_outranks,
+    ensure_owner_stays,
     ensure_super_admin_stays,
+    ensure_visible,
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject, user_subject
@@ -117,7 +119,7 @@ class UserAdministration:
             async with self.database.transaction(EveryTenant()) as tx:
                 state = await self._locked_state(tx, caller, user_id)
                 if form.roles is not UNSET:
-                    await self._replace_roles(tx, caller, state, form.roles, "roles")
+                    await self._replace_roles(tx, caller, state, form.roles, "roles", client)
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
@@ -137,7 +139,7 @@ class UserAdministration:
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 state = await self._locked_state(tx, caller, user_id)
-                await self._replace_roles(tx, caller, state, form.role_names, "roleNames")
+                await self._replace_roles(tx, caller, state, form.role_names, "roleNames", client)
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "user.roles-changed", caller, user_id, client)
                 detail = await self._detail(tx, caller, user_id)
@@ -165,7 +167,11 @@ class UserAdministration:
         user_id = state.user.id
         await self._keep_an_admin(tx, caller, state)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
-        if not caller.acts_for_all and (elsewhere or state.roles):
+        leaves_one = not caller.acts_for_all and bool(elsewhere or state.roles)
+        ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
+        for tenant_id in ended:
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+        if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             return (grants_subject(user_id),)
         if state.is_super_admin:
@@ -188,16 +194,14 @@ class UserAdministration:
             return
         confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
         # Security: the old address learns of the change, in case somebody else made it.
-        notice = Mail(
-            id=self.ids.new(),
-            kind="email-changed",
-            recipient=before.email,
-            name=before.full_name,
-            address=client.address,
-            at=after.updated_at,
-        )
+        notice = self._notice("email-changed", before, client, after.updated_at)
         await tx.outbox.add(confirmation)
         await tx.outbox.add(notice)
+
+    def _notice(self, kind: MailKind, user: User, client: Client, at: datetime) -> Mail:
+        return Mail(
+            id=self.ids.new(), kind=kind, recipient=user.email, name=user.full_name, address=client.address, at=at
+        )
 
     async def _revoke_tokens(
         self, tx: IdentityTransaction, caller: Caller, state: AccountState, form: UserForm, now: datetime
@@ -211,6 +215,7 @@ class UserAdministration:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
             await self._keep_an_admin(tx, caller, state)
+            await self._keep_an_owner(tx, caller, state)
             subjects.append(user_subject(user_id))
         versions = await tx.token_versions.bump(subjects) if subjects else {}
         if is_disabled:
@@ -223,15 +228,7 @@ class UserAdministration:
         return await self._account_state(tx, caller, user_id)
 
     async def _account_state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
-        state = await tx.users.state(user_id)
-        if state is None:
-            raise NotFound
-        # Security: a user of other tenants alone does not exist for the caller.
-        if not caller.acts_for_all and all(
-            membership.tenant_id != caller.tenant_id for membership in state.memberships
-        ):
-            raise NotFound
-        return state
+        return ensure_visible(caller, await tx.users.state(user_id))
 
     async def _roles(self, tx: IdentityTransaction, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
@@ -252,7 +249,13 @@ class UserAdministration:
         return roles
 
     async def _replace_roles(
-        self, tx: IdentityTransaction, caller: Caller, state: AccountState, names: Sequence[str], field: str
+        self,
+        tx: IdentityTransaction,
+        caller: Caller,
+        state: AccountState,
+        names: Sequence[str],
+        field: str,
+        client: Client,
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
         ensure_may_give(caller, roles, _roles_in_scope(caller, state))
@@ -263,6 +266,8 @@ class UserAdministration:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
+        if {role.id for role in roles} != {role.id for role in _roles_in_scope(caller, state)}:
+            await tx.outbox.add(self._notice("roles-changed", state.user, client, self.clock.now()))
 
     async def _save_roles(
         self, tx: IdentityTransaction, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime
@@ -278,6 +283,11 @@ class UserAdministration:
     ) -> None:
         if takes_an_admin(caller, state, caller.tenant.id, left):
             ensure_admin_stays(await tx.memberships.lock_admins(caller.tenant.id), state.user.id)
+
+    async def _keep_an_owner(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
+        # A super-admin may disable anybody, and make another owner.
+        for tenant_id in () if caller.is_super_admin else _owned(state):
+            ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), state.user.id)
 
     async def _detail(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> UserDetail:
         state = await self._account_state(tx, caller, user_id)
@@ -307,6 +317,11 @@ class UserAdministration:
 
 def _subjects(user_id: UUID) -> tuple[str, str]:
     return (user_subject(user_id), grants_subject(user_id))
+
+
+def _owned(state: AccountState) -> list[UUID]:
+    """Tenants that the user owns, in the order in which their owners are locked."""
+    return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)
 
 
 def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:

@@ -12,7 +12,7 @@ from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.invitations import ensure_proved, wrong_link
-from domain.identity.users import token_hash
+from domain.identity.users import Branding, token_hash
 from domain.scope import Caller, Client, EveryTenant, event
 
 
@@ -24,6 +24,7 @@ class LinkForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True)
 
 class InvitingTenant(Struct, rename="camel", kw_only=True):
     name: str
+    branding: Branding
 
 
 class InvitationPreview(Struct, rename="camel", kw_only=True):
@@ -59,7 +60,7 @@ class InvitationInbox:
         if offer is None or not offer.is_living(self.clock.now()):
             raise wrong_link()
         return InvitationPreview(
-            tenant=InvitingTenant(name=offer.tenant_name),
+            tenant=InvitingTenant(name=offer.tenant_name, branding=offer.branding),
             email=offer.invitation.email,
             invited_by=offer.inviter_name or "",
             expires_at=offer.invitation.expires_at,
@@ -95,7 +96,7 @@ class InvitationInbox:
 def _received(offer: Offer) -> ReceivedInvitation:
     return ReceivedInvitation(
         id=offer.invitation.id,
-        tenant=InvitingTenant(name=offer.tenant_name),
+        tenant=InvitingTenant(name=offer.tenant_name, branding=offer.branding),
         invited_by=offer.inviter_name or "",
         created_at=offer.invitation.created_at,
         expires_at=offer.invitation.expires_at,

@@ -34,6 +34,7 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
+from domain.identity.account_states import days_until_expiration, ensure_may_sign_in, must_change_password
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
@@ -46,16 +47,7 @@ from domain.identity.tokens import (
     session_subject,
     user_subject,
 )
-from domain.identity.users import (
-    AccountState,
-    Membership,
-    User,
-    days_until_expiration,
-    ensure_may_sign_in,
-    must_change_password,
-    profile_key,
-    tenant_name,
-)
+from domain.identity.users import AccountState, Membership, User, profile_key, tenant_name
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -130,7 +122,8 @@ class SignIn:
         user, age = state.user, self.issuing.policy.password_max_age_days
         line = event("login.succeeded", user.id, user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
-        entry = NewLogin(verified, session, client.network if verified.by_password else None, line)
+        forgiven = client.network if verified.by_password else None
+        entry = NewLogin(verified, session, forgiven, line, self._notice(verified, client, now))
         async with self.database.autocommit(EveryTenant()) as tx:
             # The account changed since it was verified: its password, its owner, or its existence.
             if not await tx.sessions.begin(entry):
@@ -147,6 +140,20 @@ class SignIn:
             available_tenants=available(state) if choice.requires_tenant_selection else UNSET,
             mfa_deadline=deadline or UNSET,
             must_add_factor="rec" in verified.methods or UNSET,
+        )
+
+    def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
+        # Networks are known for passwords alone, and nobody needs to hear of their own first login.
+        if not verified.by_password or verified.state.user.last_login_at is None:
+            return None
+        user = verified.state.user
+        return Mail(
+            id=self.ids.new(),
+            kind="new-device",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=now,
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:

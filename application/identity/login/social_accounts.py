@@ -100,10 +100,21 @@ class SocialAccounts:
                 # The provider vouches for the owner of the address: the account is theirs alone from now on.
                 versions = await self._clear_credentials(tx, user, client, now)
                 await self._link(tx, identity, user.id, now)
+                await tx.outbox.add(self._notice(user, client, now))
                 state = await tx.users.state(user.id)
             published.update(versions)
         await self.cache.drop([profile_key(user.id)])
         return state
+
+    def _notice(self, user: User, client: Client, now: datetime) -> Mail:
+        return Mail(
+            id=self.ids.new(),
+            kind="identity-linked",
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=now,
+        )
 
     async def _clear_credentials(
         self, tx: SocialTransaction, seen: User, client: Client, now: datetime

@@ -39,7 +39,18 @@ class SocialProviders(Protocol):
         ...
 
 
+class LinkedProvider(Struct, frozen=True, rename="camel"):
+    """A social identity of a user, as its owner sees it."""
+
+    provider: str
+    linked_at: datetime
+
+
 class SocialIdentities(Protocol):
+    async def of_user(self, user_id: UUID) -> list[LinkedProvider]:
+        """The user's identities, the first linked first."""
+        ...
+
     async def user_of(self, provider: str, subject: str) -> UUID | None:
         """The user that the identity is linked to."""
         ...

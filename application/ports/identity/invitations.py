@@ -10,7 +10,7 @@ from msgspec import Struct
 from application.ports.database import Mail
 from application.ports.identity.users import IdentityTransaction
 from domain.identity.invitations import Invitation, InvitationStatus
-from domain.identity.users import Role
+from domain.identity.users import Branding, Role
 from domain.scope import AuditEvent
 
 
@@ -41,6 +41,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     tenant_is_open: bool
     inviter_name: str | None
     account_name: str | None
+    branding: Branding = Branding()
 
     def is_living(self, now: datetime) -> bool:
         is_pending = self.invitation.status_at(now) == "pending"

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct, UnsetType
 
+from application.ports.database import Mail
 from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
 from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
 from domain.identity.users import AccountState, User
@@ -14,12 +15,16 @@ from domain.scope import AuditEvent, Client
 
 
 class NewLogin(Struct, frozen=True):
-    """A session to begin, with its line of the audit trail; failed attempts from the network ``forgiven`` are reset."""
+    """A session to begin, with its line of the audit trail; failed attempts from the network ``forgiven`` are reset.
+
+    ``notice`` is a mail for a login from a device that no session has, and a network that is not known; None for none.
+    """
 
     verified: VerifiedIdentity
     session: Session
     forgiven: str | None
     line: AuditEvent
+    notice: Mail | None = None
 
 
 class Sessions(Protocol):
@@ -30,7 +35,9 @@ class Sessions(Protocol):
         ...
 
     async def begin(self, entry: NewLogin) -> bool:
-        """Stores the session, the audit line and a renewed hash in one statement.
+        """Stores the session, the audit line and a renewed hash in one statement, and the notice where it is due.
+
+        Of more than SESSIONS_AT_MOST sessions of the user, those end that were unused for longest.
 
         False, with nothing stored, when the account changed since it was verified: it was deleted or disabled, got
         another password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the

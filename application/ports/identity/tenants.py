@@ -17,6 +17,10 @@ class Tenants(Protocol):
 
     async def by_identifier(self, identifier: str) -> Tenant | None: ...
 
+    async def lock(self, tenant_id: UUID) -> Tenant | None:
+        """The tenant as ``by_id`` finds it, locked until the transaction ends."""
+        ...
+
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         """The page and the total; the search looks at name, identifier and domain."""
         ...

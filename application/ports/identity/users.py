@@ -35,10 +35,14 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 
 class ListedUser(Struct, frozen=True):
-    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed."""
+    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed.
+
+    ``is_owner`` is of the listed tenant.
+    """
 
     user: User
     roles: tuple[str, ...]
+    is_owner: bool = False
 
 
 class RenewedHash(Struct, frozen=True):
@@ -117,6 +121,14 @@ class Memberships(Protocol):
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
         """Active members who hold Admin, there or as a system role; others who ask wait until the transaction ends."""
+        ...
+
+    async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
+        """Makes a member an owner, or one no more; False when nothing changes."""
+        ...
+
+    async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
+        """Active members who own the tenant; others who ask wait until the transaction ends."""
         ...
 
 

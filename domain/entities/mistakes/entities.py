@@ -12,10 +12,15 @@ from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
 from domain.entities.mistakes.screens import screen_mistakes
 
-RESERVED_PATHS = frozenset({"auth", "entities", "users", "roles", "permissions", "tenants", "invitations"})
+RESERVED_PATHS = frozenset(
+    """auth entities system users roles permissions tenants service-accounts invitations webhooks changes usage files
+    tenant-settings""".split()
+)
+"""First steps of paths under /api that the service has, or keeps for itself."""
+
 RESERVED_TABLES = frozenset(
     """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
-    user-roles row-history kept-answers""".split()
+    user-roles row-history kept-answers api-keys service-account-roles""".split()
 )
 # A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(

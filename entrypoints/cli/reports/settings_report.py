@@ -8,6 +8,7 @@ from msgspec import Struct
 from entrypoints.cli.tables import listed
 from entrypoints.settings.files import read_files
 from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
+from entrypoints.settings.shown import value_of
 
 HIDDEN = "(hidden)"
 
@@ -42,15 +43,4 @@ def _shown(name: str, settings: Settings, source: str | None) -> str | None:
     # not even masked: its length or its first letters would help whoever reads over the shoulder
     if VARIABLES[name].secret:
         return HIDDEN if source else None
-    value = getattr(settings, name.lower()) if hasattr(settings, name.lower()) else _of_provider(name, settings)
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ",".join(map(str, value)) or None
-    return None if value is None or value == "" else str(value)
-
-
-def _of_provider(name: str, settings: Settings) -> object:
-    """``SOCIAL_GITHUB_CLIENT_ID`` is the field ``client_id`` of the provider github."""
-    provider, _, field = name.removeprefix("SOCIAL_").lower().partition("_")
-    return getattr(settings.social[provider], field) if provider in settings.social else None
+    return value_of(name, settings)

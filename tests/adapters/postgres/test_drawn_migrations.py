@@ -1,7 +1,6 @@
 """Model of migrations: a filled table comes from any declaration to any other, and loses no value that nobody named."""
 
 import asyncio
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,9 +26,7 @@ from adapters.postgres.schema.schema import metadata_for
 from tests.adapters.postgres.changed_books import fill_in
 from tests.adapters.postgres.drawn_declarations import WRITERS, Case, Declared, Drawn, Shape, cases, clash
 from tests.databases import create_database, drop_database, named
-
-LONG = os.environ.get("TENANTRY_TEST_MIGRATIONS")
-"""Number of examples of a long run, of which each draws others; without it, a few that are always the same."""
+from tests.examples import ASKED, examples
 
 Rows = dict[UUID, dict[str, Any]]
 
@@ -127,11 +124,11 @@ def drawing(servers: tuple[str, str], template: str, tmp_path: Path) -> Iterator
         runner.run(drop_database(url))
 
 
-@pytest.mark.timeout(3600 if LONG else 120)
+@pytest.mark.timeout(120 + 5 * ASKED)
 @given(case=cases())
 @settings(
-    max_examples=int(LONG or 7),
-    derandomize=LONG is None,
+    max_examples=examples(3),
+    derandomize=ASKED == 0,  # few are always the same, many are others each time
     database=None,
     deadline=None,
     phases=[Phase.generate],  # each example migrates a database: making one smaller would take minutes

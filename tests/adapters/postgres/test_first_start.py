@@ -1,6 +1,9 @@
 """First starts of several replicas at once on one empty database."""
 
 import asyncio
+import os
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
@@ -16,8 +19,14 @@ from application.operations.first_start import FirstStart
 from domain.entities.declaration import Registry
 from domain.identity.users import SHIPPED_ROLES
 from tests.conftest import NewDatabase
+from tests.databases import create_database, drop_database
+from tests.entrypoints.processes import ROOT
 
 REPLICAS, ROUNDS = 10, 2
+STARTS = int(os.environ.get("TENANTRY_TEST_STARTS", "0"))
+"""How often ten processes of their own start together; ``make stress`` does it fifty times."""
+FEW = 4
+"""Processes that start together in every run of the tests."""
 
 
 @asynccontextmanager
@@ -54,3 +63,21 @@ async def test_replicas_that_start_together_on_an_empty_database_make_one_admin(
         finally:
             await connection.close()
         assert tuple(counted or ()) == (1, 1, len(SHIPPED_ROLES))
+
+
+async def test_processes_that_start_together_on_an_empty_database_all_serve(servers: tuple[str, str]) -> None:
+    command = [sys.executable, "-m", "tests.adapters.postgres.starting_process"]
+    for number in range(STARTS or 1):
+        count = REPLICAS if STARTS else FEW
+        url = await create_database(servers[0], f"tenantry_test_starts_{os.getpid()}_{number}")
+        started = [
+            await asyncio.create_subprocess_exec(*command, url, cwd=ROOT, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+            for _ in range(count)
+        ]
+        for process in started:
+            assert process.stdout is not None
+            assert (await process.stdout.readline()).strip() == b"ready"
+        ended = await asyncio.gather(*(process.communicate(b"go\n") for process in started))
+        assert [errors.decode() for _, errors in ended if b"Traceback" in errors] == []
+        assert sorted(out.strip() for out, _ in ended) == [b"found"] * (count - 1) + [b"made"]
+        await drop_database(url)

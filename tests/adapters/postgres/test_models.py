@@ -74,7 +74,7 @@ def test_identitys_tables_are_models_with_the_attributes_of_advanced_alchemy() -
     assert issubclass(UserRow, CommonTableAttributes)
     assert UserRow.metadata is IdentityBase.metadata
     assert UserRow(email="ada@example.com").to_dict()["email"] == "ada@example.com"
-    assert len(IdentityBase.metadata.tables) >= 15
+    assert {"users", "sessions", "api_keys"} <= IdentityBase.metadata.tables.keys()
 
 
 def test_each_registry_has_a_description_of_its_own() -> None:

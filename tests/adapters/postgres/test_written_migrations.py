@@ -159,7 +159,8 @@ from adapters.postgres.migrations.migrate import write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from tests.adapters.postgres.changed_books import many_sets
 folder = Path(sys.argv[2])
-print(asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder])).path.read_text())
+written = asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder]))
+print(*(path.read_text() for path in (written.path, written.after) if path is not None))
 """
 
 

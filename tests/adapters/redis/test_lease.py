@@ -16,6 +16,7 @@ from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import SharedPipeline
 from domain.errors import ServiceUnavailable
 from tests.adapters.redis.leased_processes import Line, OpenApp, Pipelines, at_once
+from tests.examples import examples
 from tests.redis_server import RedisServer
 
 
@@ -37,7 +38,7 @@ async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
 
 
 @given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(
     pipelines: Pipelines, draws: list[int]
 ) -> None:

@@ -1,11 +1,10 @@
 """Workbooks made hostile at random: none takes over 10 seconds of CPU or 200 MiB, and all are answered.
 
-``make fuzz`` tries 1,000 of them.
+``make fuzz`` tries more of them.
 """
 
 import asyncio
 import io
-import os
 import random
 import resource
 import struct
@@ -18,8 +17,9 @@ import pytest
 from domain.entities.declaration import Registry
 from domain.errors import Error
 from tests.adapters.sheets.test_hostile_files import PLAIN, seen, watched
+from tests.examples import examples
 
-COUNT = int(os.environ.get("TENANTRY_TEST_WORKBOOKS", "30"))
+COUNT = examples(10)
 MOST_CPU, MOST_MEMORY = 10.0, 200 * 1024 * 1024
 SHEET, TEXTS, BOOK, STYLES = (
     "xl/worksheets/sheet1.xml",
@@ -215,6 +215,7 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.drawn
 @pytest.mark.timeout(300 + 10 * COUNT)
 async def test_no_hostile_workbook_takes_much_time_or_memory(registry: Registry) -> None:
     worst_cpu, worst_memory = (0.0, -1), (0, -1)

@@ -12,7 +12,7 @@ from application.ports.database import Mail
 from application.ports.identity.invitations import InvitationListing, NewInvitation, Offer, Standing
 from application.ports.whole_database import WholeDatabase
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
-from domain.identity.users import Tenant, User
+from domain.identity.users import Branding, Tenant, TenantSettings, User
 from domain.scope import AuditEvent, EveryTenant
 from tests.builders import NOW, new_id, role, tenant, user
 
@@ -187,6 +187,11 @@ async def test_an_offer_has_the_names_of_its_parties(database: WholeDatabase, ac
         closed = await tx.received.by_hash(new.hash)
         assert closed == replace(offer, account_name="Eve", tenant_is_open=False)
         assert not closed.is_living(NOW)
+        branding = Branding(name="Acme Tools", primary_color="#00458b")
+        await tx.tenants.save(replace(acme, settings=TenantSettings(branding=branding)))
+        assert await tx.received.by_hash(new.hash) == replace(offer, account_name="Eve", branding=branding)
+        (shown,) = await tx.received.of_address(EVE, NOW)
+        assert shown.branding == branding
         await tx.tenants.save(acme)
         await tx.users.remove(ada.id)
         orphaned = await tx.received.by_hash(new.hash)

@@ -6,8 +6,10 @@ from uuid import UUID
 
 import pytest
 
+from application.ports.identity.users import Listing
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
+from domain.identity.administration import ensure_owner_stays
 from domain.identity.users import Membership, Tenant, User
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, role, tenant, user
@@ -143,3 +145,50 @@ async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
         await tx.memberships.save(ada.id, tenants[0].id, role_ids, None, NOW)
     with pytest.raises(Conflict):
         await removing
+
+
+async def test_owners_are_members_with_an_active_account(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    here, there, _ = tenants
+    bob = user(is_active=False)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(bob)
+        assert not await tx.memberships.set_owner(ada.id, here.id, True)
+        for member in (ada, bob):
+            await tx.memberships.save(member.id, here.id, [], None, NOW)
+            assert await tx.memberships.set_owner(member.id, here.id, True)
+            assert not await tx.memberships.set_owner(member.id, here.id, True)
+        await tx.memberships.save(ada.id, there.id, [], None, NOW + timedelta(1))
+        assert [membership.is_owner for membership in await of(tx, ada)] == [True, False]
+        assert await tx.memberships.lock_owners(here.id) == [ada.id]
+        assert await tx.memberships.lock_owners(there.id) == []
+        await tx.memberships.save(ada.id, here.id, [], True, NOW)
+        listed, _ = await tx.users.page(Listing(tenant_id=here.id))
+        assert {member.user.id: member.is_owner for member in listed} == {ada.id: True, bob.id: True}
+        everybody, _ = await tx.users.page(Listing())
+        assert not any(member.is_owner for member in everybody)
+        assert await tx.memberships.set_owner(ada.id, here.id, False)
+        assert await tx.memberships.lock_owners(here.id) == []
+
+
+async def test_of_owners_who_leave_at_once_one_stays(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
+    here = tenants[0]
+    owners = [ada, *(user() for _ in range(5))]
+    async with database.transaction(EveryTenant()) as tx:
+        for owner in owners:
+            if owner is not ada:
+                await tx.users.add(owner)
+            await tx.memberships.save(owner.id, here.id, [], None, NOW)
+            await tx.memberships.set_owner(owner.id, here.id, True)
+
+    async def leave(owner: User) -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(owner.id)
+            ensure_owner_stays(await tx.memberships.lock_owners(here.id), owner.id)
+            await tx.memberships.remove(owner.id, here.id)
+
+    left = await asyncio.gather(*(leave(owner) for owner in owners), return_exceptions=True)
+    assert [type(error) for error in left if error is not None] == [Conflict]
+    async with database.transaction(EveryTenant()) as tx:
+        assert len(await tx.memberships.lock_owners(here.id)) == 1

@@ -1,12 +1,14 @@
 """Links of social identities: each to one user, removed with the user."""
 
 import asyncio
+from datetime import timedelta
 
 from msgspec.structs import replace
 
+from application.ports.identity.accounts import LinkedProvider
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
-from tests.builders import NOW, user
+from tests.builders import NOW, new_id, user
 
 
 async def test_an_identity_belongs_to_one_user(database: WholeDatabase) -> None:
@@ -21,6 +23,21 @@ async def test_an_identity_belongs_to_one_user(database: WholeDatabase) -> None:
         assert await tx.social.link("github", "1", bob.id, NOW)
         assert await tx.social.user_of("google", "1") == ada.id
         assert await tx.social.user_of("github", "1") == bob.id
+
+
+async def test_a_user_s_identities_are_listed_the_first_linked_first(database: WholeDatabase) -> None:
+    ada, bob = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.users.add(bob)
+        await tx.social.link("google", "1", ada.id, NOW + timedelta(hours=1))
+        await tx.social.link("github", "2", ada.id, NOW)
+        await tx.social.link("google", "3", bob.id, NOW)
+        assert await tx.social.of_user(ada.id) == [
+            LinkedProvider("github", NOW),
+            LinkedProvider("google", NOW + timedelta(hours=1)),
+        ]
+        assert await tx.social.of_user(new_id()) == []
 
 
 async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: WholeDatabase) -> None:

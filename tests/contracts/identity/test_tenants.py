@@ -1,8 +1,10 @@
 """Tenants: found by id and identifier until they are deleted."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from application.ports.identity.users import Listing
 from application.ports.whole_database import WholeDatabase
@@ -85,3 +87,33 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
         assert await listed(sort_by="domain") == (["Beta", "Acme"], 2)
         assert await listed(page=2, page_size=1) == (["Acme"], 2)
         assert await listed(page=9, page_size=1) == ([], 2)
+
+
+async def test_a_locked_tenant_is_the_same_one(database: WholeDatabase) -> None:
+    made, gone = tenant(), tenant()
+    async with database.transaction(EveryTenant()) as tx:
+        for new_tenant in (made, gone):
+            await tx.tenants.add(new_tenant)
+        await tx.tenants.remove(gone.id, NOW)
+        assert await tx.tenants.lock(made.id) == made
+        assert await tx.tenants.lock(gone.id) is None
+        assert await tx.tenants.lock(new_id()) is None
+
+
+async def test_changes_under_the_lock_take_turns(database: WholeDatabase) -> None:
+    made = tenant()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.add(made)
+
+    async def enable(feature: str) -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            found = await tx.tenants.lock(made.id)
+            assert found is not None
+            features = (*found.settings.enabled_features, feature)
+            await tx.tenants.save(replace(found, settings=replace(found.settings, enabled_features=features)))
+
+    await asyncio.gather(*(enable(str(number)) for number in range(10)))
+    async with database.read_only(EveryTenant()) as read:
+        stored = await read.tenants.by_id(made.id)
+    assert stored is not None
+    assert sorted(stored.settings.enabled_features) == sorted(map(str, range(10)))

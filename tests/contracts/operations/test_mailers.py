@@ -1,15 +1,18 @@
 """Mailers: a message reaches its recipient, and no other that a field could inject."""
 
 import email
+import os
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from adapters.mail.files import FileMailer
+from adapters.mail.inbox import FileInbox
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
@@ -42,9 +45,24 @@ def read(folder: Path) -> list[EmailMessage]:
     return [email.message_from_bytes(file.read_bytes(), _class=EmailMessage, policy=default) for file in files]
 
 
+def read_bytes(folder: Path, mail_id: UUID) -> bytes:
+    return (folder / f"{mail_id}.eml").read_bytes()
+
+
 def message(**given: str) -> Message:
     values = {"to": "ada@example.com", "subject": "Grüße", "text": "Hello Ada – 1\n", "html": "<p>Hello Ada – 1</p>"}
     return Message(id=new_id(), **{**values, **given})
+
+
+@pytest.mark.parametrize(
+    ("to", "arrives_at"),
+    [("ceo@straße.example", "ceo@xn--strae-oqa.example"), ("Ada@BÜCHER.example", "Ada@xn--bcher-kva.example")],
+)
+async def test_a_domain_beyond_ascii_is_the_recipient_s_own(way: Way, to: str, arrives_at: str) -> None:
+    """``straße.example`` and ``strasse.example`` belong to different people."""
+    await way.mailer.send(message(to=to))
+    (arrived,) = way.arrived()
+    assert arrived["To"] == arrives_at
 
 
 async def test_it_arrives_whole_as_text_and_as_html(way: Way) -> None:
@@ -90,3 +108,31 @@ async def test_a_mailer_that_cannot_send_raises(tmp_path: Path) -> None:
         await FileMailer(tmp_path / "file", SENDER).send(message())
     with pytest.raises(MailServerUnavailable):
         await SmtpMailer(SmtpServer(host="127.0.0.1", port=1), SENDER).send(message())
+
+
+async def test_the_inbox_has_what_was_written_the_newest_first(tmp_path: Path) -> None:
+    mailer, inbox = FileMailer(tmp_path / "mail", SENDER), FileInbox(tmp_path / "mail")
+    assert await inbox.newest(10) == []
+    sent = [message(subject=subject) for subject in ("Grüße", "Second")]
+    for place, mail in enumerate(sent):
+        await mailer.send(mail)
+        os.utime(tmp_path / "mail" / f"{mail.id}.eml", (place, place))
+    (tmp_path / "mail" / "notes.eml").write_text("no mail of ours")
+    newest = await inbox.newest(10)
+    assert [(mail.id, mail.to, mail.subject, mail.html.strip()) for mail in newest] == [
+        (mail.id, mail.to, mail.subject, mail.html) for mail in reversed(sent)
+    ]
+    assert await inbox.newest(1) == newest[:1]
+    assert await inbox.find(sent[0].id) == newest[1]
+    assert await inbox.find(new_id()) is None
+
+
+async def test_a_link_in_a_file_can_be_copied_and_stands_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    link = "https://example.com/account/reset#token=" + "t" * 100
+    with caplog.at_level("INFO"):
+        await FileMailer(tmp_path, SENDER).send(message(text=f"Set a new password: {link}\n"))
+    (mail,) = await FileInbox(tmp_path).newest(1)
+    assert link.encode() in read_bytes(tmp_path, mail.id)
+    assert link in caplog.text

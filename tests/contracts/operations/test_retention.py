@@ -14,10 +14,11 @@ from application.ports.identity.accounts import OneTimeToken
 from application.ports.identity.invitations import NewInvitation
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.identity.invitations import Invitation
+from domain.identity.service_accounts import key_digest
 from domain.limits import FAILURES_FORGOTTEN, Lockout
 from domain.retention import RetentionRule
 from domain.scope import AuditEvent, EveryTenant, OneTenant
-from tests.builders import LIFETIMES, NOW, new_id, session, tenant, user
+from tests.builders import LIFETIMES, NOW, api_key, new_id, service_account, session, tenant, user
 from tests.contracts.identity.logins import begin
 
 TICK = timedelta.resolution
@@ -91,6 +92,17 @@ async def give_up(tx: Transaction, at: datetime) -> None:
     await tx.outbox.give_up(mail.id, at, "")
 
 
+async def end_key(tx: Transaction, at: datetime) -> None:
+    """A key that was ended, of an account that lives on."""
+    home = tenant()
+    account = service_account(home.id)
+    key = api_key(account, expires_at=at + timedelta(days=999))
+    await tx.tenants.add(home)
+    await tx.service_accounts.add(account)
+    await tx.api_keys.add(key, key_digest(str(key.id)))
+    assert await tx.api_keys.end(key, at)
+
+
 async def invite(tx: Transaction, at: datetime) -> None:
     """An invitation that ended at the time."""
     owner, invitation_id = tenant(), new_id()
@@ -121,6 +133,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.LINKS: (issue, 1),
     RetentionRule.INVITATIONS: (invite, 1),
     RetentionRule.ANSWERS: (answer, 1),
+    RetentionRule.API_KEYS: (end_key, 1),
     RetentionRule.MAILS: (give_up, 1),
 }
 """For each rule, how a row is made and how many rows it comes to."""
@@ -237,6 +250,21 @@ async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) ->
     assert await remove(database, RetentionRule.MAILS) == 0
     async with database.autocommit(EveryTenant()) as tx:
         assert len(await tx.outbox.take(1, NOW, timedelta(minutes=2))) == 1
+
+
+async def test_an_expired_key_is_removed_and_a_living_one_stays(database: WholeDatabase) -> None:
+    home = tenant()
+    account = service_account(home.id)
+    expired, living = api_key(account, expires_at=NOW), api_key(account)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.add(home)
+        await tx.service_accounts.add(account)
+        for key in (expired, living):
+            await tx.api_keys.add(key, key_digest(str(key.id)))
+    assert await remove(database, RetentionRule.API_KEYS, NOW - TICK) == 0
+    assert await remove(database, RetentionRule.API_KEYS) == 1
+    async with database.read_only(EveryTenant()) as read:
+        assert await read.api_keys.of_account(home.id, account.id, LONG_AGO) == [living]
 
 
 async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:

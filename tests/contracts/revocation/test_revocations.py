@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from application.ports.admissions import Admission, Admissions
 from domain.errors import Conflict, ServiceUnavailable
+from tests.examples import examples
 from tests.shared_memories import Shared, naming
 
 names = (f"case-{number}" for number in count())
@@ -287,7 +288,7 @@ class Model:
 
 
 @given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared, steps: list[int]) -> None:
     model = Model(shared)
     for step in steps:
@@ -297,9 +298,10 @@ async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared,
     await model.end()
 
 
+@pytest.mark.drawn
 async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> None:
     """Longer sequences than above, for faults that need several changes and a loss."""
-    for seed in range(500):
+    for seed in range(examples(500)):
         chance, model = random.Random(seed), Model(shared)
         for _ in range(chance.randint(5, 25)):
             enabled = model.enabled()

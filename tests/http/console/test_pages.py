@@ -12,8 +12,8 @@ from litestar.testing import TestClient
 from adapters import console as built_console
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import http_settings
 from tests.http.app import SETTINGS, TestApp, open_test_app
 from tests.http.console.placeholder import BROTLI, HTML, HTTPS, SCRIPT
 

@@ -9,9 +9,11 @@ import pytest
 import pytest_asyncio
 
 from adapters.http.console.pages import Console
+from adapters.memory.mail import MemoryMailer
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.console.placeholder import HTTP, HTTPS
+from tests.mails import link_in
 
 OURS = {"Sec-Fetch-Site": "same-origin", "X-Console": "1"}
 MEMBER = "admin@acme.example"
@@ -154,3 +156,19 @@ async def test_attempts_count_with_those_of_the_public_login() -> None:
     seen.append((await app.call("POST", "/api/auth/login", json=body)).headers["X-RateLimit-Remaining"])
     assert [int(seen[0]) - int(left) for left in seen] == [0, 1, 2]
     await app.client.aclose()
+
+
+async def test_an_account_made_by_an_invitation_is_signed_in(app: TestApp) -> None:
+    invited = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": "new@acme.example"})
+    assert invited.status_code == 201, invited.text
+    mailer = app.adapters.mailer
+    assert isinstance(mailer, MemoryMailer)
+    await app.services.relay.deliver()
+    token = link_in(mailer.sent[-1]).partition("#token=")[2]
+    body = {"with": "invitation", "token": token, "fullName": "New", "password": "a password of my own"}
+    answer = await app.call("POST", "/console/session", json=body, headers=OURS)
+    assert answer.status_code == 200, answer.text
+    assert "refreshToken" not in answer.json()["data"]
+    assert (await ask(app, "POST", "/refresh", set_by(answer), {})).status_code == 200
+    again = await app.call("POST", "/console/session", json=body, headers=OURS)
+    assert (again.status_code, again.json()["errors"][0]["field"]) == (400, "token")

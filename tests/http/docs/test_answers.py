@@ -1,6 +1,7 @@
 """Every operation of the document, answered as it says; tests/http/app.py holds the answers of all tests against it."""
 
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from typing import Any, NamedTuple, cast
 
 import httpx
@@ -83,9 +84,13 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
         await use_entity(call, shelf)
     await read_audit_trail(call)
     await call.done("GET", "/api/entities")
+    await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
+    await call.done("GET", "/api/system")
+    await call.done("GET", "/api/system/traffic")
     await administer(call)
     await use_account(call)
     await invite(call)
+    await change_owners(call)
     await use_second_factors(call.app)
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json", "/.well-known/webauthn"):
         assert (await call.app.call("GET", path)).status_code == 200
@@ -131,6 +136,13 @@ async def read_audit_trail(call: Caller) -> None:
     assert (await call("GET", "/api/audit-events/export?format=json")).status_code == 200
 
 
+async def end_sessions(call: Caller) -> None:
+    admin = (await call.app.call("GET", "/api/auth/me", as_whom="acme")).json()["data"]["id"]
+    (session,) = (await call.done("GET", f"/api/users/{admin}/sessions"))["items"]
+    await call.done("DELETE", f"/api/users/{admin}/sessions/{session['id']}")
+    await call.done("DELETE", f"/api/users/{admin}/sessions")
+
+
 async def administer(call: Caller) -> None:
     role = await call.done("POST", "/api/roles", {"name": "Packer", "permissions": ["read:products"]})
     await call.done("PUT", f"/api/roles/{role['id']}", {"description": "Packs"})
@@ -142,8 +154,11 @@ async def administer(call: Caller) -> None:
     await call.done("POST", f"/api/users/{user}/roles", {"roleNames": []})
     await call.done("POST", f"/api/users/{user}/unlock")
     await call.done("GET", f"/api/users/{user}/permissions")
+    await end_sessions(call)
     await call.done("POST", "/api/permissions", {"name": "pack:parcels"})
     tenant = (await call.done("POST", "/api/tenants", {"name": "T", "identifier": "third"}))["id"]
+    await call.done("PUT", "/api/tenants/current/settings", {"branding": {"name": "Acme"}})
+    await call.done("GET", "/api/tenants/current/settings")
     await call.done("GET", "/api/tenants")
     await call.done("GET", f"/api/tenants/{tenant}")
     await call.done("PUT", f"/api/tenants/{tenant}", {"settings": {"timezone": "Europe/Berlin"}})
@@ -184,6 +199,22 @@ async def invite(call: Caller) -> None:
     listed = await app.call("GET", "/api/invitations?status=pending", as_whom="acme")
     (pending,) = listed.json()["data"]["items"]
     await app.call("DELETE", f"/api/invitations/{pending['id']}", as_whom="acme")
+
+
+async def change_owners(call: Caller) -> None:
+    app = call.app
+    # Logins are limited by the minute.
+    app.adapters.clock.move(timedelta(minutes=1))  # type: ignore[attr-defined]
+    await app.login("ada", "ada@example.com")
+    acme = (await app.call("GET", "/api/tenants/current", as_whom="acme")).json()["data"]["id"]
+    members = (await app.call("GET", f"/api/tenants/{acme}/users", as_whom="acme")).json()["data"]["items"]
+    ids = {member["email"]: member["id"] for member in members}
+    await app.login("root", ADMIN)
+    owner = f"/api/tenants/{acme}/users/{ids['admin@acme.example']}"
+    assert (await app.call("PUT", owner, as_whom="root", json={"isOwner": True})).status_code == 200
+    body = {"userId": ids["reader@acme.example"]}
+    await app.call("POST", "/api/tenants/current/transfer", as_whom="acme", json=body)
+    await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
 
 
 async def use_account(call: Caller) -> None:

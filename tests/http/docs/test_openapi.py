@@ -183,7 +183,7 @@ def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
 
 async def test_it_is_small(app: TestApp) -> None:
     """It had 442,746 bytes when each operator was a parameter of each property in each operation."""
-    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 300_000
+    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 400_000
 
 
 async def test_its_example_is_taken(app: TestApp) -> None:

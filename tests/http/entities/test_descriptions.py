@@ -127,16 +127,24 @@ async def test_areas_are_those_whose_lists_the_caller_may_read(app: TestApp) -> 
     policies = {endpoint.operation: endpoint.policy for endpoint in served_by(app.services)}
     lists = {
         "members": "users.page",
+        "invitations": "invitations.page",
         "roles": "roles.all",
         "audit": "audit-events.page",
         "applications": "applications.page",
         "tenants": "tenants.page",
+        "system": "system.report",
     }
     assert {area.name: (area.permission, area.super_admin) for area in AREAS} == {
         name: (policies[operation].permission, policies[operation].super_admin) for name, operation in lists.items()
     }
     assert (await described(app, "root"))["areas"] == list(lists)
-    assert (await described(app, "acme"))["areas"] == ["members", "roles", "audit", "applications"]
+    assert (await described(app, "acme"))["areas"] == [
+        "members",
+        "invitations",
+        "roles",
+        "audit",
+        "applications",
+    ]
 
 
 async def test_it_is_told_again_only_where_rights_or_declarations_differ(app: TestApp) -> None:

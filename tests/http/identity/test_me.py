@@ -28,7 +28,7 @@ async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(ten
     assert first == second
     assert first.keys() == {
         "id", "email", "fullName", "phoneNumber", "profilePictureUrl", "emailConfirmed", "roles", "permissions",
-        "tenants", "createdAt", "lastLoginAt",
+        "tenants", "identities", "createdAt", "lastLoginAt",
     }  # fmt: skip
     assert first["tenants"] == [{"id": tenants.tenants["acme"], "name": "Acme", "isDefault": True}]
     await tenants.call("admin", "PUT", f"/api/users/{tenants.users['clerk']}", {"fullName": "Renamed"})
@@ -68,3 +68,32 @@ async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) 
         assert state is not None
         await tx.users.save(replace(state.user, full_name="Unseen"), state.user)
     assert (await tenants.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()
+
+
+async def test_everybody_changes_their_own_name_and_nothing_more(tenants: TwoTenants) -> None:
+    path = "/api/auth/me"
+    await tenants.call("member", "GET", f"{path}/complete")
+    change = {"fullName": "Ada Byron", "phoneNumber": "+49 30 1", "profilePictureUrl": "https://example.com/a.png"}
+    answer = await tenants.call("member", "PUT", path, change)
+    assert answer.status_code == 200
+    for told in (answer.json()["data"], (await tenants.call("member", "GET", f"{path}/complete")).json()["data"]):
+        assert {name: told[name] for name in change} == change
+    cleared = (await tenants.call("member", "PUT", path, {"phoneNumber": None})).json()["data"]
+    assert (cleared["phoneNumber"], cleared["fullName"]) == (None, "Ada Byron")
+    trail = (await tenants.call("admin", "GET", "/api/audit-events?action=user.changed")).json()["data"]["items"]
+    me = tenants.users["member"]
+    assert [(line["actorId"], line["targetId"]) for line in trail] == [(me, me)] * 2
+    await tenants.call("member", "PUT", path, {"fullName": "Ada Byron"})
+    assert (await tenants.call("admin", "GET", "/api/audit-events?action=user.changed")).json()["data"][
+        "totalCount"
+    ] == 2, "a change of nothing is none"
+
+
+async def test_a_wrong_profile_is_told_field_by_field(tenants: TwoTenants) -> None:
+    wrong = {"fullName": "", "phoneNumber": "1" * 1_000, "profilePictureUrl": "javascript:alert(1)"}
+    answer = await tenants.call("member", "PUT", "/api/auth/me", wrong)
+    assert (answer.status_code, sorted(error["field"] for error in answer.json()["errors"])) == (400, sorted(wrong))
+    for field, value in (("email", "other@acme.example"), ("roles", ["Admin"]), ("isActive", False)):
+        answer = await tenants.call("member", "PUT", "/api/auth/me", {field: value})
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
+    assert (await tenants.app.call("PUT", "/api/auth/me", json={"fullName": "X"})).status_code == 401

@@ -8,9 +8,10 @@ import pytest
 from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
+from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import http_settings
 from tests.http.app import SETTINGS, TestApp
+from tests.http.built_once import asgi_of
 from tests.http.served import served_by
 
 FOUND = ["/health/live", "//health//live", "/health/live/", "/docs", "//docs/"]
@@ -39,7 +40,7 @@ async def test_what_is_served_is_a_litestar_that_has_every_path(app: TestApp) ->
 
 @pytest.mark.parametrize("host", HOSTS)
 async def test_slashes_that_are_doubled_or_trail_are_as_if_they_were_not_there(app: TestApp, host: str) -> None:
-    served = build_app(app.services, HttpSettings())
+    served = asgi_of(app.services)
     for path in FOUND:
         assert (await ask(served, path, host)).status_code in (200, 302), path
     for path in UNKNOWN:
@@ -49,7 +50,7 @@ async def test_slashes_that_are_doubled_or_trail_are_as_if_they_were_not_there(a
 
 @pytest.mark.parametrize("host", NO_HOSTS)
 async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
-    served = build_app(app.services, HttpSettings())
+    served = asgi_of(app.services)
     for path in ("/health/live", "/api/users", "/nowhere"):
         answer = await ask(served, path, host)
         code = "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST"
@@ -76,7 +77,7 @@ async def test_browsers_come_by_https_where_the_service_is_behind_it(
 
 
 async def test_head_is_get_without_its_body(app: TestApp) -> None:
-    served = build_app(app.services, HttpSettings())
+    served = asgi_of(app.services)
     for path in ("/health/live", "/docs/v1/docs.json", "/docs/index.html", "/api/products"):
         got, head = await ask(served, path, "localhost"), await ask(served, path, "localhost", "HEAD")
         assert (head.status_code, head.content) == (got.status_code, b""), path
@@ -84,7 +85,7 @@ async def test_head_is_get_without_its_body(app: TestApp) -> None:
 
 
 async def test_options_and_405_name_the_methods(app: TestApp) -> None:
-    served = build_app(app.services, HttpSettings())
+    served = asgi_of(app.services)
     for path, allow in (
         ("/api/products", "GET, POST, HEAD, OPTIONS"),
         ("/api/products/17", "DELETE, GET, PATCH, PUT, HEAD, OPTIONS"),
@@ -97,7 +98,7 @@ async def test_options_and_405_name_the_methods(app: TestApp) -> None:
 
 
 async def test_no_page_of_the_framework_is_shown(app: TestApp) -> None:
-    answer = await ask(build_app(app.services, HttpSettings()), "/docs/v1/nothing", "localhost")
+    answer = await ask(asgi_of(app.services), "/docs/v1/nothing", "localhost")
     assert (answer.status_code, codes(answer)) == (404, ["NOT_FOUND"])
 
 
@@ -111,5 +112,5 @@ async def test_a_websocket_is_refused(app: TestApp) -> None:
         sent.append(message)
 
     scope: Any = {"type": "websocket", "path": "/api/products", "query_string": b"", "headers": []}
-    await build_app(app.services, HttpSettings())(scope, receive, send)
+    await asgi_of(app.services)(scope, receive, send)
     assert [message["type"] for message in sent] == ["websocket.close"]

@@ -19,7 +19,7 @@ from application.ports.identity.invitations import (
 )
 from application.ports.runtime import Ids
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
-from domain.identity.users import Role
+from domain.identity.users import Branding, Role
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ def _offer(store: Store, invitation: Invitation) -> Offer:
         tenant_is_open=tenant.is_active and tenant.id not in store.deleted_tenants,
         inviter_name=inviter.full_name if inviter else None,
         account_name=account.full_name if account else None,
+        branding=tenant.settings.branding or Branding(),
     )
 
 

@@ -19,9 +19,11 @@ from application.ports.identity.invitations import (
 )
 from application.ports.runtime import Ids
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
-from domain.identity.users import Role
+from domain.identity.users import Branding, Role
 
 COLUMNS = Invitation.__struct_fields__
+
+_branding = msgspec.json.Decoder(Branding)
 
 # An expired one must give way first: the unique index knows the status alone, and an INSERT of the same statement
 # would meet it still.
@@ -87,14 +89,14 @@ _BY_HASH = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name,
     t.is_active AND t.deleted_at IS NULL AS tenant_is_open, inviter.full_name AS inviter_name,
-    account.full_name AS account_name
+    account.full_name AS account_name, (t.settings -> 'branding')::text AS branding
 FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users inviter ON inviter.id = i.invited_by
 LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.hash = $1"""
 _OF_ADDRESS = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name, true AS tenant_is_open,
-    inviter.full_name AS inviter_name, account.full_name AS account_name
+    inviter.full_name AS inviter_name, account.full_name AS account_name, (t.settings -> 'branding')::text AS branding
 FROM invitations i JOIN tenants t ON t.id = i.tenant_id JOIN users inviter ON inviter.id = i.invited_by
 LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.email_key = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.is_active AND t.deleted_at IS NULL
@@ -191,4 +193,5 @@ def _offer(row: asyncpg.Record) -> Offer:
         tenant_is_open=row["tenant_is_open"],
         inviter_name=row["inviter_name"],
         account_name=row["account_name"],
+        branding=_branding.decode(row["branding"]) if row["branding"] else Branding(),
     )

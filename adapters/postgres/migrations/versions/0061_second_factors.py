@@ -6,7 +6,7 @@ from alembic import op
 from adapters.postgres.migrations.operations import secure_table
 
 revision = "0061"
-down_revision = "0064"
+down_revision = "0062"
 
 
 def upgrade() -> None:

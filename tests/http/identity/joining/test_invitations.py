@@ -10,6 +10,7 @@ from tests.http.identity.joining.invited import ADA, LOGIN, NEW, WRONG_LINK, Inv
 from tests.http.identity.steps import claims_of
 from tests.http.two_tenants import email_of
 
+BRANDING = {"name": None, "logoUrl": None, "primaryColor": None, "supportEmail": None}
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
@@ -119,7 +120,7 @@ async def test_ones_own_invitations_are_listed_and_accepted(invited: Invited) ->
     assert listed == [
         {
             "id": data["id"],
-            "tenant": {"name": "Acme"},
+            "tenant": {"name": "Acme", "branding": BRANDING},
             "invitedBy": "Somebody Else",
             "createdAt": data["createdAt"],
             "expiresAt": data["expiresAt"],

@@ -36,13 +36,16 @@ export interface Options {
   signal?: AbortSignal;
   /** Keeps digits that a JavaScript number would lose: `39.90` and integers beyond 2^53 arrive as texts. */
   exact?: boolean;
+  /** Without the access token: the cookie says who it is. */
+  isAnonymous?: boolean;
 }
 
 /** What api.ts needs from the session, set by session.ts: modules that import each other start in no order. */
 export const hooks = {
   token: (): string | null => null,
   renew: async (): Promise<boolean> => false,
-  scope: (): string | null => null,
+  scope: (_path: string): string | null => null,
+  prove: async (): Promise<boolean> => false,
 };
 
 /** The address of the service: one step above the folder that this script came from. */
@@ -69,10 +72,10 @@ export async function call<T>(method: string, path: string, options: Options = {
 /** The response itself, for files; raises ApiError for every other status than 2xx. */
 export async function send(method: string, path: string, options: Options = {}, isRetry = false): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
-  const token = hooks.token();
-  if (token && !headers.Authorization) headers.Authorization = `Bearer ${token}`;
-  const scope = hooks.scope();
-  if (scope && path.startsWith("/api/") && !headers["X-Tenant-Scope"]) headers["X-Tenant-Scope"] = scope;
+  const token = options.isAnonymous ? null : hooks.token();
+  if (token) headers.Authorization = `Bearer ${token}`;
+  const scope = hooks.scope(path);
+  if (scope) headers["X-Tenant-Scope"] = scope;
   if (options.json !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
   try {
@@ -89,7 +92,10 @@ export async function send(method: string, path: string, options: Options = {}, 
   }
   if (response.ok) return response;
   if (response.status === 401 && token && !isRetry && (await hooks.renew())) return send(method, path, options, true);
-  throw await errorOf(response);
+  const error = await errorOf(response);
+  if (error.code === "REAUTHENTICATION_REQUIRED" && !isRetry && (await hooks.prove()))
+    return send(method, path, options, true);
+  throw error;
 }
 
 async function errorOf(response: Response): Promise<ApiError> {

@@ -154,7 +154,6 @@ function Picker({ target, label, change, describedBy, isInvalid, disabled }: Pro
         {isOpen && rows && (
           <div class="options" role="listbox" id={`${id}-list`} aria-label={label}>
             {rows.map((row, index) => (
-              // biome-ignore lint/a11y/useKeyWithClickEvents: keys are read by the input
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input
               <div
                 key={row.id}

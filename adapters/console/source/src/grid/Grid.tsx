@@ -269,7 +269,6 @@ function BodyRow({ index, row, entity, columns, pinned, selection, active, onAct
         </td>
       )}
       {columns.map((field, column) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: keys are read by the table
         <td
           key={field.name}
           id={active === column ? "active-cell" : undefined}

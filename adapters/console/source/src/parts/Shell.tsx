@@ -8,12 +8,13 @@ import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, parts } from "../session/routes";
-import { enter, logout, may, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
+import { enter, logout, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
 import { t } from "../words/words";
 import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
+import { Proof } from "./Proof";
 import { Failure, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
@@ -33,8 +34,6 @@ const isOpen = signal(false);
 
 /** Entities of the service that have screens of their own. */
 const OWN = new Set(["audit-events", "applications"]);
-
-export const maySystem = () => mayArea("tenants");
 
 function Screen() {
   const [first, plural, step] = parts.value;
@@ -57,7 +56,7 @@ function Screen() {
     case "settings":
       return <Settings />;
     case "system":
-      return maySystem() ? <System /> : <Forbidden />;
+      return mayArea("system") ? <System /> : <Forbidden />;
     case "account":
       return <Account />;
     default:
@@ -96,7 +95,6 @@ export function Shell() {
       </a>
       <Navigation />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a click beside the open navigation closes it */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the button of the navigation is what keys use */}
       <div class="veil" onClick={() => (isOpen.value = false)} />
       <div class="page">
         <TopBar />
@@ -113,6 +111,7 @@ export function Shell() {
         </main>
       </div>
       <Questions />
+      <Proof />
       <Toasts />
     </div>
   );
@@ -157,21 +156,21 @@ function Navigation() {
           {t("audit")}
         </NavLink>
       )}
-      {maySystem() && (
-        <>
-          <h2>{t("service")}</h2>
-          <NavLink to={["tenants"]} icon="building-2">
-            {t("tenants")}
-          </NavLink>
-          {own("applications") && (
-            <NavLink to={["rows", "applications"]} icon="app-window">
-              {t("applications")}
-            </NavLink>
-          )}
-          <NavLink to={["system"]} icon="gauge">
-            {t("system")}
-          </NavLink>
-        </>
+      {(mayArea("tenants") || mayArea("system")) && <h2>{t("service")}</h2>}
+      {mayArea("tenants") && (
+        <NavLink to={["tenants"]} icon="building-2">
+          {t("tenants")}
+        </NavLink>
+      )}
+      {mayArea("tenants") && own("applications") && (
+        <NavLink to={["rows", "applications"]} icon="app-window">
+          {t("applications")}
+        </NavLink>
+      )}
+      {mayArea("system") && (
+        <NavLink to={["system"]} icon="gauge">
+          {t("system")}
+        </NavLink>
       )}
       <div class="space" />
       <NavLink to={["account"]} icon="circle-user">
@@ -260,5 +259,3 @@ function ScopeBar({ name }: { name: string }) {
     </div>
   );
 }
-
-export const mayRead = (what: string) => may(`read:${what}`);

@@ -68,7 +68,6 @@ export interface Loaded<T> {
 export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[]): Loaded<T> {
   const [data, set] = useState<T | null>(null);
   const [error, fail] = useState<unknown>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the caller lists what the reading depends on
   const reload = useCallback(async () => {
     try {
       set(await read());

@@ -7,9 +7,10 @@ import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
-import { logout, mustChangePassword, profile } from "../session/session";
+import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
 import { ago, chooseLanguage, date, exactTime, type Key, LANGUAGES, language, t } from "../words/words";
+import { MyInvitations } from "./invitations";
 
 interface Session {
   id: string;
@@ -55,6 +56,7 @@ export function Account() {
               <dd>{date(mine.createdAt)}</dd>
             </dl>
           </section>
+          <MyInvitations joined={reloadProfile} />
           <Sessions />
         </div>
         <div class="section">

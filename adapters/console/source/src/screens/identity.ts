@@ -46,9 +46,12 @@ export interface Permission {
 export const rolesOf = async () => (await call<{ items: Role[] }>("GET", "/api/roles")).data.items;
 export const permissionsOf = async () => (await call<{ items: Permission[] }>("GET", "/api/permissions")).data.items;
 
-/** Whether what a role holds includes a permission, by itself or by a wildcard. */
-export function holds(held: string[], permission: string): string | null {
+/** The permission itself and the wildcards that include it. */
+export function wider(permission: string): string[] {
   const [action, resource] = permission.split(":");
-  const wide = [permission, `${action}:*`, `*:${resource}`, "*"];
-  return wide.find((name) => held.includes(name)) ?? null;
+  return [...new Set([permission, `${action}:*`, `*:${resource}`, "*"])];
 }
+
+/** By which of what is held a permission is included, null for by none. */
+export const holds = (held: string[], permission: string) =>
+  wider(permission).find((name) => held.includes(name)) ?? null;

@@ -1,53 +1,77 @@
 // Members of the tenant: search, filter by role and state, add one.
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/api";
+import { mayArea } from "../api/meta";
 import { Dialog } from "../parts/Dialog";
 import { CheckList, Pager, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { toast } from "../parts/Toast";
-import { go, href } from "../session/routes";
+import { go, href, query } from "../session/routes";
 import { may } from "../session/session";
 import { date, t } from "../words/words";
 import { type Paged, rolesOf, type UserDetail, type UserItem } from "./identity";
+import { Invitations } from "./invitations";
 
+/** Members and invitations, as tabs of one screen; the second only for those who may read it. */
 export function Members() {
-  const [search, setSearch] = useState("");
-  const [typed, setTyped] = useState("");
-  const [state, setState] = useState("");
-  const [role, setRole] = useState("");
-  const [page, setPage] = useState(1);
+  const tab = query.value.get("tab") ?? "";
   const [isAdding, setAdding] = useState(false);
   const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
-  useEffect(() => {
-    const timer = setTimeout(() => (setSearch(typed), setPage(1)), 250);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  const loaded = useLoaded<Paged<UserItem>>(async () => {
-    const query: Record<string, string> = {
-      page: String(page),
-      pageSize: "50",
-      sortBy: "fullName",
-      sortDirection: "asc",
-    };
-    if (search) query.search = search;
-    if (state) query.isActive = state;
-    if (role) query.role = role;
-    return (await call<Paged<UserItem>>("GET", "/api/users", { query })).data;
-  }, [page, search, state, role]);
+  const names = (roles.data ?? []).map((role) => role.name);
   return (
     <>
       <div class="head">
         <Title>{t("members")}</Title>
         <span class="space" />
         {may("create:users") && (
-          <button type="button" class="primary" onClick={() => setAdding(true)}>
+          <button type="button" onClick={() => setAdding(true)}>
             <Icon name="user-plus" />
             {t("members.add")}
           </button>
         )}
       </div>
+      {mayArea("invitations") && (
+        <div class="tabs" role="group" aria-label={t("members")}>
+          <a href="?" aria-current={tab ? undefined : "page"}>
+            {t("members")}
+          </a>
+          <a href="?tab=invitations" aria-current={tab ? "page" : undefined}>
+            {t("invitations")}
+          </a>
+        </div>
+      )}
+      {tab === "invitations" ? <Invitations roles={names} /> : <MemberList roles={names} />}
+      {isAdding && <NewMember roles={names} onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function MemberList({ roles }: { roles: string[] }) {
+  const [search, setSearch] = useState("");
+  const [typed, setTyped] = useState("");
+  const [state, setState] = useState("");
+  const [role, setRole] = useState("");
+  const [page, setPage] = useState(1);
+  useEffect(() => {
+    const timer = setTimeout(() => (setSearch(typed), setPage(1)), 250);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  const loaded = useLoaded<Paged<UserItem>>(async () => {
+    const asked: Record<string, string> = {
+      page: String(page),
+      pageSize: "50",
+      sortBy: "fullName",
+      sortDirection: "asc",
+    };
+    if (search) asked.search = search;
+    if (state) asked.isActive = state;
+    if (role) asked.role = role;
+    return (await call<Paged<UserItem>>("GET", "/api/users", { query: asked })).data;
+  }, [page, search, state, role]);
+  return (
+    <>
       <div class="tools">
         <div class="find">
           <Icon name="search" />
@@ -70,12 +94,12 @@ export function Members() {
             <option value="false">{t("members.disabled")}</option>
           </select>
         </span>
-        {roles.data && roles.data.length > 0 && (
+        {roles.length > 0 && (
           <span class="pick">
             <select aria-label={t("roles")} value={role} onChange={(event) => setRole(event.currentTarget.value)}>
               <option value="">{t("members.any")}</option>
-              {roles.data.map((known) => (
-                <option key={known.id}>{known.name}</option>
+              {roles.map((name) => (
+                <option key={name}>{name}</option>
               ))}
             </select>
           </span>
@@ -93,7 +117,6 @@ export function Members() {
           )
         }
       </Ready>
-      {isAdding && <NewMember roles={(roles.data ?? []).map((known) => known.name)} onClose={() => setAdding(false)} />}
     </>
   );
 }

@@ -10,7 +10,7 @@ import { failed, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
-import { holds, permissionsOf, type Role, rolesOf, type UserDetail } from "./identity";
+import { permissionsOf, type Role, rolesOf, type UserDetail, wider } from "./identity";
 
 export function Person({ id }: { id: string }) {
   const path = `/api/users/${encodeURIComponent(id)}`;
@@ -37,7 +37,7 @@ export function Person({ id }: { id: string }) {
             <div class="columns">
               <div class="section">
                 <Details key={user.id} user={user} path={path} set={loaded.set} roles={roles.data ?? []} />
-                {roles.data && roles.data.length > 0 && <Why user={user} roles={roles.data} />}
+                {may("read:roles") && <Why user={user} />}
               </div>
               <Facts user={user} />
             </div>
@@ -190,55 +190,68 @@ function Facts({ user }: { user: UserDetail }) {
   );
 }
 
-/** Which role gives which permission, and by which wildcard. */
-function Why({ user, roles }: { user: UserDetail; roles: Role[] }) {
+interface Held {
+  name: string;
+  roles: { id: string; name: string }[];
+}
+
+/** Which role gives which permission, and by which wildcard: the service's own answer, looked through here. */
+function Why({ user }: { user: UserDetail }) {
   const [text, setText] = useState("");
-  const known = useLoaded(async () => (may("read:permissions") ? permissionsOf() : []), []);
-  const held = roles.filter((role) => user.roles.includes(role.name));
-  const names = [
-    ...new Set([
-      ...(known.data ?? []).map((permission) => permission.name),
-      ...held.flatMap((role) => role.permissions),
-    ]),
-  ];
-  const shown = names.filter((name) => name.includes(text.trim().toLowerCase())).sort();
-  const reasons = (name: string) =>
-    held.map((role) => [role.name, holds(role.permissions, name)] as const).filter(([, by]) => by !== null);
-  const rows = shown.map((name) => ({ name, by: reasons(name) })).filter((row) => row.by.length || text.trim());
+  const loaded = useLoaded(async () => {
+    const path = `/api/users/${encodeURIComponent(user.id)}/permissions`;
+    const [held, known] = await Promise.all([
+      call<{ items: Held[] }>("GET", path),
+      may("read:permissions") ? permissionsOf() : [],
+    ]);
+    return { held: held.data.items, known: known.map((permission) => permission.name) };
+  }, [user]);
   return (
     <section class="panel">
       <h2>{t("why.title")}</h2>
       <TextField label={t("why.search")} name="why" value={text} change={setText} hint={t("why.example")} />
-      <div class="table-box import-errors">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("permission")}</th>
-              <th scope="col">{t("why.because")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, 200).map((row) => (
-              <tr key={row.name}>
-                <td>
-                  <code>{row.name}</code>
-                </td>
-                <td>
-                  {row.by.length === 0 && <span class="badge bad">{t("why.not")}</span>}
-                  <span class="tags">
-                    {row.by.map(([role, by]) => (
-                      <span class="badge good" key={role}>
-                        <bdi>{role}</bdi>
-                        {by !== row.name && <code>{by}</code>}
-                      </span>
-                    ))}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Ready loaded={loaded}>{(both) => <Reasons {...both} text={text.trim().toLowerCase()} />}</Ready>
     </section>
+  );
+}
+
+function Reasons({ held, known, text }: { held: Held[]; known: string[]; text: string }) {
+  const by = new Map(held.map((permission) => [permission.name, permission.roles]));
+  const names = [...new Set([...by.keys(), ...known])].filter((name) => name.includes(text)).sort();
+  const reasons = (name: string) =>
+    wider(name).flatMap((wide) => (by.get(wide) ?? []).map((role) => ({ id: role.id, role: role.name, wide })));
+  const rows = names.map((name) => ({ name, because: reasons(name) })).filter((row) => row.because.length || text);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys
+    <div class="table-box import-errors" tabIndex={0} role="region" aria-label={t("why.title")}>
+      <table class="plain">
+        <thead>
+          <tr>
+            <th scope="col">{t("permission")}</th>
+            <th scope="col">{t("why.because")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, 200).map((row) => (
+            <tr key={row.name}>
+              <td>
+                <code>{row.name}</code>
+              </td>
+              <td>
+                {row.because.length === 0 && <span class="badge bad">{t("why.not")}</span>}
+                <span class="tags">
+                  {row.because.map(({ id, role, wide }) => (
+                    <span class="badge good" key={`${id} ${wide}`}>
+                      <bdi>{role}</bdi>
+                      {wide !== row.name && <code>{wide}</code>}
+                    </span>
+                  ))}
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 
 const BASE = "/console/";
-const here = () => ({ path: location.pathname, search: location.search });
+const here = () => ({ path: location.pathname.replace(/^\/console$/, BASE), search: location.search });
 
 export const current = signal(here());
 export const query = computed(() => new URLSearchParams(current.value.search));

@@ -71,17 +71,17 @@ export const permissions = computed(() => claims.value?.permissions ?? []);
 export const tenantId = computed(() => claims.value?.tenant_id ?? null);
 export const userId = computed(() => claims.value?.sub ?? null);
 
+/** Identity has no other tenant than that of the token: the header is for rows. */
 const SCOPED = /^\/api\/(?!auth|users|roles|permissions|tenants|entities)/;
 hooks.token = () => token.peek();
-hooks.scope = () => scope.peek()?.id ?? null;
+hooks.scope = (path) => (SCOPED.test(path) ? (scope.peek()?.id ?? null) : null);
 hooks.renew = () => renew();
-export const takesScope = (path: string) => SCOPED.test(path);
 
 /** Whether the token holds a permission, by itself or by a wildcard: `*`, `read:*`. */
 export function may(permission: string): boolean {
   const held = permissions.value;
-  const [action] = permission.split(":");
-  return held.includes("*") || held.includes(permission) || held.includes(`${action}:*`);
+  const [action, resource] = permission.split(":");
+  return [permission, `${action}:*`, `*:${resource}`, "*"].some((name) => held.includes(name));
 }
 
 function decoded(text: string): Claims {
@@ -97,8 +97,8 @@ const SIGNED_IN = "tenantry.signed-in";
 const remembered = () => sessionStorage.getItem(TAB);
 
 async function post(path: string, json: unknown): Promise<TokenResult> {
-  const headers = { "X-Console": "1", Authorization: "" };
-  return (await call<TokenResult>("POST", path, { json, headers })).data;
+  const headers = { "X-Console": "1" };
+  return (await call<TokenResult>("POST", path, { json, headers, isAnonymous: true })).data;
 }
 
 async function taken(result: TokenResult): Promise<void> {
@@ -133,6 +133,16 @@ export async function reloadProfile(): Promise<void> {
 export async function login(email: string, password: string): Promise<void> {
   mustChangePassword.value = false;
   await taken(await post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
+}
+
+/** Shows anew that it is still the same person: the tokens of the same session get a new time of proof. */
+export async function reauthenticate(password: string): Promise<void> {
+  const json = { password, isPasswordEncrypted: false };
+  const headers = { "X-Console": "1" };
+  const result = await exclusively(() =>
+    call<TokenResult>("POST", "/console/session/reauthenticate", { json, headers }),
+  );
+  token.value = result.data.token;
 }
 
 /** Goes to a tenant, after the login or from another one. */
@@ -185,7 +195,8 @@ async function exclusively<T>(work: () => Promise<T>): Promise<T> {
 }
 
 export async function logout(): Promise<void> {
-  await call("DELETE", "/console/session", { json: {}, headers: { "X-Console": "1" } }).catch(() => undefined);
+  const options = { headers: { "X-Console": "1" }, isAnonymous: true };
+  await call("DELETE", "/console/session", options).catch(() => undefined);
   sessionStorage.removeItem(TAB);
   localStorage.removeItem(SIGNED_IN);
   forget();

@@ -1,11 +1,11 @@
 // Texts of the console by key, dates and numbers by Intl. English comes along; another language is fetched when asked.
 import { computed, signal } from "@preact/signals";
-import en from "./en.json";
+import en from "./en";
 
 export type Key = keyof typeof en;
 type Texts = Record<string, string>;
 
-const LOADERS: Record<string, () => Promise<{ default: Texts }>> = { de: () => import("./de.json") };
+const LOADERS: Record<string, () => Promise<{ default: Texts }>> = { de: () => import("./de") };
 export const LANGUAGES: [code: string, name: string][] = [
   ["en", "English"],
   ["de", "Deutsch"],

@@ -1,0 +1,4 @@
+import administration from "./administration.json";
+import rows from "./rows.json";
+
+export default { ...rows, ...administration };

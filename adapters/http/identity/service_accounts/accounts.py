@@ -1,0 +1,110 @@
+"""/api/service-accounts: accounts of the caller's tenant that stand for no person."""
+
+from litestar import Controller, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
+
+from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.rules import ORDINARY, Parameter, needs, operation, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.service_accounts.administration import ServiceAccountAdministration
+from application.identity.service_accounts.forms import (
+    ServiceAccountChange,
+    ServiceAccountForm,
+    ServiceAccountItem,
+    ServiceAccountPage,
+)
+
+PARAMETERS = (
+    *LIST_PARAMETERS,
+    Parameter("role", {"type": "string"}, "Only accounts with the role of this name."),
+    IS_ACTIVE,
+)
+HOLDS = "Nobody gives, takes, stops or starts what they do not hold themselves."
+
+
+class ServiceAccountsController(Controller):
+    path = "/api/service-accounts"
+    tags = ("service-accounts",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @get(
+        "/",
+        **operation(
+            "service-accounts.page",
+            "List service accounts",
+            needs("read:service-accounts"),
+            "VALIDATION_ERROR",
+            parameters=PARAMETERS,
+        ),
+    )
+    async def page(
+        self, request: StrictRequest, service_accounts: NamedDependency[ServiceAccountAdministration]
+    ) -> Response[Data[ServiceAccountPage]]:
+        return identity_data(await service_accounts.page(request.caller, request.parameters()))
+
+    @post(
+        "/",
+        **operation(
+            "service-accounts.create",
+            "Create a service account",
+            needs("create:service-accounts"),
+            "CONFLICT",
+            "QUOTA_EXCEEDED",
+        ),
+        description=f"It belongs to the caller's tenant and has no key yet. {HOLDS}",
+        response_headers=[LOCATION],
+    )
+    async def create(
+        self,
+        request: StrictRequest,
+        data: JSONBody[ServiceAccountForm],
+        service_accounts: NamedDependency[ServiceAccountAdministration],
+    ) -> Response[Data[ServiceAccountItem]]:
+        account = await service_accounts.create(request.caller, data, request.from_client)
+        return identity_data(account, headers={"location": f"/api/service-accounts/{account.id}"})
+
+    @get(
+        "/{account_id:str}",
+        **operation("service-accounts.get", "Read a service account", needs("read:service-accounts")),
+    )
+    async def read(
+        self,
+        request: StrictRequest,
+        account_id: PathId,
+        service_accounts: NamedDependency[ServiceAccountAdministration],
+    ) -> Response[Data[ServiceAccountItem]]:
+        return identity_data(await service_accounts.get(request.caller, read_id(account_id)))
+
+    @put(
+        "/{account_id:str}",
+        **operation(
+            "service-accounts.update", "Change a service account", needs("update:service-accounts"), "CONFLICT"
+        ),
+        description=f"Fields sent change, fields left out stay. Without `isActive` all its keys rest. {HOLDS}",
+    )
+    async def update(
+        self,
+        request: StrictRequest,
+        account_id: PathId,
+        data: JSONBody[ServiceAccountChange],
+        service_accounts: NamedDependency[ServiceAccountAdministration],
+    ) -> Response[Data[ServiceAccountItem]]:
+        changed = await service_accounts.update(request.caller, read_id(account_id), data, request.from_client)
+        return identity_data(changed)
+
+    @delete(
+        "/{account_id:str}",
+        **operation("service-accounts.delete", "Delete a service account", needs("delete:service-accounts")),
+        status_code=200,
+        description="Its keys and tokens are dead on the next request.",
+    )
+    async def remove(
+        self,
+        request: StrictRequest,
+        account_id: PathId,
+        service_accounts: NamedDependency[ServiceAccountAdministration],
+    ) -> Response[MessageOnly]:
+        await service_accounts.delete(request.caller, read_id(account_id), request.from_client)
+        return identity_message("The service account is deleted.")

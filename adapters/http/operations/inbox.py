@@ -1,0 +1,69 @@
+"""``/dev/mail``: the mails of a service without a mail server, for who develops on this machine."""
+
+import html
+from string import Template
+from typing import Any
+from uuid import UUID
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.docs.pages import ASSETS, HTML
+from adapters.http.request.responses import NO_STORE, Bytes
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
+from adapters.http.request.this_machine import ensure_from_this_machine
+from application.ports.mail_delivery import Inbox, ReceivedMail
+from domain.errors import NotFound
+
+PATH = "/dev/mail"
+MOST = 100
+# a mail has styles of its own, and runs nothing
+POLICY = (
+    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no-referrer"}
+
+
+def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
+    @get(PATH, name="inbox.list", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def newest(request: StrictRequest) -> Response[Any]:
+        ensure_from_this_machine(request)
+        mails = await inbox.newest(MOST)
+        return _shown("inbox.html", service=html.escape(service), mails="\n".join(map(_row, mails)) or NOTHING)
+
+    @get(f"{PATH}/{{id:str}}", name="inbox.mail", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def read(request: StrictRequest) -> Response[Any]:
+        ensure_from_this_machine(request)
+        mail = await inbox.find(_id(request.path_params["id"]))
+        if mail is None:
+            raise NotFound
+        return _shown("inbox-mail.html", **_escaped(mail))
+
+    return [newest, read]
+
+
+NOTHING = '<tr><td colspan="3">No mail was sent yet.</td></tr>'
+
+
+def _row(mail: ReceivedMail) -> str:
+    told = _escaped(mail)
+    return f'<tr><td><a href="mail/{mail.id}">{told["subject"]}</a></td><td>{told["to"]}</td><td>{told["at"]}</td></tr>'
+
+
+def _escaped(mail: ReceivedMail) -> dict[str, str]:
+    at = f"{mail.at:%Y-%m-%d %H:%M:%S} UTC"
+    given = {"subject": mail.subject, "to": mail.to, "at": at, "text": mail.text, "html": mail.html}
+    return {name: html.escape(value) for name, value in given.items()}
+
+
+def _shown(asset: str, **values: str) -> Bytes:
+    return Bytes(Template((ASSETS / asset).read_text()).substitute(values).encode(), HTML, headers=HEADERS)
+
+
+def _id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise NotFound from None

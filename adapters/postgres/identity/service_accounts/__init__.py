@@ -1,0 +1,4 @@
+"""Service accounts and their API keys, in PostgreSQL.
+
+Nothing else of identity stands here.
+"""

@@ -1,0 +1,47 @@
+"""Applies pending migrations in steps: what a transaction holds together, and each file beside reads and writes."""
+
+from collections.abc import Callable, Iterator
+
+from advanced_alchemy.alembic.commands import AlembicCommands
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from adapters.postgres.migrations.online.operations import ONLINE
+
+
+def steps(commands: AlembicCommands, connection: Connection) -> Iterator[tuple[str, bool]]:
+    """Revisions to upgrade to one after the other, and whether the step is a file beside reads and writes."""
+    script = ScriptDirectory.from_config(commands.config)
+    applied = MigrationContext.configure(connection).get_current_heads()
+    connection.rollback()
+    pending = [step.revision for step in script._upgrade_revs("heads", applied)]  # type: ignore[arg-type]  # noqa: SLF001
+    for place, revision in enumerate(pending):
+        if is_online(revision.module):
+            if place and not is_online(pending[place - 1].module):
+                yield str(pending[place - 1].revision), False
+            yield str(revision.revision), True
+    yield "heads", False
+
+
+def is_online(module: object) -> bool:
+    return bool(getattr(module, "online", False))
+
+
+def upgrade(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
+    """Applies everything that is pending; ``limit_waiting`` is told whether the limit is one of the whole session.
+
+    What was applied before a file beside reads and writes stays applied where that file fails.
+    """
+    attributes = commands.config.attributes
+    for revision, is_beside in list(steps(commands, connection)):
+        attributes[ONLINE] = is_beside
+        usual = connection.default_isolation_level
+        if is_beside:
+            connection.execution_options(isolation_level="AUTOCOMMIT")
+        limit_waiting(is_beside)
+        commands.upgrade(revision)
+        connection.commit()
+        if is_beside:
+            connection.execution_options(isolation_level=usual)
+    attributes[ONLINE] = False

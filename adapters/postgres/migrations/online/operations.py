@@ -1,0 +1,133 @@
+"""Operations beside reads and writes: indexes, foreign keys and NOT NULL of tables that are in use.
+
+Each is several statements, of which none locks a table longer than a moment, and can be begun again after a failure. A
+transaction would keep its locks until its end, and no index is built ``CONCURRENTLY`` in one: there, as while another
+migration is written, they are Alembic's own operations.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from alembic.autogenerate import renderers
+from alembic.autogenerate.api import AutogenContext
+from alembic.operations.ops import AlterColumnOp, CreateForeignKeyOp, CreateIndexOp, MigrateOperation
+from sqlalchemy.dialects import postgresql
+
+ONLINE = "online"
+"""Key of Alembic's attributes: whether each statement of the file is a transaction of its own."""
+_INVALID = "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"
+_VALID = "SELECT convalidated FROM pg_constraint WHERE conrelid = to_regclass(:table) AND conname = :name"
+_LIMIT = "SELECT set_config('lock_timeout', :limit, false)"
+
+
+def create_index_online(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
+    """``op.create_index`` whose index is built ``CONCURRENTLY``; one that a failure left behind is dropped first."""
+    if not _is_online():
+        op.create_index(name, table, columns, **options)
+        return
+    with _by_itself():
+        if _answer(_INVALID, name=_quoted(name)):
+            op.execute(f"DROP INDEX CONCURRENTLY {_quoted(name)}")
+        op.create_index(name, table, columns, if_not_exists=True, postgresql_concurrently=True, **options)
+
+
+def create_foreign_key_online(
+    name: str, source: str, referent: str, local: list[str], remote: list[str], **options: Any
+) -> None:
+    """``op.create_foreign_key`` that holds for what is written from now on, and is then compared with all rows."""
+    if not _is_online():
+        op.create_foreign_key(name, source, referent, local, remote, **options)
+        return
+    state = _constraint(source, name)
+    if state is None:
+        op.create_foreign_key(name, source, referent, local, remote, postgresql_not_valid=True, **options)
+    if not state:
+        _validate(source, name)
+
+
+def set_not_null_online(table: str, column: str) -> None:
+    """``NOT NULL`` that holds for what is written from now on, and is then compared with all rows."""
+    if not _is_online():
+        op.alter_column(table, column, nullable=False)
+        return
+    check = f"{column[:54]}_is_set"
+    state = _constraint(table, check)
+    if state is None:
+        fact = f"CHECK ({_quoted(column)} IS NOT NULL) NOT VALID"
+        op.execute(f"ALTER TABLE {_quoted(table)} ADD CONSTRAINT {_quoted(check)} {fact}")
+    if not state:
+        _validate(table, check)
+    # PostgreSQL knows by the constraint that no row is null, and reads none
+    op.alter_column(table, column, nullable=False)
+    op.drop_constraint(check, table)
+
+
+def _is_online() -> bool:
+    context = op.get_context()
+    return context.as_sql or (context.config is not None and bool(context.config.attributes.get(ONLINE)))
+
+
+def _constraint(table: str, name: str) -> bool | None:
+    """Whether all rows are known to obey the constraint; None where the table has none of this name."""
+    found = _answer(_VALID, table=_quoted(table), name=name)
+    return None if found is None else bool(found)
+
+
+def _validate(table: str, name: str) -> None:
+    with _by_itself():
+        op.execute(f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}")
+
+
+@contextmanager
+def _by_itself() -> Iterator[None]:
+    """A statement outside a transaction, which waits for others as long as it takes: nobody waits behind it."""
+    context = op.get_context()
+    if context.as_sql:
+        context.impl.emit_commit()
+        yield
+        context.impl.emit_begin()
+        return
+    before = op.get_bind().execute(sa.text("SHOW lock_timeout")).scalar_one()
+    op.get_bind().execute(sa.text(_LIMIT), {"limit": "0"})
+    try:
+        yield
+    finally:
+        op.get_bind().execute(sa.text(_LIMIT), {"limit": before})
+
+
+def _answer(statement: str, **values: str) -> Any:
+    """The first value; None for SQL that is printed, which is for a database where nothing has failed."""
+    return None if op.get_context().as_sql else op.get_bind().execute(sa.text(statement), values).scalar()
+
+
+def _quoted(name: str) -> str:
+    return str(postgresql.dialect().identifier_preparer.quote(name))  # type: ignore[no-untyped-call]
+
+
+class Online(MigrateOperation):
+    """An operation of autogenerate in a file that is applied beside reads and writes."""
+
+    def __init__(self, plain: CreateIndexOp | CreateForeignKeyOp | AlterColumnOp) -> None:
+        self.plain = plain
+
+    def reverse(self) -> MigrateOperation:
+        return self.plain.reverse()
+
+    def to_diff_tuple(self) -> Any:
+        return self.plain.to_diff_tuple()
+
+
+@renderers.dispatch_for(Online)
+def _render(context: AutogenContext, operation: Online) -> str:
+    plain = operation.plain
+    if isinstance(plain, AlterColumnOp):
+        context.imports.add("from tenantry.migrations import set_not_null_online")
+        return f"set_not_null_online({plain.table_name!r}, {plain.column_name!r})"
+    name = "create_index" if isinstance(plain, CreateIndexOp) else "create_foreign_key"
+    context.imports.add(f"from tenantry.migrations import {name}_online")
+    rendered = renderers.dispatch(plain)(context, plain)
+    assert isinstance(rendered, str)
+    return rendered.replace(f"op.{name}(", f"{name}_online(", 1)

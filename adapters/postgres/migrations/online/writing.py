@@ -1,0 +1,119 @@
+"""What a written migration locks, and the part of it that goes into a second file, applied beside reads and writes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from alembic.autogenerate import renderers
+from alembic.autogenerate.api import AutogenContext
+from alembic.operations import ops
+
+from adapters.postgres.migrations.online.operations import Online
+from adapters.postgres.migrations.operations import FillIn, Rename
+
+ONLINE_MESSAGE = ", beside reads and writes"
+"""End of the message of a second file."""
+
+_NOBODY = "nobody waits, but for a moment"
+
+
+def split(operations: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Operations that one transaction holds together, and those that are applied one by one afterwards.
+
+    A table that is made anew has no rows. An index that takes the place of another one of its name stays with it, so
+    that there is no moment without.
+    """
+    together: list[Any] = []
+    after: list[Any] = []
+    made = {operation.table_name for operation in operations if isinstance(operation, ops.CreateTableOp)}
+    for operation in operations:
+        if isinstance(operation, ops.ModifyTableOps) and operation.table_name not in made:
+            replaced = {str(inside.index_name) for inside in operation.ops if isinstance(inside, ops.DropIndexOp)}
+            late: list[Any] = [inside for inside in operation.ops if _is_late(inside, replaced)]
+            stays = [inside for inside in operation.ops if inside not in late]
+            together += [ops.ModifyTableOps(operation.table_name, stays)] if stays else []
+            after += [ops.ModifyTableOps(operation.table_name, [Online(inside) for inside in late])] if late else []
+        else:
+            together.append(operation)
+    return together, after
+
+
+def _is_late(operation: Any, replaced: set[str]) -> bool:
+    if isinstance(operation, ops.CreateIndexOp):
+        return str(operation.index_name) not in replaced
+    is_required = isinstance(operation, ops.AlterColumnOp) and operation.modify_nullable is False
+    return isinstance(operation, ops.CreateForeignKeyOp) or (is_required and operation.modify_type is None)
+
+
+class Locks(ops.MigrateOperation):
+    """Comment at the head of a file: which tables its statements lock, whom that keeps out, and for how long."""
+
+    def __init__(self, operations: list[Any]) -> None:
+        self.sentences = list(dict.fromkeys(_sentences(operations)))
+
+    def reverse(self) -> ops.MigrateOperation:
+        return self
+
+    def to_diff_tuple(self) -> tuple[str, ...]:
+        return ("locks", *self.sentences)
+
+
+@renderers.dispatch_for(Locks)
+def _render(_: AutogenContext, operation: Locks) -> list[str]:
+    return ["# Locks:", *(f"# - {sentence}" for sentence in operation.sentences)]
+
+
+def _sentences(operations: list[Any]) -> Iterator[str]:
+    made = {operation.table_name for operation in operations if isinstance(operation, ops.CreateTableOp)}
+    for operation in operations:
+        if isinstance(operation, ops.ModifyTableOps):
+            if operation.table_name in made:
+                continue
+            yield from (f"{operation.table_name}: {_sentence(inside)}" for inside in operation.ops)
+        elif isinstance(operation, ops.CreateTableOp):
+            yield f"{operation.table_name} is new: writes to the tables that it refers to wait for a moment"
+        elif isinstance(operation, ops.CreateForeignKeyOp):
+            yield f"{operation.source_table}, {operation.referent_table}: {_sentence(operation)}"
+        elif isinstance(operation, Rename):
+            what = f"the {operation.kind} {operation.old} is renamed"
+            yield f"{operation.table}: reads and writes wait for a moment: {what}"
+
+
+def _sentence(operation: Any) -> str:
+    match operation:
+        case Online():
+            said = _online(operation.plain)
+        case ops.AddColumnOp():
+            said = _added(operation)
+        case ops.AlterColumnOp():
+            said = _altered(operation)
+        case ops.CreateIndexOp():
+            said = f"writes wait while the index {operation.index_name} is built"
+        case ops.CreateForeignKeyOp():
+            said = f"writes to both wait while all rows are compared: {operation.constraint_name}"
+        case FillIn():
+            said = "rows that the statement changes are locked until all of the file is applied"
+        case _:
+            said = "reads and writes wait for a moment"
+    return said
+
+
+def _added(operation: ops.AddColumnOp) -> str:
+    if operation.column.computed is not None:
+        return f"reads and writes wait while all rows are written anew, with {operation.column.name}"
+    return f"reads and writes wait for a moment: the column {operation.column.name} is added"
+
+
+def _altered(operation: ops.AlterColumnOp) -> str:
+    if operation.modify_type is not None:
+        return f"reads and writes wait while {operation.column_name} gets another type: all rows may be written anew"
+    if operation.modify_nullable is False:
+        return f"reads and writes wait while all rows are read: {operation.column_name} becomes required"
+    return f"reads and writes wait for a moment: {operation.column_name} changes"
+
+
+def _online(plain: Any) -> str:
+    if isinstance(plain, ops.CreateIndexOp):
+        return f"{_NOBODY}: the index {plain.index_name} is built CONCURRENTLY"
+    if isinstance(plain, ops.AlterColumnOp):
+        return f"{_NOBODY}: all rows are compared before {plain.column_name} becomes required"
+    return f"{_NOBODY}, here and in {plain.referent_table}: {plain.constraint_name} is compared with all rows"

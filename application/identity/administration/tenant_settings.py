@@ -1,0 +1,129 @@
+"""Settings of a tenant that its own administrators change."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
+
+from application.identity.administration.tenant_forms import SettingsForm, settings_errors
+from application.ports.database import Database
+from application.ports.identity.tenants import TenantTransaction
+from application.ports.runtime import Clock
+from application.retry import retry_on_conflict
+from domain.errors import FieldError, NotFound, ValidationError
+from domain.identity.users import Branding, Tenant, TenantSettings, is_address, text_errors, url_errors
+from domain.scope import Caller, Client, EveryTenant, event
+
+BRAND_LENGTH, LOGO_LENGTH, EMAIL_LENGTH = 60, 2_000, 254
+_COLOR = re.compile("#[0-9a-fA-F]{6}")
+
+
+class BrandingForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields sent change, fields left out stay; null takes a value away."""
+
+    name: str | None | UnsetType = UNSET
+    logo_url: str | None | UnsetType = UNSET
+    primary_color: str | None | UnsetType = UNSET
+    support_email: str | None | UnsetType = UNSET
+
+
+class OwnSettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields sent change, fields left out stay."""
+
+    timezone: str | UnsetType = UNSET
+    language: str | UnsetType = UNSET
+    currency: str | UnsetType = UNSET
+    custom_settings: dict[str, Any] | UnsetType = UNSET
+    branding: BrandingForm | UnsetType = UNSET
+
+
+class OwnSettings(Struct, rename="camel", kw_only=True):
+    timezone: str
+    language: str
+    currency: str
+    enabled_features: tuple[str, ...]
+    custom_settings: dict[str, Any]
+    branding: Branding
+
+
+@dataclass(frozen=True)
+class TenantSettingsAdministration:
+    database: Database[TenantTransaction]
+    clock: Clock
+
+    async def get(self, caller: Caller) -> OwnSettings:
+        async with self.database.read_only(EveryTenant()) as read:
+            tenant = await read.tenants.by_id(caller.tenant.id)
+        return _shown(tenant)
+
+    @retry_on_conflict
+    async def update(self, caller: Caller, form: OwnSettingsForm, client: Client) -> OwnSettings:
+        if errors := [*_errors(form)]:
+            raise ValidationError(fields=errors)
+        now, tenant_id = self.clock.now(), caller.tenant.id
+        async with self.database.transaction(EveryTenant()) as tx:
+            before = await tx.tenants.lock(tenant_id)
+            if before is None:
+                raise NotFound
+            after = replace(before, settings=_changed(before.settings, form))
+            names = changed_names(before.settings, after.settings)
+            if names:
+                await tx.tenants.save(after)
+                # The trail tells what was changed, and never to what: settings may be secrets of the tenant.
+                action = f"settings.changed:{','.join(names)}"
+                await tx.audit.add(tenant_id, event(action, caller.user_id, tenant_id, client, now))
+        return _shown(after)
+
+
+def changed_names(before: TenantSettings, after: TenantSettings) -> list[str]:
+    """Wire names of the settings that differ, in their order: ``["timezone", "branding"]``."""
+    encoded = {"custom_settings": "customSettings"}
+    fields = ("timezone", "language", "currency", "custom_settings", "branding")
+    return [encoded.get(name, name) for name in fields if getattr(before, name) != getattr(after, name)]
+
+
+def _changed(settings: TenantSettings, form: OwnSettingsForm) -> TenantSettings:
+    names = ("timezone", "language", "currency", "custom_settings")
+    given: dict[str, Any] = {name: getattr(form, name) for name in names if getattr(form, name) is not UNSET}
+    if form.branding is not UNSET:
+        before = Branding() if settings.branding is UNSET else settings.branding
+        given["branding"] = replace(before, **_sent(form.branding))
+    return replace(settings, **given)
+
+
+def _sent(form: BrandingForm) -> dict[str, Any]:
+    sent = {name: getattr(form, name) for name in form.__struct_fields__}
+    return {name: value or None for name, value in sent.items() if value is not UNSET}
+
+
+def _errors(form: OwnSettingsForm) -> Iterator[FieldError]:
+    given = {name: getattr(form, name) for name in ("timezone", "language", "currency")}
+    for error in settings_errors(SettingsForm(**given)):
+        yield FieldError(error.field.removeprefix("settings."), error.message)
+    if form.branding is UNSET:
+        return
+    sent = _sent(form.branding)
+    yield from text_errors("branding.name", sent.get("name"), 1, BRAND_LENGTH)
+    yield from url_errors("branding.logoUrl", sent.get("logo_url"), LOGO_LENGTH)
+    color, email = sent.get("primary_color"), sent.get("support_email")
+    if color is not None and not _COLOR.fullmatch(color):
+        yield FieldError("branding.primaryColor", "takes a colour such as #00458b")
+    if email is not None and not (len(email) <= EMAIL_LENGTH and is_address(email)):
+        yield FieldError("branding.supportEmail", "is not an e-mail address")
+
+
+def _shown(tenant: Tenant | None) -> OwnSettings:
+    if tenant is None:
+        raise NotFound
+    settings = tenant.settings
+    return OwnSettings(
+        timezone=settings.timezone,
+        language=settings.language,
+        currency=settings.currency,
+        enabled_features=settings.enabled_features,
+        custom_settings=settings.custom_settings,
+        branding=Branding() if settings.branding is UNSET else settings.branding,
+    )

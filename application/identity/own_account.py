@@ -1,0 +1,52 @@
+"""The caller's own name, telephone and picture, which need nobody's permission."""
+
+from dataclasses import dataclass
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.identity.administration.user_forms import UserForm, changed_account
+from application.ports.database import Database
+from application.ports.identity.users import IdentityTransaction
+from application.ports.runtime import Clock
+from application.ports.shared_memory import Cache
+from application.retry import retry_on_conflict
+from domain.errors import TokenInvalid
+from domain.identity.users import profile_key
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+
+class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Body of a change; missing fields keep their value. Address and roles are for administrators to change."""
+
+    full_name: str | UnsetType = UNSET
+    phone_number: str | None | UnsetType = UNSET
+    profile_picture_url: str | None | UnsetType = UNSET
+
+
+@dataclass(frozen=True)
+class OwnAccount:
+    database: Database[IdentityTransaction]
+    cache: Cache
+    clock: Clock
+
+    @retry_on_conflict
+    async def change(self, caller: Caller, form: OwnAccountForm, client: Client) -> None:
+        """Raises ValidationError with every invalid field, and TokenInvalid when the account is gone."""
+        wanted = UserForm(
+            full_name=form.full_name,
+            phone_number=form.phone_number,
+            profile_picture_url=form.profile_picture_url,
+        )
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            state = await tx.users.state(caller.user_id)
+            if state is None:
+                raise TokenInvalid
+            changed = changed_account(state.user, wanted, now)
+            if changed is None:
+                return
+            await tx.users.save(changed, state.user)
+            line = event("user.changed", caller.user_id, caller.user_id, client, now)
+            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+        # after the commit, or a profile of before would be remembered again
+        await self.cache.drop([profile_key(caller.user_id)])

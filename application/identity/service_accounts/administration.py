@@ -1,0 +1,155 @@
+"""Administration of the service accounts of the caller's tenant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from application.identity.administration.listing import Parameters, paging, read_listing
+from application.identity.service_accounts.forms import (
+    SORTABLE_ACCOUNTS,
+    ServiceAccountChange,
+    ServiceAccountForm,
+    ServiceAccountItem,
+    ServiceAccountPage,
+    account_item,
+    ensure_valid_account,
+)
+from application.ports.database import Database
+from application.ports.identity.service_accounts import ListedServiceAccount, ServiceAccountTransaction
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Revocations
+from application.retry import retry_on_conflict
+from domain.errors import NotFound, QuotaExceeded, ValidationError
+from domain.identity.administration import ensure_fits_token, ensure_may_give
+from domain.identity.service_accounts import ACCOUNTS_PER_TENANT, ServiceAccount
+from domain.identity.tokens import grants_subject, user_subject
+from domain.identity.users import Role
+from domain.scope import Caller, Client, EveryTenant, event
+
+
+@dataclass(frozen=True)
+class ServiceAccountAdministration:
+    database: Database[ServiceAccountTransaction]
+    revocations: Revocations
+    clock: Clock
+    ids: Ids
+
+    async def page(self, caller: Caller, parameters: Parameters) -> ServiceAccountPage:
+        listing = read_listing(
+            parameters, tenant_id=caller.tenant.id, filters=("role", "isActive"), sortable=SORTABLE_ACCOUNTS
+        )
+        async with self.database.read_only(EveryTenant()) as read:
+            found, total = await read.service_accounts.page(listing, self.clock.now())
+        return ServiceAccountPage(items=[account_item(listed) for listed in found], **paging(listing, total))
+
+    async def get(self, caller: Caller, account_id: UUID) -> ServiceAccountItem:
+        async with self.database.read_only(EveryTenant()) as read:
+            return account_item(await self._account(read, caller, account_id))
+
+    @retry_on_conflict
+    async def create(self, caller: Caller, form: ServiceAccountForm, client: Client) -> ServiceAccountItem:
+        """Makes an account with these roles, and nobody gives away what they do not hold."""
+        ensure_valid_account(form)
+        account = ServiceAccount(
+            id=self.ids.new(),
+            tenant_id=caller.tenant.id,
+            name=form.name,
+            description=form.description,
+            created_at=self.clock.now(),
+            created_by=caller.user_id,
+        )
+        async with self.database.transaction(EveryTenant()) as tx:
+            roles = await self._roles(tx, caller, form.roles)
+            ensure_may_give(caller, roles)
+            ensure_fits_token(roles, "roles")
+            if await tx.service_accounts.lock(account.tenant_id) >= ACCOUNTS_PER_TENANT:
+                raise QuotaExceeded(f"A tenant has at most {ACCOUNTS_PER_TENANT} service accounts.")
+            account = replace(account, roles=tuple(roles))
+            await tx.service_accounts.add(account)
+            await self._audit(tx, "service-account.created", caller, account.id, client)
+        return account_item(ListedServiceAccount(account, 0, None))
+
+    @retry_on_conflict
+    async def update(
+        self, caller: Caller, account_id: UUID, form: ServiceAccountChange, client: Client
+    ) -> ServiceAccountItem:
+        """Changes the account. Raises Forbidden unless the caller holds what is given, taken, stopped or started."""
+        ensure_valid_account(form)
+        async with self.revocations.publishing(_subjects(account_id)) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                # Locked, so that what is checked of the account still holds when it is changed.
+                await tx.api_keys.lock(caller.tenant.id, account_id, self.clock.now())
+                found = await self._account(tx, caller, account_id)
+                changed = await self._changed(tx, caller, found.account, form)
+                await tx.service_accounts.save(changed)
+                # Tokens and remembered keys carry name and roles, which makes them stale; disabling revokes them.
+                is_stopped = found.account.is_active and not changed.is_active
+                subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
+                versions = await tx.token_versions.bump(subjects)
+                await self._audit(tx, "service-account.changed", caller, account_id, client)
+            published.update(versions)
+        return account_item(ListedServiceAccount(changed, found.keys, found.last_used_at))
+
+    async def _changed(
+        self, tx: ServiceAccountTransaction, caller: Caller, account: ServiceAccount, form: ServiceAccountChange
+    ) -> ServiceAccount:
+        roles = account.roles
+        if form.roles is not UNSET:
+            roles = tuple(await self._roles(tx, caller, form.roles))
+            ensure_may_give(caller, roles, account.roles)
+            ensure_fits_token(roles, "roles")
+        if form.is_active is not UNSET and form.is_active != account.is_active:
+            ensure_may_give(caller, account.roles)
+        return replace(
+            account,
+            name=account.name if form.name is UNSET else form.name,
+            description=account.description if form.description is UNSET else form.description,
+            is_active=account.is_active if form.is_active is UNSET else form.is_active,
+            roles=roles,
+        )
+
+    @retry_on_conflict
+    async def delete(self, caller: Caller, account_id: UUID, client: Client) -> None:
+        """Deletes the account; its keys and tokens are dead at once, and its name is free."""
+        now, subjects = self.clock.now(), _subjects(account_id)
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.api_keys.lock(caller.tenant.id, account_id, now)
+                found = await self._account(tx, caller, account_id)
+                ensure_may_give(caller, found.account.roles)
+                await tx.service_accounts.remove(caller.tenant.id, account_id, now)
+                versions = await tx.token_versions.bump(subjects)
+                # Ids are never used again: housekeeping may remove the versions once the last token has expired.
+                await tx.token_versions.end(subjects, now)
+                await self._audit(tx, "service-account.deleted", caller, account_id, client)
+            published.update(versions)
+
+    async def _account(self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID) -> ListedServiceAccount:
+        # Security: another tenant's account does not exist for the caller.
+        found = await tx.service_accounts.get(caller.tenant.id, account_id, self.clock.now())
+        if found is None:
+            raise NotFound
+        return found
+
+    async def _roles(self, tx: ServiceAccountTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:
+        wanted = list(dict.fromkeys(names))
+        found: dict[str, Role] = {}
+        # The tenant's own role comes before a system role of the same name.
+        for role in await tx.roles.by_names(caller.tenant.id, wanted):
+            found.setdefault(role.name, role)
+        missing = [name for name in wanted if name not in found]
+        if missing:
+            raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
+        return sorted((found[name] for name in wanted), key=lambda role: (role.name, role.id))
+
+    async def _audit(
+        self, tx: ServiceAccountTransaction, action: str, caller: Caller, target: UUID, client: Client
+    ) -> None:
+        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
+
+
+def _subjects(account_id: UUID) -> list[str]:
+    return [user_subject(account_id), grants_subject(account_id)]

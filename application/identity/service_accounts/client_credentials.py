@@ -1,0 +1,148 @@
+"""Tokens for service accounts by client credentials (RFC 6749, section 4.4): the key is the client's secret."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.identity.service_accounts.key_authentication import KeyAuthentication, KnownKey
+from application.ports.admissions import Admissions
+from application.ports.database import Database
+from application.ports.identity.service_accounts import ServiceAccountTransaction
+from application.ports.identity.sessions import Tokens
+from application.ports.runtime import Clock, Ids
+from domain.errors import Forbidden, RateLimited, Unauthorized
+from domain.identity.service_accounts import ServiceIssue, looks_like_key, service_claims
+from domain.identity.tokens import GRANTS_BYTES
+from domain.limits import TOKENS, Hit
+from domain.scope import Client, EveryTenant, event, is_permission, may_grant, smallest
+
+GRANT_TYPE = "client_credentials"
+
+Code = Literal["invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"]
+"""Errors of RFC 6749, section 5.2."""
+
+
+class TokenRefused(Exception):
+    """Refusal of a request for a token, in the words of RFC 6749."""
+
+    def __init__(self, code: Code, description: str) -> None:
+        self.code: Code = code
+        self.description = description
+        super().__init__(description)
+
+
+class TokenRequest(Struct, frozen=True, kw_only=True):
+    """A request as it was read from body and header; ``scope`` None asks for all that the key may."""
+
+    grant_type: str
+    client_id: str
+    client_secret: str
+    scope: str | None = None
+
+
+class TokenAnswer(Struct, frozen=True, kw_only=True):
+    """Answer in RFC 6749's names; ``expires_in`` is in seconds, ``scope`` are permissions with blanks between."""
+
+    access_token: str
+    token_type: Literal["Bearer"] = "Bearer"  # noqa: S105  # the kind of a token
+    expires_in: int
+    scope: str
+
+
+class TokenPolicy(Struct, frozen=True, kw_only=True):
+    """Settings of the tokens of service accounts; limits count where ``counts_limits``, refuse where ``enforced``."""
+
+    issuer: str
+    audience: str
+    lifetime: timedelta
+    leeway: timedelta
+    counts_limits: bool
+    enforced: bool
+
+
+@dataclass(frozen=True)
+class ClientCredentials:
+    database: Database[ServiceAccountTransaction]
+    keys: KeyAuthentication
+    admissions: Admissions
+    tokens: Tokens
+    clock: Clock
+    ids: Ids
+    policy: TokenPolicy
+
+    async def token(self, form: TokenRequest, client: Client) -> TokenAnswer:
+        """A token for the account. Raises TokenRefused, and RateLimited."""
+        if form.grant_type != GRANT_TYPE:
+            raise TokenRefused("unsupported_grant_type", f"The only grant type here is {GRANT_TYPE}.")
+        now = self.clock.now()
+        known = await self._authenticated(form, client, now)
+        await self._ensure_rate(known.state.account.id)
+        permissions = _granted(known.caller.permissions, form.scope)
+        issue = ServiceIssue(
+            issuer=self.policy.issuer,
+            audience=self.policy.audience,
+            jti=self.ids.new(),
+            lifetime=self.policy.lifetime,
+            leeway=self.policy.leeway,
+        )
+        claims = service_claims(known.state, permissions, now, issue)
+        # The key lives, but a token of it would be dead before it arrives.
+        if claims.exp <= claims.iat:
+            raise TokenRefused("invalid_client", "The key ends in a moment.")
+        await self._note(known, client, now)
+        return TokenAnswer(
+            access_token=self.tokens.sign(claims, now),
+            expires_in=claims.exp - claims.iat,
+            scope=" ".join(claims.permissions),
+        )
+
+    async def _authenticated(self, form: TokenRequest, client: Client, now: datetime) -> KnownKey:
+        """The key, read anew: a remembered one may have changed, and no token version is compared here."""
+        if not looks_like_key(form.client_secret):
+            raise TokenRefused("invalid_client", WRONG_CLIENT)
+        try:
+            known = await self.keys.known(form.client_secret, client, now)
+            if str(known.state.account.id) != form.client_id.lower():
+                # Security: a stranger's account id with a known key is no reason to say more.
+                raise TokenRefused("invalid_client", WRONG_CLIENT)
+            return await self.keys.renewed(form.client_secret, client, now)
+        except Unauthorized:
+            raise TokenRefused("invalid_client", WRONG_CLIENT) from None
+        except Forbidden as refusal:
+            raise TokenRefused("invalid_client", refusal.message) from None
+
+    async def _ensure_rate(self, account_id: UUID) -> None:
+        # Counted once the secret was right: a stranger who knows the account's id cannot use its share up.
+        if not self.policy.counts_limits:
+            return
+        (verdict,) = (await self.admissions.admit([Hit(TOKENS, f"service:{account_id}")], None)).verdicts
+        if not verdict.allowed and self.policy.enforced:
+            raise RateLimited(verdict.retry_after)
+
+    async def _note(self, known: KnownKey, client: Client, now: datetime) -> None:
+        key = known.state.key
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.audit.add(key.tenant_id, event("token.issued", key.account_id, key.id, client, now))
+
+
+WRONG_CLIENT = "There is no such client, or its secret is wrong."
+
+
+def _granted(held: tuple[str, ...], scope: str | None) -> tuple[str, ...]:
+    """The permissions that the token gets. Raises TokenRefused for a scope that is wider than the key."""
+    if scope is None:
+        granted = held
+    else:
+        # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
+        asked = scope.split(" ")
+        if not all(map(is_permission, asked)):
+            raise TokenRefused("invalid_scope", "The scope is a list of permissions with one blank between them.")
+        if not may_grant(held, asked):
+            raise TokenRefused("invalid_scope", "The key does not have every permission of the scope.")
+        granted = smallest(asked)
+    if sum(len(name) + 3 for name in granted) > GRANTS_BYTES:
+        raise TokenRefused("invalid_scope", "A token cannot carry as many permissions: ask for a narrower scope.")
+    return granted

@@ -1,0 +1,186 @@
+"""Bodies and answers of service accounts and their API keys."""
+
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from application.ports.identity.service_accounts import ListedServiceAccount
+from domain.errors import FieldError, ValidationError
+from domain.identity.service_accounts import NETWORKS_PER_KEY, PERMISSIONS_PER_KEY, ApiKey
+from domain.identity.users import text_errors
+from domain.scope import is_permission
+
+NAME_LENGTH = 100
+DESCRIPTION_LENGTH = 1_000
+DAY_MINUTES = 1_440
+LONGEST_OVERLAP = 7 * DAY_MINUTES
+
+SORTABLE_ACCOUNTS = {"createdat": "created_at", "name": "name", "isactive": "is_active"}
+PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
+
+
+class ServiceAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    name: str
+    description: str = ""
+    roles: list[str]
+
+
+class ServiceAccountChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Body of a change; missing fields keep their value."""
+
+    name: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    roles: list[str] | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+
+
+class ServiceAccountItem(Struct, rename="camel", kw_only=True):
+    """An account; ``keys`` counts its living keys, ``last_used_at`` is the last use of any of them."""
+
+    id: UUID
+    name: str
+    description: str
+    roles: tuple[str, ...]
+    is_active: bool
+    created_at: datetime
+    created_by: UUID
+    last_used_at: datetime | None
+    keys: int
+
+
+class ServiceAccountPage(Struct, rename="camel", kw_only=True):
+    items: list[ServiceAccountItem]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
+class KeyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Body of a new key. Without ``permissions`` it may what its account may, without ``networks`` from anywhere."""
+
+    name: str
+    permissions: list[str] | None = None
+    networks: list[str] | None = None
+    expires_at: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+class RotationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Body of a rotation: the minutes for which the old key lives on."""
+
+    overlap_minutes: Annotated[int, Meta(ge=0, le=LONGEST_OVERLAP)] = DAY_MINUTES
+
+
+class ApiKeyItem(Struct, rename="camel", kw_only=True):
+    """A key without its secret; ``start`` are its first characters, by which people recognise it."""
+
+    id: UUID
+    name: str
+    start: str
+    permissions: tuple[str, ...] | None
+    networks: tuple[str, ...] | None
+    created_at: datetime
+    created_by: UUID
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    last_used_address: str | None
+
+
+class NewKey(ApiKeyItem, rename="camel", kw_only=True):
+    """A new key with its text, which is shown this once."""
+
+    key: str
+
+
+def ensure_valid_account(form: ServiceAccountForm | ServiceAccountChange) -> None:
+    """Raises ValidationError with every invalid field."""
+    errors = [] if form.name is UNSET else name_errors(form.name)
+    if form.description is not UNSET:
+        errors += text_errors("description", form.description, 0, DESCRIPTION_LENGTH)
+    if errors:
+        raise ValidationError(fields=errors)
+
+
+def ensure_valid_key(form: KeyForm, now: datetime, longest: timedelta | None) -> None:
+    """Raises ValidationError with every invalid field; ``longest`` is the greatest lifetime, None without one."""
+    errors = [*name_errors(form.name), *_permission_errors(form.permissions), *_network_errors(form.networks)]
+    if form.expires_at is not None and form.expires_at <= now:
+        errors.append(FieldError("expiresAt", "takes a time to come"))
+    elif form.expires_at is not None and longest is not None and form.expires_at > now + longest:
+        errors.append(FieldError("expiresAt", f"takes a time within {longest.days} days"))
+    if errors:
+        raise ValidationError(fields=errors)
+
+
+def name_errors(name: str) -> list[FieldError]:
+    errors = text_errors("name", name, 1, NAME_LENGTH)
+    if not errors and name != name.strip():
+        return [FieldError("name", "takes no white space at its ends")]
+    return errors
+
+
+def _permission_errors(permissions: list[str] | None) -> list[FieldError]:
+    if permissions is None:
+        return []
+    if not 1 <= len(permissions) <= PERMISSIONS_PER_KEY:
+        message = f"takes 1 to {PERMISSIONS_PER_KEY} permissions; leave it out for those of the account"
+        return [FieldError("permissions", message)]
+    wrong = (index for index, name in enumerate(permissions) if not is_permission(name))
+    return [FieldError(f"permissions[{index}]", PERMISSION_HINT) for index in wrong]
+
+
+def _network_errors(networks: list[str] | None) -> list[FieldError]:
+    if networks is None:
+        return []
+    if not 1 <= len(networks) <= NETWORKS_PER_KEY:
+        return [FieldError("networks", f"takes 1 to {NETWORKS_PER_KEY} networks; leave it out for any address")]
+    wrong = (index for index, text in enumerate(networks) if not _is_network(text))
+    hint = "takes an address or a network in CIDR form, such as 192.0.2.0/24 or 2001:db8::/32"
+    return [FieldError(f"networks[{index}]", hint) for index in wrong]
+
+
+def _is_network(text: str) -> bool:
+    try:
+        # A zone (fe80::1%eth0) means something on one machine alone, and PostgreSQL has no type for it.
+        return "%" not in text and ip_network(text) is not None
+    except ValueError:
+        return False
+
+
+def account_item(found: ListedServiceAccount) -> ServiceAccountItem:
+    account = found.account
+    return ServiceAccountItem(
+        id=account.id,
+        name=account.name,
+        description=account.description,
+        roles=tuple(sorted(role.name for role in account.roles)),
+        is_active=account.is_active,
+        created_at=account.created_at,
+        created_by=account.created_by,
+        last_used_at=found.last_used_at,
+        keys=found.keys,
+    )
+
+
+def key_item(key: ApiKey) -> ApiKeyItem:
+    """The key as it is shown; a rotated key expires at the end of its overlap."""
+    return ApiKeyItem(
+        id=key.id,
+        name=key.name,
+        start=key.start,
+        permissions=key.permissions,
+        networks=key.networks,
+        created_at=key.created_at,
+        created_by=key.created_by,
+        expires_at=key.ends_at,
+        last_used_at=key.last_used_at,
+        last_used_address=key.last_used_address,
+    )
+
+
+def new_key(key: ApiKey, text: str) -> NewKey:
+    item = key_item(key)
+    return NewKey(key=text, **{name: getattr(item, name) for name in item.__struct_fields__})

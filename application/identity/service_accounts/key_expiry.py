@@ -1,0 +1,50 @@
+"""Notice of keys that expire soon: a mail to the owners of their tenant, once for each key."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from application.ports.database import Database, Mail
+from application.ports.identity.service_accounts import ServiceAccountTransaction
+from application.ports.runtime import Clock, Ids
+from application.retry import retry_on_conflict
+from domain.identity.service_accounts import WARNED_BEFORE, ApiKey
+from domain.scope import EveryTenant
+
+AT_ONCE = 50
+"""Most keys of one transaction."""
+
+
+@dataclass(frozen=True)
+class KeyExpiry:
+    database: Database[ServiceAccountTransaction]
+    clock: Clock
+    ids: Ids
+
+    @retry_on_conflict
+    async def announce(self) -> int:
+        """Adds the mails about some of the keys that expire within WARNED_BEFORE; returns of how many keys."""
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            keys = await tx.api_keys.take_expiring(now, now + WARNED_BEFORE, AT_ONCE)
+            for key in keys:
+                await self._tell(tx, key, now)
+        return len(keys)
+
+    async def _tell(self, tx: ServiceAccountTransaction, key: ApiKey, now: datetime) -> None:
+        assert key.expires_at is not None
+        # Its owners are told, or in a tenant without one its Admins; without either the key expires all the same.
+        told = await tx.memberships.lock_owners(key.tenant_id)
+        for user_id in told or await tx.memberships.lock_admins(key.tenant_id):
+            state = await tx.users.state(user_id)
+            if state is None:
+                continue
+            # The mail names the key by its first characters: nobody chose them, unlike a name.
+            mail = Mail(
+                id=self.ids.new(),
+                kind="key-expires",
+                recipient=state.user.email,
+                name=state.user.full_name,
+                address=f"{key.start}, {key.expires_at:%Y-%m-%d %H:%M} UTC",
+                at=now,
+            )
+            await tx.outbox.add(mail)

@@ -1,0 +1,113 @@
+"""The state of the service as super-admins see it: settings without secrets, mails given up, keys, readiness."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.ports.admissions import Admissions
+from application.ports.runtime import Clock
+from application.ports.whole_database import WholeDatabase
+from domain.identity.signing_keys import SigningKey, signing_key
+from domain.scope import EveryTenant
+
+SHOWN_MAILS = 20
+"""Most mails of a report; the latest come first."""
+
+MailDelivery = Literal["smtp", "files"]
+
+
+class SettingItem(Struct, rename="camel", kw_only=True, frozen=True):
+    """A setting as an environment variable has it; ``value`` is None for a secret, and for one without a value."""
+
+    name: str
+    value: str | None
+    is_secret: bool
+    is_default: bool
+
+
+class GivenUpMail(Struct, rename="camel", kw_only=True):
+    """A mail that could not be sent, and the last reason."""
+
+    id: UUID
+    kind: str
+    recipient: str
+    at: datetime
+    tries: int
+    reason: str
+
+
+class KeyItem(Struct, rename="camel", kw_only=True):
+    """A key of the service; ``is_used`` for the one of its algorithm that new tokens or passwords are made with."""
+
+    id: str
+    algorithm: str
+    active_from: datetime
+    is_used: bool
+
+
+class MailState(Struct, rename="camel", kw_only=True):
+    """``delivery`` is ``files`` where no SMTP server is configured; ``given_up`` are the latest mails of that kind."""
+
+    delivery: MailDelivery
+    given_up: list[GivenUpMail]
+
+
+class SystemReport(Struct, kw_only=True):
+    """``database`` and ``redis`` tell whether they answer this process."""
+
+    version: str
+    database: bool
+    redis: bool
+    mail: MailState
+    keys: list[KeyItem]
+    settings: tuple[SettingItem, ...]
+
+
+@dataclass(frozen=True)
+class SystemReports:
+    database: WholeDatabase
+    admissions: Admissions
+    clock: Clock
+    version: str
+    delivery: MailDelivery
+    settings: tuple[SettingItem, ...]
+
+    async def report(self) -> SystemReport:
+        now = self.clock.now()
+        # mails and keys belong to no tenant
+        async with self.database.read_only(EveryTenant()) as read:
+            given_up, keys = await read.outbox.given_up(SHOWN_MAILS), await read.keys.all()
+        mails = [
+            GivenUpMail(
+                id=found.mail.id,
+                kind=found.mail.kind,
+                recipient=found.mail.recipient,
+                at=found.at,
+                tries=found.tries,
+                reason=found.why,
+            )
+            for found in given_up
+        ]
+        return SystemReport(
+            version=self.version,
+            database=await self.database.is_ready(),
+            redis=await self.admissions.is_shared(),
+            mail=MailState(delivery=self.delivery, given_up=mails),
+            keys=_listed(keys, now),
+            settings=self.settings,
+        )
+
+
+def _listed(keys: Sequence[SigningKey], now: datetime) -> list[KeyItem]:
+    """Keys by algorithm, the newest first."""
+    by_purpose = {purpose: [key for key in keys if key.purpose == purpose] for purpose in {key.purpose for key in keys}}
+    used = {signing_key(own, now).kid for own in by_purpose.values()}
+    ordered = sorted(keys, key=lambda key: (key.purpose, -key.active_from.timestamp(), key.kid))
+    return [
+        KeyItem(id=key.kid, algorithm=key.purpose, active_from=key.active_from, is_used=key.kid in used)
+        for key in ordered
+    ]

@@ -1,0 +1,250 @@
+"""Service accounts, which call for a tenant and stand for no person, and the API keys that they call with."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from uuid import UUID
+from zlib import crc32
+
+from msgspec import Struct
+
+from domain.errors import TokenExpired, TokenInvalid
+from domain.identity.tokens import (
+    Claims,
+    at_issue,
+    grants_subject,
+    role_subject,
+    session_subject,
+    tenant_subject,
+    user_subject,
+)
+from domain.identity.users import SUPER_ADMIN, Role
+from domain.scope import SYSTEM_TENANT_ID, Caller, meet, smallest
+
+Network = IPv4Network | IPv6Network
+
+ACCOUNTS_PER_TENANT = 50
+KEYS_PER_ACCOUNT = 10
+PERMISSIONS_PER_KEY = 50
+NETWORKS_PER_KEY = 50
+
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+SECRET_LENGTH = 32
+"""Random characters of a key: 190 bits."""
+
+CHECKSUM_LENGTH = 6
+START_LENGTH = 12
+"""Characters of a key that are stored as they are, for people to recognise the key by."""
+
+PREFIX = r"[a-z][a-z0-9]{1,15}"
+"""Pattern of the prefix of keys. Any prefix is recognised, so that keys outlive a change of the setting."""
+
+LONGEST_KEY = 16 + 1 + SECRET_LENGTH + CHECKSUM_LENGTH
+
+WARNED_BEFORE = timedelta(days=7)
+"""Time before the end of a key at which the tenant is told by mail."""
+
+NO_END = timedelta(days=36_500)
+"""Time to the end of a caller whose key has none."""
+
+_KEY = re.compile(rf"{PREFIX}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
+
+
+class ServiceAccount(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An account of one tenant, with roles like a member's; ``created_by`` is a user or another service account."""
+
+    id: UUID
+    tenant_id: UUID
+    name: str
+    description: str = ""
+    is_active: bool = True
+    created_at: datetime
+    created_by: UUID
+    roles: tuple[Role, ...] = ()
+
+    @property
+    def permissions(self) -> tuple[str, ...]:
+        return smallest(name for role in self.roles for name in role.permissions)
+
+    @property
+    def is_super_admin(self) -> bool:
+        is_named = any(role.is_system and role.name == SUPER_ADMIN for role in self.roles)
+        return is_named and self.tenant_id == SYSTEM_TENANT_ID
+
+
+class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A key without its secret. ``permissions`` None: those of its account; ``networks`` None: from anywhere.
+
+    ``ended_at`` may lie ahead: a key that was rotated lives until then.
+    """
+
+    id: UUID
+    tenant_id: UUID
+    account_id: UUID
+    name: str
+    start: str
+    permissions: tuple[str, ...] | None = None
+    networks: tuple[str, ...] | None = None
+    created_at: datetime
+    created_by: UUID
+    expires_at: datetime | None = None
+    ended_at: datetime | None = None
+    last_used_at: datetime | None = None
+    last_used_address: str | None = None
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """The moment from which the key is dead, None for a key without an end."""
+        return min((at for at in (self.expires_at, self.ended_at) if at is not None), default=None)
+
+
+class KeyState(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Everything that decides what a key may do, read in one snapshot."""
+
+    key: ApiKey
+    account: ServiceAccount
+    tenant_is_active: bool
+    token_versions: dict[str, int]
+
+    @property
+    def permissions(self) -> tuple[str, ...]:
+        """Permissions of the account, as far as the key has them."""
+        held = self.account.permissions
+        return held if self.key.permissions is None else meet(held, self.key.permissions)
+
+    @property
+    def issued(self) -> dict[str, int]:
+        """The versions that a token of the key carries now."""
+        subjects = [grants_subject(self.account.id), tenant_subject(self.account.tenant_id)]
+        subjects += [role_subject(role.id) for role in self.account.roles]
+        user = user_subject(self.account.id)
+        # A key's version rises once, at its end: a token of a living key carries 0.
+        return {**at_issue([user], self.token_versions), session_subject(self.key.id): 0} | at_issue(
+            subjects, self.token_versions
+        )
+
+    def ensure_lives(self, now: datetime) -> None:
+        """Raises TokenExpired for a key past its expiry, and TokenInvalid, as for an unknown key, for any other end."""
+        is_ended = self.key.ended_at is not None and self.key.ended_at <= now
+        if is_ended or not self.account.is_active or not self.tenant_is_active:
+            raise TokenInvalid
+        if self.key.expires_at is not None and self.key.expires_at <= now:
+            raise TokenExpired("The key has expired: ask for a new one.")
+
+
+def service_caller(state: KeyState, now: datetime) -> Caller:
+    """The caller behind a key."""
+    account, ends_at = state.account, state.key.ends_at
+    return Caller(
+        user_id=account.id,
+        session_id=state.key.id,
+        tenant_id=account.tenant_id,
+        name=account.name,
+        email="",
+        roles=tuple(sorted({role.name for role in account.roles})),
+        permissions=state.permissions,
+        is_super_admin=account.is_super_admin,
+        app_id=None,
+        issued=state.issued,
+        expires_at=int((ends_at or now + NO_END).timestamp()),
+        kind="service",
+    )
+
+
+class ServiceIssue(Struct, frozen=True, kw_only=True):
+    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime.
+
+    ``leeway`` is the time beyond its end for which a token is still taken, as clocks may differ.
+    """
+
+    issuer: str
+    audience: str
+    jti: UUID
+    lifetime: timedelta
+    leeway: timedelta
+
+
+def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, issue: ServiceIssue) -> Claims:
+    """Claims of a token that stands for the account, with ``permissions`` of those that the key has.
+
+    It is an ordinary Tenant Token, so that all that kills tokens kills it; it ends with its key at the latest.
+    """
+    account, issued, seconds = state.account, state.issued, int(now.timestamp())
+    user, session = user_subject(account.id), session_subject(state.key.id)
+    ends = seconds + int(issue.lifetime.total_seconds())
+    if state.key.ends_at is not None:
+        # A token is taken for a moment beyond its end, and a key is not.
+        ends = min(ends, int((state.key.ends_at - issue.leeway).timestamp()))
+    return Claims(
+        iss=issue.issuer,
+        aud=issue.audience,
+        sub=account.id,
+        jti=issue.jti,
+        sid=state.key.id,
+        iat=seconds,
+        nbf=seconds,
+        exp=ends,
+        token_type="Tenant",  # noqa: S106  # the kind of a token
+        tenant_id=account.tenant_id,
+        permissions=tuple(permissions),
+        roles=tuple(sorted({role.name for role in account.roles})),
+        name=account.name,
+        email="",
+        super_admin=account.is_super_admin,
+        rev=issued[user],
+        ver={subject: version for subject, version in issued.items() if subject not in (user, session)},
+        kind="service",
+    )
+
+
+def compose_key(prefix: str, secret: str) -> str:
+    """The text of a key: prefix, secret and checksum, ``tnt_7Q…``."""
+    text = f"{prefix}_{secret}"
+    return text + checksum(text)
+
+
+def checksum(text: str) -> str:
+    """CRC-32 of the text in base 62: six characters, padded with ``0``."""
+    # The most significant digit first, as numbers are written.
+    number, digits = crc32(text.encode()), ""
+    for _ in range(CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(BASE62))
+        digits = BASE62[digit] + digits
+    return digits
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether the text was meant to be a key. Tokens are never taken for one: they contain dots."""
+    # Signed tokens have three parts with dots between them, which base 62 does not know.
+    return "_" in text[:17] and "." not in text
+
+
+def is_key(text: str) -> bool:
+    """Whether the text has the form of a key and its checksum is right; no look-up is needed to refuse others."""
+    return _KEY.fullmatch(text) is not None and checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
+
+
+def key_digest(text: str) -> bytes:
+    """The stored form of a key: SHA-256, 32 bytes."""
+    # A slow hash would be wrong here: the secret has 190 random bits and cannot be guessed.
+    return sha256(text.encode()).digest()
+
+
+# Networks are read once per look-up, and compared with every request.
+def read_networks(networks: Sequence[str] | None) -> tuple[Network, ...] | None:
+    """The networks as values; raises ValueError for a text that is none."""
+    return None if networks is None else tuple(ip_network(text) for text in networks)
+
+
+def is_within(networks: Sequence[Network] | None, address: str) -> bool:
+    """Whether the client's address lies in one of the networks; None stands for all addresses."""
+    if networks is None:
+        return True
+    try:
+        found = ip_address(address)
+    except ValueError:
+        # A client on a Unix socket has no address.
+        return False
+    return any(found in network for network in networks)

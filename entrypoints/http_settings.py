@@ -1,0 +1,88 @@
+"""Settings of the HTTP layer, made of those of the service."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from litestar.config.compression import CompressionConfig
+from litestar.config.cors import CORSConfig
+from litestar.types import ControllerRouterHandler
+
+from adapters import console
+from adapters.http.app import HttpSettings
+from adapters.http.console.pages import Console
+from adapters.http.docs.pages import About
+from adapters.http.operations.access_log import AccessLog, log_access
+from entrypoints.mail import inbox_of
+from entrypoints.settings.settings import Settings
+
+EXPOSED = (
+    "ETag",
+    "Location",
+    "Retry-After",
+    "Idempotent-Replayed",
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-Request-Id",
+)
+"""Headers of responses that scripts of other origins may read."""
+
+EXPORTS = "/export$"
+CONSOLE = "^/console(/|$)"
+
+
+def http_settings(
+    settings: Settings, routes: Sequence[ControllerRouterHandler] = (), log: AccessLog = log_access
+) -> HttpSettings:
+    return HttpSettings(
+        about=About(
+            root=settings.docs_root,
+            title=settings.docs_title,
+            version=settings.docs_version,
+            description=settings.docs_description,
+            contact_name=settings.docs_contact_name,
+            contact_email=settings.docs_contact_email,
+            contact_url=settings.docs_contact_url,
+            license_url=settings.docs_license_url,
+        ),
+        console=Console(
+            files=console.files() if settings.console else {},
+            base_url=settings.base_url,
+            remembered=timedelta(days=settings.refresh_token_days),
+        ),
+        trusted_proxies=settings.trusted_proxies,
+        counts_limits=settings.rate_limits != "off",
+        server_timing=settings.server_timing,
+        log=log,
+        inbox=inbox_of(settings),
+        metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
+        routes=tuple(routes),
+        cors=_cors(settings),
+        allowed_hosts=settings.allowed_hosts,
+        is_https=_is_https(settings.base_url),
+        recent=timedelta(minutes=settings.reauth_minutes),
+        compression=_compression(settings),
+    )
+
+
+def _cors(settings: Settings) -> CORSConfig | None:
+    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
+    if not settings.cors_origins:
+        return None
+    return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
+
+
+def _compression(settings: Settings) -> CompressionConfig | None:
+    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
+
+    Files of the console were compressed when it was built.
+    """
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
+
+
+def _is_https(base_url: str) -> bool:
+    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")

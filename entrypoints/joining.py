@@ -1,0 +1,44 @@
+"""Use cases of the ways into a tenant, on adapters."""
+
+from datetime import timedelta
+from typing import TypedDict
+
+from application.identity.administration.tenant_settings import TenantSettingsAdministration
+from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
+from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.ownership import Ownership
+from application.identity.joining.received import InvitationInbox
+from application.ports.runtime import PasswordRules
+from entrypoints.composition import Adapters
+from entrypoints.mail import link_secrets
+from entrypoints.settings.settings import Settings
+
+
+class JoiningUseCases(TypedDict):
+    """Named as in ``UseCases``."""
+
+    invitations: InvitationAdministration
+    acceptance: InvitationAcceptance
+    inbox: InvitationInbox
+    ownership: Ownership
+    tenant_settings: TenantSettingsAdministration
+
+
+def joining_use_cases(
+    adapters: Adapters,
+    settings: Settings,
+    entrance: Entrance,
+    password_reader: ReadPassword,
+    password_rules: PasswordRules,
+) -> JoiningUseCases:
+    database, cache, clock, ids = adapters.database, adapters.cache, adapters.clock, adapters.ids
+    lifetime = timedelta(days=settings.invitation_days)
+    return JoiningUseCases(
+        invitations=InvitationAdministration(database, link_secrets(settings), clock, ids, lifetime),
+        acceptance=InvitationAcceptance(
+            database, adapters.passwords, password_reader, password_rules, entrance, cache, clock, ids
+        ),
+        inbox=InvitationInbox(database, clock),
+        ownership=Ownership(database, adapters.revocations, cache, clock, ids),
+        tenant_settings=TenantSettingsAdministration(database, clock),
+    )

@@ -1,0 +1,128 @@
+"""Members, roles, tenants and the account: what administrators do in the console."""
+
+import json
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.console.conftest import Visitor
+from tests.http.app import PASSWORD
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+async def test_a_member_is_added_and_one_sees_why_they_may(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("people")
+    await page.get_by_role("button", name="Add member").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Add member").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("fields need attention")
+    await dialog.get_by_label("Name").fill("Grace Hopper")
+    await dialog.get_by_label("E-mail").fill("grace@acme.example")
+    await dialog.get_by_label("First password").fill("a long enough secret")
+    await dialog.get_by_label("Reader").check()
+    await dialog.get_by_role("button", name="Add member").click()
+    await expect(page.get_by_role("heading", name="Grace Hopper")).to_be_visible()
+    await page.get_by_label("Permission").fill("read:products")
+    await expect(page.get_by_role("row", name="read:products Reader")).to_be_visible()
+    await page.get_by_label("Permission").fill("update:products")
+    await expect(page.get_by_role("row", name="update:products")).to_contain_text("no role")
+    await page.get_by_role("button", name="Disable").click()
+    await expect(page.get_by_text("disabled", exact=True)).to_be_visible()
+    await page.get_by_role("button", name="Remove").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    await expect(page.get_by_role("heading", name="Members")).to_be_visible()
+
+
+async def test_a_role_gets_a_permission_in_the_matrix(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.enter("roles")
+    await page.get_by_role("button", name="Add role").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Packer")
+    await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await page.get_by_label("Packer: read:products").check()
+    await page.get_by_role("button", name="Save 1 role").click()
+    await visitor.said("Saved.")
+    roles = (await app.call("GET", "/api/roles", as_whom="acme")).json()["items"]
+    assert next(role for role in roles if role["name"] == "Packer")["permissions"] == ["read:products"]
+
+
+async def test_people_are_invited_and_an_invitation_is_revoked(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("people?tab=invitations")
+    await page.get_by_role("button", name="Invite").click()
+    await page.get_by_label("E-mail addresses").fill("one@example.org\ntwo@example.org")
+    await page.get_by_role("dialog").get_by_role("button", name="Invite").click()
+    await expect(page.get_by_role("row", name="two@example.org")).to_contain_text("waiting")
+    await page.get_by_role("row", name="two@example.org").get_by_role("button", name="Revoke").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    await expect(page.get_by_role("row", name="two@example.org")).to_have_count(0)
+    await expect(page.get_by_role("row", name="one@example.org")).to_be_visible()
+
+
+async def test_a_super_admin_works_in_another_tenant_under_a_red_bar(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("tenants", "admin@example.com")
+    await page.get_by_role("row", name="Acme").get_by_role("button", name="Work in its data").click()
+    bar = page.locator(".bar.bad")
+    await expect(bar).to_contain_text("Acme")
+    await page.get_by_role("navigation").get_by_role("link", name="Products").click()
+    await expect(page.locator("tbody a").first).to_be_visible()
+    await bar.get_by_role("button", name="Leave").click()
+    await expect(page.get_by_role("heading", name="No rows yet")).to_be_visible()
+    scoped = [await request.all_headers() for request in visitor.requests if "/api/products?" in request.url]
+    assert ["x-tenant-scope" in headers for headers in scoped][-2:] == [True, False]
+
+
+async def test_a_tenant_is_made_and_closed(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("tenants", "admin@example.com")
+    await page.get_by_role("button", name="Add tenant").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Blue Note")
+    await expect(page.get_by_role("dialog").get_by_label("Identifier")).to_have_value("blue-note")
+    await page.get_by_role("dialog").get_by_role("button", name="Add tenant").click()
+    await expect(page.get_by_role("heading", name="Blue Note")).to_be_visible()
+    await page.get_by_role("button", name="Close tenant").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Close tenant").click()
+    await expect(page.get_by_text("closed", exact=True)).to_be_visible()
+
+
+async def test_another_session_is_ended_and_the_password_changed(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    email = "sessions@acme.example"
+    await app.make_user("acme", email, ["Reader"])
+    visitor.service.let_time_pass()
+    await app.login("elsewhere", email)
+    await visitor.enter("account", email)
+    await page.get_by_role("button", name="End", exact=True).click()
+    await visitor.said("The session is ended.")
+    assert (await app.call("GET", "/api/auth/me", as_whom="elsewhere")).status_code == 401
+    await page.get_by_label("Current password").fill(PASSWORD)
+    await page.get_by_label("New password").fill("a quite different secret")
+    await page.get_by_role("button", name="Change password").click()
+    await visitor.said("Your password is changed.")
+
+
+async def test_a_request_that_needs_a_recent_proof_is_sent_again_after_it(visitor: Visitor) -> None:
+    page = visitor.page
+    asked = 0
+
+    async def refuse_once(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            await route.continue_()
+            return
+        error = {"isSuccess": False, "errorCode": "REAUTHENTICATION_REQUIRED", "errorMessage": "Show it again."}
+        await route.fulfill(status=403, content_type="application/json", body=json.dumps(error))
+
+    await visitor.enter("account")
+    await page.route("**/api/roles", refuse_once)
+    await page.get_by_role("link", name="Roles").click()
+    dialog = page.get_by_role("dialog", name="Enter your password again")
+    await dialog.get_by_label("Password").fill(PASSWORD)
+    await dialog.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_label("Reader: read:products")).to_be_visible()
+    await page.reload()
+    await expect(page.get_by_label("Reader: read:products")).to_be_visible()

@@ -1,0 +1,154 @@
+"""Owners: transfer, leaving, and the last one, who stays."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from tests.http.identity.joining.invited import Invited, told
+from tests.http.two_tenants import SYSTEM, email_of
+
+
+async def own(invited: Invited, name: str, *, is_owner: bool = True) -> httpx.Response:
+    acme, user_id = invited.tenants.tenants["acme"], invited.tenants.users[name]
+    body = {"isOwner": is_owner}
+    return await invited.tenants.call("root", "PUT", f"/api/tenants/{acme}/users/{user_id}", body)
+
+
+async def owners(invited: Invited) -> set[str]:
+    path = f"/api/tenants/{invited.tenants.tenants['acme']}/users?pageSize=100"
+    listed = (await invited.tenants.call("root", "GET", path)).json()["data"]["items"]
+    return {user["email"].partition("@")[0] for user in listed if user["isOwner"]}
+
+
+async def transfer(invited: Invited, whom: str, name: str) -> httpx.Response:
+    body = {"userId": invited.tenants.users[name]}
+    return await invited.tenants.call(whom, "POST", "/api/tenants/current/transfer", body)
+
+
+async def test_a_super_admin_makes_an_owner_and_takes_it_back(invited: Invited) -> None:
+    made = await own(invited, "admin")
+    data = made.json()["data"]
+    assert (made.status_code, data["isOwner"], data["roles"]) == (200, True, ["Admin"])
+    assert await owners(invited) == {"admin"}
+    assert told(await own(invited, "admin", is_owner=False)) == (409, "CONFLICT", [])
+    assert (await own(invited, "clerk")).status_code == 200
+    assert (await own(invited, "admin", is_owner=False)).status_code == 200
+    assert await owners(invited) == {"clerk"}
+    assert (await own(invited, "stranger")).status_code == 404
+
+
+async def test_only_the_list_of_members_says_who_owns(invited: Invited) -> None:
+    await own(invited, "admin")
+    listed = (await invited.tenants.call("admin", "GET", "/api/users")).json()["items"]
+    assert all("isOwner" not in user for user in listed)
+
+
+async def test_an_owner_passes_the_tenant_on_and_both_are_told(invited: Invited) -> None:
+    await own(invited, "admin")
+    await invited.mails()
+    answer = await transfer(invited, "admin", "clerk")
+    assert answer.status_code == 200, answer.text
+    assert await owners(invited) == {"clerk"}
+    mails = await invited.mails()
+    assert sorted(mail.to for mail in mails) == sorted([email_of("admin"), email_of("clerk")])
+    assert all("the owner of Acme at Tenantry was changed" in mail.text for mail in mails)
+    assert invited.actions()[-1] == "owner.transferred"
+    assert told(await transfer(invited, "admin", "member"))[:2] == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize(("whom", "name"), [("clerk", "member"), ("root in acme", "member"), ("clerk", "clerk")])
+async def test_nobody_but_an_owner_passes_a_tenant_on(invited: Invited, whom: str, name: str) -> None:
+    await own(invited, "admin")
+    assert (await transfer(invited, whom, name)).status_code in (400, 403)
+    assert await owners(invited) == {"admin"}
+
+
+async def test_a_tenant_goes_to_an_active_member_alone(invited: Invited) -> None:
+    await own(invited, "admin")
+    disabled = f"/api/users/{invited.tenants.users['member']}"
+    await invited.tenants.call("admin", "PUT", disabled, {"isActive": False})
+    for name in ("stranger", "member", "admin"):
+        assert told(await transfer(invited, "admin", name)) == (400, "VALIDATION_ERROR", ["userId"])
+    assert await owners(invited) == {"admin"}
+
+
+async def test_a_transfer_asks_for_a_recent_proof(invited: Invited) -> None:
+    await own(invited, "admin")
+    services, now = invited.tenants.app.services, invited.clock.now()
+    claims = services.tokens.read(invited.tenants.app.tokens["admin"], now)
+    invited.tenants.app.tokens["old"] = services.tokens.sign(replace(claims, auth_time=0), now)
+    assert told(await transfer(invited, "old", "clerk"))[:2] == (401, "REAUTHENTICATION_REQUIRED")
+
+
+async def test_one_leaves_and_the_token_is_stale(invited: Invited) -> None:
+    left = await invited.tenants.call("member", "POST", "/api/tenants/current/leave")
+    assert left.status_code == 200
+    assert email_of("member") not in await invited.members()
+    stale = await invited.tenants.call("member", "GET", "/api/auth/me")
+    assert told(stale)[:2] == (401, "TOKEN_EXPIRED")
+    await invited.tenants.app.login("member", email_of("member"))
+    again = await invited.tenants.call("root", "POST", "/api/tenants/current/leave")
+    assert again.status_code == 200
+    assert (await invited.tenants.call("root in acme", "POST", "/api/tenants/current/leave")).status_code in (401, 404)
+
+
+async def test_a_service_account_does_not_leave(invited: Invited) -> None:
+    services, now = invited.tenants.app.services, invited.clock.now()
+    claims = services.tokens.read(invited.tenants.app.tokens["member"], now)
+    invited.tenants.app.tokens["machine"] = services.tokens.sign(replace(claims, kind="service"), now)
+    left = await invited.tenants.call("machine", "POST", "/api/tenants/current/leave")
+    assert told(left)[:2] == (403, "FORBIDDEN")
+
+
+LOSSES: dict[str, tuple[str, str, Any]] = {
+    "leave": ("POST", "/api/tenants/current/leave", None),
+    "end the membership": ("DELETE", "/api/tenants/{acme}/users/{admin}", None),
+    "delete": ("DELETE", "/api/users/{admin}", None),
+    "disable": ("PUT", "/api/users/{admin}", {"isActive": False}),
+}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+async def test_the_last_owner_stays(invited: Invited, how: str) -> None:
+    """Another Admin is there, so that it is the owner who is missed."""
+    await invited.tenants.make_user("second", "acme", ["Admin"])
+    await invited.tenants.log_in("second", "acme")
+    await own(invited, "admin")
+    method, path, body = LOSSES[how]
+    path = path.format(**invited.tenants.tenants, **invited.tenants.users)
+    for whom in ("admin", *(("second", "root in acme") if how not in ("leave", "disable") else ())):
+        refused = await invited.tenants.call(whom, method, path, body)
+        assert told(refused) == (409, "CONFLICT", []), whom
+        assert "last owner" in refused.json()["errorMessage"]
+    assert (await own(invited, "second")).status_code == 200
+    assert (await invited.tenants.call("admin", method, path, body)).status_code == 200
+    assert await owners(invited) - {"admin"} == {"second"}
+
+
+async def test_a_super_admin_does_not_delete_the_account_of_a_last_owner(invited: Invited) -> None:
+    await own(invited, "admin")
+    path = f"/api/users/{invited.tenants.users['admin']}"
+    await invited.tenants.app.login("root", "admin@example.com", SYSTEM)
+    assert told(await invited.tenants.call("root", "DELETE", path)) == (409, "CONFLICT", [])
+    assert (await own(invited, "clerk")).status_code == 200
+    assert (await invited.tenants.call("root", "DELETE", path)).status_code == 200
+
+
+async def test_of_two_last_owners_who_leave_at_once_one_stays(invited: Invited) -> None:
+    await own(invited, "clerk")
+    await own(invited, "member")
+    answers = await asyncio.gather(
+        *(invited.tenants.call(whom, "POST", "/api/tenants/current/leave") for whom in ("clerk", "member"))
+    )
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    assert len(await owners(invited)) == 1
+
+
+async def test_replacing_roles_leaves_the_owner_an_owner(invited: Invited) -> None:
+    await own(invited, "clerk")
+    path = f"/api/users/{invited.tenants.users['clerk']}/roles"
+    assert (await invited.tenants.call("admin", "POST", path, {"roleNames": []})).status_code == 200
+    assert await owners(invited) == {"clerk"}

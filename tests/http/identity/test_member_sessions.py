@@ -1,0 +1,90 @@
+"""Sessions of members: listed and ended by administrators, in their tenant alone."""
+
+import httpx
+import pytest
+
+from domain.errors import NotFound
+from tests.http.app import TestApp
+
+UNKNOWN = "00000000-0000-7000-8000-00000000beef"
+
+
+async def reader_of(app: TestApp) -> str:
+    return str((await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"])
+
+
+async def sessions(app: TestApp, user_id: str, whom: str = "acme") -> list[dict[str, object]]:
+    answer = await app.call("GET", f"/api/users/{user_id}/sessions", as_whom=whom)
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, object]] = answer.json()["data"]["items"]
+    return items
+
+
+async def code(app: TestApp, whom: str) -> tuple[int, str | None]:
+    answer = await app.call("GET", "/api/auth/me", as_whom=whom)
+    return answer.status_code, answer.json().get("errorCode")
+
+
+async def test_an_admin_lists_and_ends_a_member_s_sessions(app: TestApp) -> None:
+    user_id = await reader_of(app)
+    await app.login("second", "reader@acme.example")
+    await app.login("third", "reader@acme.example")
+    listed = await sessions(app, user_id)
+    assert len(listed) == 3
+    assert {session["isCurrent"] for session in listed} == {False}
+    path = f"/api/users/{user_id}/sessions"
+    ended = await app.call("DELETE", f"{path}/{listed[0]['id']}", as_whom="acme")
+    assert (ended.status_code, ended.json()["isSuccess"]) == (200, True)
+    assert await code(app, "third") == (401, "TOKEN_INVALID")
+    assert await code(app, "second") == (200, None)
+    assert (await app.call("DELETE", path, as_whom="acme")).status_code == 200
+    assert await code(app, "second") == (401, "TOKEN_INVALID")
+    assert await code(app, "reader") == (401, "TOKEN_INVALID")
+    assert await sessions(app, user_id) == []
+    assert (await app.call("DELETE", path, as_whom="acme")).status_code == 200
+    trail = (await app.call("GET", "/api/audit-events?action=user.sessions-ended", as_whom="acme")).json()
+    assert [line["targetId"] for line in trail["data"]["items"]] == [user_id, user_id]
+
+
+async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
+    user_id = await reader_of(app)
+    others = (await app.call("GET", "/api/auth/me", as_whom="root in other")).status_code
+    assert others == 200
+    tenants = (await app.call("GET", "/api/tenants?search=other", as_whom="root")).json()["data"]["items"]
+    member = {"userId": user_id, "roles": ["Member"]}
+    made = await app.call("POST", f"/api/tenants/{tenants[0]['id']}/users", as_whom="root", json=member)
+    assert made.status_code == 201, made.text
+    await app.login("reader there", "reader@acme.example", tenants[0]["id"])
+    there = await sessions(app, user_id, "other")
+    assert len(there) == 1
+    # the membership made the earlier token stale, and its session stays
+    assert len(await sessions(app, user_id)) == 1
+    path = f"/api/users/{user_id}/sessions/{there[0]['id']}"
+    assert not_found(await app.call("DELETE", path, as_whom="acme"))
+    assert (await app.call("DELETE", f"/api/users/{user_id}/sessions", as_whom="acme")).status_code == 200
+    assert await code(app, "reader there") == (200, None)
+    assert len(await sessions(app, user_id, "root")) == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_users_elsewhere_and_unknown_ones_are_alike(app: TestApp, method: str) -> None:
+    foreign = await app.call(method, f"/api/users/{await reader_of(app)}/sessions", as_whom="other")
+    unknown = await app.call(method, f"/api/users/{UNKNOWN}/sessions", as_whom="other")
+    assert not_found(foreign)
+    assert (foreign.status_code, foreign.json()) == (unknown.status_code, unknown.json())
+
+
+async def test_nobody_ends_the_sessions_of_one_who_may_do_more(app: TestApp) -> None:
+    await app.make_role("acme", "Clerk", ["read:users", "update:users"])
+    await app.make_user("acme", "clerk@acme.example", ["Clerk"])
+    await app.login("clerk", "clerk@acme.example")
+    admin = str((await app.call("GET", "/api/auth/me", as_whom="acme")).json()["data"]["id"])
+    assert len(await sessions(app, admin, "clerk")) == 1
+    assert (await app.call("DELETE", f"/api/users/{admin}/sessions", as_whom="clerk")).status_code == 403
+    assert await code(app, "acme") == (200, None)
+    # who only reads ends nothing
+    assert (await app.call("DELETE", f"/api/users/{admin}/sessions", as_whom="reader")).status_code == 403
+
+
+def not_found(answer: httpx.Response) -> bool:
+    return (answer.status_code, answer.json()["errorCode"]) == (404, NotFound.code)

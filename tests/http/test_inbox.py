@@ -1,0 +1,69 @@
+"""``/dev/mail``: mails for who develops on this machine, and for nobody else."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from adapters.http.app import HttpSettings, build_app
+from adapters.mail.files import FileMailer
+from adapters.mail.inbox import FileInbox
+from application.ports.mail_delivery import Message
+from entrypoints.mail import inbox_of
+from entrypoints.settings.settings import read_settings
+from tests.builders import new_id
+from tests.http.app import SETTINGS, open_test_app
+
+HOSTILE = "<script>alert(1)</script>\" $x 'a"
+
+
+async def client_of_inbox(folder: Path) -> httpx.AsyncClient:
+    app = await open_test_app()
+    application = build_app(app.services, HttpSettings(inbox=FileInbox(folder)))
+    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))  # type: ignore[arg-type]
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+
+async def test_mails_are_listed_and_shown_as_text_without_running_anything(tmp_path: Path) -> None:
+    client = await client_of_inbox(tmp_path)
+    assert "No mail was sent yet" in (await client.get("/dev/mail")).text
+    mail = Message(id=new_id(), to="ada@example.com", subject=HOSTILE, text=HOSTILE, html=f"<p>{HOSTILE}</p>")
+    await FileMailer(tmp_path, "no-reply@example.com").send(mail)
+    listed = await client.get("/dev/mail")
+    shown = await client.get(f"/dev/mail/{mail.id}")
+    for answer in (listed, shown):
+        assert answer.status_code == 200
+        assert "<script" not in answer.text
+        assert "&lt;script&gt;" in answer.text
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["cache-control"] == "no-store"
+    assert f'href="mail/{mail.id}"' in listed.text
+    assert 'sandbox="allow-popups' in shown.text
+
+
+@pytest.mark.parametrize("name", ["nothing", "..%2f..%2fetc%2fpasswd", str(new_id()), "%00"])
+async def test_what_is_no_mail_is_not_found(tmp_path: Path, name: str) -> None:
+    assert (await (await client_of_inbox(tmp_path)).get(f"/dev/mail/{name}")).status_code == 404
+
+
+async def test_mails_are_for_this_machine_alone(tmp_path: Path) -> None:
+    client = await client_of_inbox(tmp_path)
+    assert (await client.get("/dev/mail", headers={"X-Forwarded-For": "127.0.0.1"})).status_code == 404
+    app = build_app((await open_test_app()).services, HttpSettings(inbox=FileInbox(tmp_path)))
+    elsewhere = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=elsewhere, base_url="http://localhost") as stranger:
+        assert (await stranger.get("/dev/mail")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_inbox"),
+    [
+        ({}, True),
+        ({"TENANTRY_SMTP_URL": "smtp://127.0.0.1:25"}, False),
+        ({"TENANTRY_BASE_URL": "https://api.example.com"}, False),
+    ],
+)
+def test_only_a_service_of_this_machine_without_a_mail_server_has_an_inbox(
+    settings: dict[str, str], has_inbox: bool
+) -> None:
+    assert (inbox_of(read_settings({**SETTINGS, **settings})) is not None) is has_inbox
