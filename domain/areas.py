@@ -20,6 +20,8 @@ AREAS = (
     AdministrationArea("members", "read:users"),
     AdministrationArea("invitations", "read:invitations"),
     AdministrationArea("roles", "read:roles"),
+    AdministrationArea("service-accounts", "read:service-accounts"),
+    AdministrationArea("settings", "read:tenant-settings"),
     AdministrationArea("audit", "read:audit-events"),
     AdministrationArea("applications", "read:applications"),
     AdministrationArea("tenants", "read:tenants", super_admin=True),

@@ -130,7 +130,11 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
         _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
-        RegistrationPolicy(default_tenant=settings.default_tenant, confirm_email=settings.confirm_email),
+        RegistrationPolicy(
+            default_tenant=settings.default_tenant,
+            confirm_email=settings.confirm_email,
+            is_open=settings.self_registration,
+        ),
     )
 
 

@@ -28,6 +28,7 @@ from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
@@ -38,6 +39,7 @@ from application.identity.my_sessions import MySessions
 from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
 from application.identity.registration import Registration
+from application.identity.self_service import SelfService
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -103,6 +105,8 @@ class UseCases:
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
     ownership: Ownership
+    own_tenants: OwnTenants
+    self_service: SelfService
     descriptions: Descriptions
     crud: Crud
     batches: Batches

@@ -68,14 +68,25 @@ class Accounts:
         async with self.database.autocommit(EveryTenant()) as tx:
             await tx.outbox.add(mail)
 
-    @retry_on_conflict
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
-        now = self.clock.now()
-        async with self.database.transaction(EveryTenant()) as tx:
-            token = await self._usable_token(tx, "confirm", form.email, form.token)
-            await self._confirm(tx, token, client, now)
-            await self._audit(tx, "email.confirmed", token.user_id, client)
+        """Confirms the address; sessions from before its proof end, for they may be somebody else's."""
+        async with self.database.read_only(EveryTenant()) as read:
+            token = await self._usable_token(read, "confirm", form.email, form.token)
+        await self._prove(token, client)
         await self.cache.drop([profile_key(token.user_id)])
+
+    @retry_on_conflict
+    async def _prove(self, token: OneTimeToken, client: Client) -> None:
+        now, subjects = self.clock.now(), (user_subject(token.user_id),)
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.memberships.lock(token.user_id)
+                before = await tx.users.state(token.user_id)
+                await self._confirm(tx, token, client, now)
+                is_first = before is not None and not before.user.email_proved
+                versions = await self._end_sessions(tx, token.user_id, subjects, now) if is_first else {}
+                await self._audit(tx, "email.confirmed", token.user_id, client)
+            published.update(versions)
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
         """Sets a new password: ends every session, lifts the lock and confirms the address.
@@ -103,7 +114,7 @@ class Accounts:
                 await tx.attempts.unlock(user.email_key)
                 # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, client, now)
-                versions = await self._end_sessions(tx, user, subjects, now)
+                versions = await self._end_sessions(tx, user.id, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
             published.update(versions)
@@ -133,7 +144,7 @@ class Accounts:
                 issued = {subject: caller.issued[subject] for subject in subjects}
                 ensure_alive(issued, await tx.token_versions.of(subjects))
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
-                versions = await self._end_sessions(tx, user, subjects, now)
+                versions = await self._end_sessions(tx, user.id, subjects, now)
                 await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
                 await tx.outbox.add(self._notice(user, client, now))
             published.update(versions)
@@ -179,10 +190,10 @@ class Accounts:
             await tx.outbox.add(self._notice(state.user, client, now, "identities-unlinked"))
 
     async def _end_sessions(
-        self, tx: AccountTransaction, user: User, subjects: Sequence[str], now: datetime
+        self, tx: AccountTransaction, user_id: UUID, subjects: Sequence[str], now: datetime
     ) -> dict[str, int]:
         versions = await tx.token_versions.bump(subjects)
-        await tx.users.end_sessions(user.id, now)
+        await tx.users.end_sessions(user_id, now)
         return dict(versions)
 
     async def _audit(

@@ -16,29 +16,6 @@ from domain.errors import FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
-SYSTEM_IDENTIFIER = "system"
-
-_IDENTIFIER = re.compile(r"[a-z0-9-]{2,63}")
-
-
-RESERVED_IDENTIFIERS = frozenset(
-    """
-    account accounts admin administrator api app apps assets auth billing blog cdn console dashboard docs files health
-    help login logout mail metrics oauth openid register root saml sso static status support system well-known www
-    """.split()
-)
-"""Identifiers that no new tenant gets: in the place of a host name or a path they would speak for the service."""
-
-
-def is_identifier(text: str) -> bool:
-    return _IDENTIFIER.fullmatch(text) is not None
-
-
-def is_free_identifier(text: str) -> bool:
-    """Whether a tenant may be given the identifier; older tenants keep what they have."""
-    return is_identifier(text) and text.strip("-") == text and text not in RESERVED_IDENTIFIERS
-
-
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 

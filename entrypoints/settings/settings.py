@@ -120,6 +120,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     reset_url: Annotated[str, PAGE_URL] = ""
     invitation_url: Annotated[str, PAGE_URL] = ""
     invitation_days: Annotated[int, number(1, 365)] = 7
+    self_registration: Annotated[bool, SWITCH] = True
+    self_service_tenants: Annotated[bool, SWITCH] = False
     social: Mapping[str, SocialProvider] = {}
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"

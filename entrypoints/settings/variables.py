@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
+from domain.identity.identifiers import is_identifier
 from domain.identity.service_accounts import PREFIX
-from domain.identity.users import PASSWORD_LENGTH, email_key, is_identifier
+from domain.identity.users import PASSWORD_LENGTH, email_key
 
 T = TypeVar("T")
 

@@ -234,15 +234,18 @@ async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantr
     await pair.database.execute(
         "UPDATE signing_keys SET active_from = now() + interval '16 seconds' WHERE active_from > now()"
     )
-    kids = {kid_of(old["token"])}
-    deadline = time.monotonic() + 40
-    while len(kids) < 2:
+    # Refreshing has the limit of an address, of which there are many; asking who one is has that of a user.
+    session, tokens = await pair.second.log_in(), {kid_of(old["token"]): old["token"]}
+    deadline, number = time.monotonic() + 40, 0
+    while len(tokens) < 2:
         assert time.monotonic() < deadline
-        for client, checking in (pair.clients, pair.clients[::-1]):
-            token = (await client.log_in())["token"]
-            kids.add(kid_of(token))
-            assert await checking.knows(token)
-            assert await checking.knows(old["token"])
+        number += 1
+        answer = await refreshed(pair, number, session["refreshToken"])
+        assert answer.status_code == 200, answer.text
+        session = answer.json()["data"]
+        tokens[kid_of(session["token"])] = session["token"]
+        for client in pair.clients if number % 50 == 0 or len(tokens) == 2 else ():
+            assert [await client.knows(token) for token in tokens.values()] == [True] * len(tokens)
     successor = await refreshed(pair, 1, old["refreshToken"])
     assert successor.status_code == 200
     assert await pair.first.knows(successor.json()["data"]["token"])

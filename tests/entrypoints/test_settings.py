@@ -97,6 +97,8 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
         "/i",
     ),
     ("INVITATION_DAYS", 7, "30", 30, "0"),
+    ("SELF_REGISTRATION", True, "off", False, "maybe"),
+    ("SELF_SERVICE_TENANTS", False, "on", True, "maybe"),
     ("RESET_URL", "http://127.0.0.1:8000/account/reset", "https://app.example/r", "https://app.example/r", "/r"),
     ("REAUTH_MINUTES", 10, "5", 5, "0"),
     ("API_KEY_PREFIX", "tnt", "acme2", "acme2", "Acme_"),

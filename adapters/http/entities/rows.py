@@ -66,13 +66,17 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     )(typed(page, enveloped(shape(f"{model.name}Page"))))
 
 
+KEPT_BY_THE_CALLER = "private, no-cache"
+"""A row that has a version may stay with its caller, who asks each time whether it is still the same."""
+
+
 def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model = entity.model
 
     async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
         view = entity.queries.view(request.caller, request.parameters())
         stored = await crud.get(request.tenant_scope, model, read_id(id), view)
-        tag = {"etag": etag(stored.version)}
+        tag = {"etag": etag(stored.version), "cache-control": KEPT_BY_THE_CALLER}
         # related rows change without this row's version
         if not view.include and request.has_version(stored.version):
             return NoBody(304, tag)

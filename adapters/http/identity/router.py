@@ -14,8 +14,10 @@ from adapters.http.identity.factors.passkeys import PasskeysController, related_
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.own_tenants import OwnTenantsController
 from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
+from adapters.http.identity.joining.self_service import SelfServiceController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
@@ -53,6 +55,8 @@ CONTROLLERS = (
     ReceivedInvitationsController,
     AcceptanceController,
     OwnershipController,
+    OwnTenantsController,
+    SelfServiceController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,
@@ -75,12 +79,14 @@ USE_CASES = (
     "memberships",
     "my_factors",
     "my_sessions",
+    "own_tenants",
     "ownership",
     "passkey_login",
     "reauthentication",
     "registration",
     "roles",
     "second_factor",
+    "self_service",
     "service_accounts",
     "sign_in",
     "social_sign_in",

@@ -49,23 +49,29 @@ LONG_BODY = timedelta(seconds=1)
 """Time after which a body has taken so long that the rights of its sender are judged again."""
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
+NO_STORE = (b"cache-control", b"no-store")
+"""Header of every response about persons, and of every one that needs a token, unless the response has its own."""
 
 
 class Outgoing:
     """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_body", "_client", "_is_head", "_is_https", "_send", "status", "verdict")
+    __slots__ = ("_body", "_client", "_is_head", "_is_https", "_send", "is_private", "status", "verdict")
 
     def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
         self._body, self._client, self._send = body, client, send
         self._is_head, self._is_https = method == "HEAD", is_https
         self.status = 0
+        self.is_private = False
         self.verdict: Verdict | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = [*message["headers"], *self._headers()]
+            # Errors too: they may name what only this caller may know.
+            if self.is_private and not any(name == b"cache-control" for name, _ in headers):
+                headers.append(NO_STORE)
             if self._body.left and not await self._body.drain():
                 headers.append((b"connection", b"close"))
             message["headers"] = headers
@@ -119,6 +125,7 @@ class Pipeline(ASGIMiddleware):
         started = perf_counter()
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
         body, outgoing = self._begin(http, receive, send)
+        outgoing.is_private = rules.is_private
         if rules.allow:
             await _answer_options(rules, outgoing)
         elif await self._is_let_in(rules, http, body, outgoing):

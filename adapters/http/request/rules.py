@@ -184,6 +184,11 @@ class Rules:
     example: Mapping[str, object] | None = None
     allow: str = ""
 
+    @property
+    def is_private(self) -> bool:
+        """Whether responses are for their caller alone: all that need a token, and all of area A."""
+        return self.policy.asks is not None or (self.area == "A" and isinstance(self.limit, Limit))
+
     def described_parameters(self) -> tuple[Parameter, ...]:
         own = self.parameters() if callable(self.parameters) else self.parameters
         scope = (_WRITES_IN if self.is_write else _READS_IN,) if self.takes_scope else ()

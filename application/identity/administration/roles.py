@@ -96,7 +96,7 @@ class RoleAdministration:
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
-        _ensure_valid(form)
+        _ensure(_errors(form))
         ensure_may_grant(caller, form.permissions)
         role = Role(
             id=self.ids.new(),
@@ -114,7 +114,9 @@ class RoleAdministration:
     @retry_on_conflict
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
         """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
-        _ensure_valid(form)
+        if errors := _errors(form):
+            # A name from before the rules for new ones is kept until somebody changes it.
+            _ensure([error for error in errors if error.field != "name" or not await self._is_kept(role_id, form)])
         subject = role_subject(role_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -134,6 +136,11 @@ class RoleAdministration:
                 await self._audit(tx, "role.changed", caller, role_id, client)
             published.update(versions)
         return _item(role)
+
+    async def _is_kept(self, role_id: UUID, form: RoleChange) -> bool:
+        async with self.database.read_only(EveryTenant()) as read:
+            role = await read.roles.by_id(role_id)
+        return role is not None and role.name == form.name
 
     @retry_on_conflict
     async def delete(self, caller: Caller, role_id: UUID, client: Client) -> None:
@@ -191,7 +198,7 @@ def served_permissions(registry: Registry) -> list[Permission]:
 PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
 
 
-def _ensure_valid(form: RoleForm | RoleChange) -> None:
+def _errors(form: RoleForm | RoleChange) -> list[FieldError]:
     errors = [] if form.name is UNSET else _name_errors(form.name)
     errors += _length_errors("description", form.description or "", 0, DESCRIPTION_LENGTH)
     permissions = form.permissions or []
@@ -202,7 +209,7 @@ def _ensure_valid(form: RoleForm | RoleChange) -> None:
         for index, name in enumerate(permissions[:MAX_PERMISSIONS])
         if not is_permission(name)
     ]
-    _ensure(errors)
+    return errors
 
 
 def _name_errors(name: str) -> list[FieldError]:

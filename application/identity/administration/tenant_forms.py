@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.identity.users import Tenant, TenantSettings, is_free_identifier, text_errors
+from domain.identity.identifiers import is_free_identifier
+from domain.identity.users import Tenant, TenantSettings, text_errors
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253
@@ -64,9 +65,10 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
     settings = SettingsForm() if form.settings is UNSET else form.settings
     names = ("name", "identifier", "domain", "is_active")
     changed = replace(tenant, **{name: getattr(form, name) for name in names if getattr(form, name) is not UNSET})
-    # An identifier from before the rules for new ones is kept until somebody changes it.
-    given = None if changed.identifier == tenant.identifier else changed.identifier
-    _ensure(_errors(changed.name, given, changed.domain) + settings_errors(settings))
+    # Names and identifiers from before the rules for new ones are kept until somebody changes them.
+    name = None if changed.name == tenant.name else changed.name
+    identifier = None if changed.identifier == tenant.identifier else changed.identifier
+    _ensure(_errors(name, identifier, changed.domain) + settings_errors(settings))
     return replace(changed, settings=settings_of(settings, tenant.settings))
 
 
@@ -81,7 +83,7 @@ def settings_of(form: SettingsForm | None, before: TenantSettings | None = None)
     return replace(settings, **changes)
 
 
-def _errors(name: str, identifier: str | None, domain: str | None) -> list[FieldError]:
+def _errors(name: str | None, identifier: str | None, domain: str | None) -> list[FieldError]:
     errors = text_errors("name", name, 1, NAME_LENGTH)
     if identifier is not None and not is_free_identifier(identifier):
         errors.append(FieldError("identifier", IDENTIFIER_HINT))

@@ -119,7 +119,8 @@ def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
         for name in ("full_name", "phone_number", "profile_picture_url", "is_active", "email")
         if getattr(form, name) is not UNSET
     }
-    _ensure_texts(given)
+    # Texts from before the rules for new ones are kept until somebody changes them.
+    _ensure_texts({name: text for name, text in given.items() if text != getattr(user, name)})
     if "email" in given:
         key = checked_email(given["email"])
         given |= {"email": given["email"].strip(), "email_key": key}

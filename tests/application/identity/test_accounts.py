@@ -273,3 +273,21 @@ async def test_a_new_address_is_confirmed_and_the_old_one_told(service: InMemory
     await service.services.users.update(root, user_id, UserForm(email=EMAIL), HERE)
     with pytest.raises(ValidationError):
         await service.reset(old)
+
+
+async def test_a_session_from_before_the_proof_does_not_survive_it(registry: Registry) -> None:
+    """Without confirmation somebody else may have registered the address, and sit in the account of its owner."""
+    service = await open_service(registry, {"TENANTRY_CONFIRM_EMAIL": "false"})
+    await service.register()
+    early = await service.login()
+    await service.services.accounts.request_link("confirmation", EmailForm(email=EMAIL))
+    token = await service.token()
+    assert await service.is_alive(service.caller(early))
+    await service.confirm(token)
+    assert not await service.is_alive(service.caller(early))
+    with pytest.raises(TokenInvalid):
+        await service.services.sign_in.refresh(RefreshForm(refresh_token=early.refresh_token), HERE)
+    late = await service.login()
+    await service.services.accounts.request_link("confirmation", EmailForm(email=EMAIL))
+    assert await service.mails() == []
+    assert await service.is_alive(service.caller(late))

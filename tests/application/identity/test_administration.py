@@ -26,6 +26,33 @@ def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
     return [detail.field for detail in error.value.fields]
 
 
+async def test_names_from_before_the_rules_may_be_sent_back(service: InMemoryService) -> None:
+    root, old = await service.admin(), "Acme\u202e"
+    role = await service.services.roles.create(root, RoleForm(name="Clerk"), HERE)
+    tenant = await service.services.tenants.create(root, NewTenantForm(name="Acme", identifier="acme"), HERE)
+    new = NewUserForm(email="old@example.com", password=PASSWORD, full_name="Old")
+    user = await service.services.users.create(root, new, HERE)
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        stored = await tx.roles.by_id(role.id)
+        state = await tx.users.state(user.id)
+        assert stored is not None
+        assert state is not None
+        await tx.roles.save(replace(stored, name="Adm1n"))
+        await tx.tenants.save(replace(tenant, name=old))
+        await tx.users.save(replace(state.user, full_name=old), state.user)
+    kept = await service.services.roles.update(root, role.id, RoleChange(name="Adm1n", description="New"), HERE)
+    assert (kept.name, kept.description) == ("Adm1n", "New")
+    assert (await service.services.tenants.update(root, tenant.id, TenantForm(name=old, domain="x"), HERE)).name == old
+    assert (await service.services.users.update(root, user.id, UserForm(full_name=old), HERE)).full_name == old
+    for change in (RoleChange(name="Adm1n\u200b"), RoleChange(name="Adm1n", permissions=["Nonsense"])):
+        with pytest.raises(ValidationError):
+            await service.services.roles.update(root, role.id, change, HERE)
+    with pytest.raises(ValidationError):
+        await service.services.tenants.update(root, tenant.id, TenantForm(name=f"{old}!"), HERE)
+    with pytest.raises(ValidationError):
+        await service.services.users.update(root, user.id, UserForm(full_name=f"{old}!"), HERE)
+
+
 async def test_missing_fields_of_a_role_change_keep_their_value(service: InMemoryService) -> None:
     root, roles = await service.admin(), service.services.roles
     form = RoleForm(name="Clerk", description="Keeps the books", permissions=["read:users"])

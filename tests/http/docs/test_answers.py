@@ -16,8 +16,8 @@ from tests.http.identity.factors import Person, ask_for_factors
 from tests.http.identity.steps import claims_of
 from tests.mails import link_in, said_by
 
-ELSEWHERE = {"authSocialLogin"}
-"""Answered in tests/http/identity/test_sign_in.py, where there is a provider."""
+ELSEWHERE = {"authSocialLogin", "authCreateTenant"}
+"""Answered in tests/http/identity, where there is a provider, and where people make tenants of their own."""
 
 
 class Shelf(NamedTuple):
@@ -215,6 +215,8 @@ async def change_owners(call: Caller) -> None:
     body = {"userId": ids["reader@acme.example"]}
     await app.call("POST", "/api/tenants/current/transfer", as_whom="acme", json=body)
     await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
+    await app.login("ada", "ada@example.com")
+    await app.call("DELETE", "/api/auth/me", as_whom="ada")
 
 
 async def use_account(call: Caller) -> None:

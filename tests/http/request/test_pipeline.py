@@ -175,12 +175,6 @@ async def test_rights_are_judged_again_after_a_body_that_took_its_time(
     assert sent[0]["status"] == status, sent[1]["body"]
 
 
-@pytest.mark.parametrize("path", ["/api/users", "/api/auth/me", "/api/auth/me/complete", "/api/roles", "/api/tenants"])
-async def test_what_is_said_of_persons_is_for_no_cache(app: TestApp, path: str) -> None:
-    answer = await app.call("GET", path, as_whom="root")
-    assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
-
-
 @pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Forwarded-Proto", "X-Real-IP", "CF-Connecting-IP"])
 async def test_metrics_without_a_token_are_not_for_a_proxy(app: TestApp, name: str) -> None:
     assert (await app.client.get("/metrics")).status_code == 200
