@@ -255,8 +255,10 @@ async def use_account(call: Caller) -> None:
 
 
 async def use_second_factors(app: TestApp) -> None:
-    ada = Person(app, "ada@example.com", "ada")
-    await ada.login()
+    await app.login("root in acme", ADMIN, claims_of(app.tokens["acme"])["tenant_id"])
+    await app.make_user("acme", "late@acme.example", [])
+    ada = Person(app, "late@acme.example", "ada")
+    assert (await ada.login()).status_code == 200
     await ada.add_app()
     made = await ada.add_passkey()
     renamed = await app.call("PUT", f"/api/auth/factors/{made['id']}", as_whom="ada", json={"name": "Laptop"})
@@ -274,8 +276,6 @@ async def use_second_factors(app: TestApp) -> None:
 
 
 async def be_asked_for_factors(app: TestApp) -> None:
-    await app.login("root in acme", ADMIN, claims_of(app.tokens["acme"])["tenant_id"])
-    await app.make_user("acme", "late@acme.example", [])
     reader = Person(app, "late@acme.example", "late")
     await ask_for_factors(app, claims_of(app.tokens["acme"])["tenant_id"])
     ticket = (await reader.login()).json()["mfa"]["ticket"]
