@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.identity.users import password_errors
+from domain.identity.passwords import password_errors
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     API_KEY_PREFIX,
