@@ -64,7 +64,16 @@ def _answer(schema: Json, struct: StructType) -> None:
         is_unset = field.default is NODEFAULT and field.default_factory is NODEFAULT
         if field.required or not (leaves_out or is_unset):
             required.append(field.encode_name)
+        if field.encode_name == "at" or field.encode_name.endswith("At"):
+            _moment(schema["properties"][field.encode_name])
     schema["required"] = required
+
+
+def _moment(schema: Json) -> None:
+    """The text of a timestamp, which a struct holds as it is sent."""
+    for part in schema.get("anyOf", [schema]):
+        if part == {"type": "string"}:
+            part["format"] = "date-time"
 
 
 def _errors(components: Json) -> None:

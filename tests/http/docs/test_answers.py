@@ -88,6 +88,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/system")
     await call.done("GET", "/api/system/traffic")
     await administer(call)
+    await use_keys(call)
     await use_account(call)
     await invite(call)
     await change_owners(call)
@@ -127,6 +128,22 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
         assert (await call("GET", f"{root}/export?format={form}")).status_code == 200
     await call.done("POST", f"{root}/import", files={"file": ("rows.csv", call.filled(shelf.csv))})
     await call("POST", f"{root}/import", files={"file": ("rows.csv", "x\n1\n")}, data={"options": '{"atomic": true}'})
+
+
+async def use_keys(call: Caller) -> None:
+    path = "/api/service-accounts"
+    account = (await call.done("POST", path, {"name": "R{n}", "roles": ["Admin"]}))["id"]
+    await call.done("GET", path)
+    await call.done("GET", f"{path}/{account}")
+    await call.done("PUT", f"{path}/{account}", {"description": "D"})
+    key = await call.done("POST", f"{path}/{account}/keys", {"name": "K"})
+    await call.done("GET", f"{path}/{account}/keys")
+    form = {"grant_type": "client_credentials", "client_id": account, "client_secret": key["key"]}
+    assert (await call.app.client.post("/api/auth/token", data=form)).status_code == 200
+    assert (await call.app.client.get("/.well-known/oauth-authorization-server")).status_code == 200
+    new = await call.done("POST", f"{path}/{account}/keys/{key['id']}/rotate", {"overlapMinutes": 0})
+    await call.done("DELETE", f"{path}/{account}/keys/{new['id']}")
+    await call.done("DELETE", f"{path}/{account}")
 
 
 async def read_audit_trail(call: Caller) -> None:
