@@ -96,11 +96,19 @@ def without_fields(schema: Json, names: Iterable[str]) -> None:
 
 
 def merged(schemas: Iterable[Json]) -> Json:
-    """One object for answers of several forms: it requires what all of them have."""
+    """One object for answers of several forms: it requires what all of them have, of any of their types."""
     parts = list(schemas)
-    properties = {name: schema for part in parts for name, schema in part["properties"].items()}
+    kinds: dict[str, list[Json]] = {}
+    for name, schema in (pair for part in parts for pair in part["properties"].items()):
+        kinds.setdefault(name, []).append(schema)
+    properties = {name: _any_of(found) for name, found in kinds.items()}
     required = [name for name in properties if all(name in part["required"] for part in parts)]
     return {"type": "object", "properties": properties, "required": required}
+
+
+def _any_of(schemas: list[Json]) -> Json:
+    different = [schema for at, schema in enumerate(schemas) if schema not in schemas[:at]]
+    return different[0] if len(different) == 1 else {"anyOf": different}
 
 
 def _structs(kinds: Iterable[Any]) -> Mapping[str, StructType]:
