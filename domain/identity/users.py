@@ -8,7 +8,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.errors import FieldError
+from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -33,6 +34,8 @@ class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Settings of a tenant; ``security`` is left out of answers until somebody sets it."""
+
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
@@ -40,6 +43,11 @@ class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     custom_settings: dict[str, object] = field(default_factory=dict)
     # Left out of answers until somebody sets it, so that those of before stay as they are.
     branding: Branding | UnsetType = UNSET
+    security: TenantSecurity | UnsetType = UNSET
+
+    @property
+    def own_security(self) -> TenantSecurity | None:
+        return None if self.security is UNSET else self.security
 
 
 class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,7 +116,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there; an owner may pass the tenant on."""
+    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on."""
 
     tenant_id: UUID
     tenant_name: str
@@ -117,6 +125,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     joined_at: datetime
     roles: tuple[Role, ...] = ()
     is_owner: bool = False
+    security: TenantSecurity | None = None
 
 
 class TenantName(Struct, rename="camel", kw_only=True):
@@ -141,6 +150,7 @@ class AccountState(Struct, frozen=True, kw_only=True):
     memberships: tuple[Membership, ...]
     roles: tuple[Role, ...]
     token_versions: dict[str, int]
+    factors: OwnFactors = OwnFactors()
 
     @property
     def is_super_admin(self) -> bool:
@@ -263,24 +273,3 @@ def token_hash(secret: str) -> str:
     """The stored form of a link's secret."""
     # The secret has 256 random bits and cannot be guessed, so a fast hash is enough.
     return sha256(secret.encode()).hexdigest()
-
-
-# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
-def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
-    """Raises AccountDisabled or EmailNotConfirmed."""
-    if not user.is_active:
-        raise AccountDisabled
-    if confirmation_required and not user.email_confirmed:
-        raise EmailNotConfirmed
-
-
-def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
-    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
-    if max_age_days == 0 or user.password_set_at is None:
-        return None
-    remaining = user.password_set_at + timedelta(days=max_age_days) - now
-    return max(0, -(-remaining // timedelta(days=1)))
-
-
-def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
-    return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0
