@@ -6,8 +6,10 @@ from typing import TypedDict
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
+from application.identity.self_service import SelfService
 from application.ports.runtime import PasswordRules
 from entrypoints.composition import Adapters
 from entrypoints.mail import link_secrets
@@ -21,6 +23,8 @@ class JoiningUseCases(TypedDict):
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
     ownership: Ownership
+    own_tenants: OwnTenants
+    self_service: SelfService
     tenant_settings: TenantSettingsAdministration
 
 
@@ -40,5 +44,7 @@ def joining_use_cases(
         ),
         inbox=InvitationInbox(database, clock),
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
+        own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
+        self_service=SelfService(database, adapters.revocations, cache, clock),
         tenant_settings=TenantSettingsAdministration(database, clock),
     )

@@ -20,8 +20,15 @@ from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.factors.forms import RelatedOrigins
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.passkey_login import PasskeyLogin
+from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.resets import FactorResets
+from application.identity.factors.second_factor import SecondFactor
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.login.reauthentication import Reauthentication
@@ -31,7 +38,9 @@ from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
+from application.identity.refusals import RefusalTrail
 from application.identity.registration import Registration
+from application.identity.self_service import SelfService
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -70,6 +79,12 @@ class UseCases:
     sign_in: SignIn
     sign_out: SignOut
     reauthentication: Reauthentication
+    factor_reproofs: FactorReproofs
+    second_factor: SecondFactor
+    passkey_login: PasskeyLogin
+    my_factors: MyFactors
+    factor_resets: FactorResets
+    related_origins: RelatedOrigins
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts
@@ -91,6 +106,8 @@ class UseCases:
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
     ownership: Ownership
+    own_tenants: OwnTenants
+    self_service: SelfService
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -98,6 +115,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    refusals: RefusalTrail
     system_reports: SystemReports
     throttle: Throttle
     registry: Registry

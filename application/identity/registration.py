@@ -12,7 +12,7 @@ from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
-from domain.errors import ValidationError
+from domain.errors import Forbidden, ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -33,10 +33,14 @@ class Registered(Struct, rename="camel", kw_only=True):
 
 
 class RegistrationPolicy(Struct, frozen=True, kw_only=True):
-    """Settings; ``default_tenant`` is the identifier of the tenant that new users join, None for no tenant."""
+    """Settings; ``default_tenant`` is the identifier of the tenant that new users join, None for no tenant.
+
+    With ``is_open`` False accounts are made by administrators and invitations alone.
+    """
 
     default_tenant: str | None
     confirm_email: bool
+    is_open: bool = True
 
 
 class RegistrationTransaction(IdentityTransaction, TenantTransaction, Protocol):
@@ -55,6 +59,8 @@ class Registration:
 
     async def register(self, form: RegisterForm, client: Client) -> Registered:
         """Makes an account. Raises Conflict on ``email`` when the address has one already."""
+        if not self.policy.is_open:
+            raise Forbidden("Accounts are made by invitation here: ask an administrator for one.")
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         # The conflict on ``email`` is the only thing that a stranger may learn about accounts.
         tenants = [self.policy.default_tenant] if self.policy.default_tenant else []

@@ -9,15 +9,8 @@ from application.ports.database import Database
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.whole_database import Transaction
 from domain.errors import Conflict
-from domain.identity.users import (
-    SHIPPED_ROLES,
-    SUPER_ADMIN,
-    SYSTEM_IDENTIFIER,
-    Role,
-    Tenant,
-    User,
-    normal_password,
-)
+from domain.identity.identifiers import SYSTEM_IDENTIFIER
+from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, Role, Tenant, User, normal_password
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 

@@ -185,7 +185,7 @@ async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> N
     data = await app.login("selector", "reader@acme.example")
     assert (data["isGlobal"], data["requiresTenantSelection"]) == (True, True)
     for endpoint in table(app):
-        if endpoint.policy.asks is None or endpoint.operation == "auth.logout":
+        if endpoint.policy.asks is None or endpoint.operation in ("auth.logout", "auth.delete-me"):
             continue
         answer = await app.call(
             endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.has_body else None

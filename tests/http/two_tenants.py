@@ -1,6 +1,6 @@
 """People of several ranks in two tenants, and what they try."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -49,8 +49,8 @@ def email_of(name: str) -> str:
 
 
 @asynccontextmanager
-async def open_two_tenants() -> AsyncIterator[TwoTenants]:
-    tenants = TwoTenants(await open_test_app(counts_limits=False))
+async def open_two_tenants(environment: Mapping[str, str] | None = None) -> AsyncIterator[TwoTenants]:
+    tenants = TwoTenants(await open_test_app(environment, counts_limits=False))
     await tenants.app.login("root", ADMIN, SYSTEM)
     for identifier in ("acme", "other"):
         tenants.tenants[identifier] = await tenants.app.make_tenant(identifier)

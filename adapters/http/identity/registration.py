@@ -24,6 +24,7 @@ class RegistrationController(Controller):
             "Make an account",
             PUBLIC,
             "CONFLICT",
+            "FORBIDDEN",
             limit=REGISTER,
             by_email=True,
             example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},

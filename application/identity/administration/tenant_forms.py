@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.identity.users import Tenant, TenantSettings, is_free_identifier, text_errors
+from domain.identity.identifiers import is_free_identifier
+from domain.identity.users import Tenant, TenantSettings, text_errors
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253

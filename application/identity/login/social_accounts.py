@@ -49,7 +49,8 @@ class SocialAccounts:
             linked = await read.users.state(user_id) if user_id else None
             state = linked or (await read.users.state_by_email(key) if key else None)
         if state is None:
-            return await self._create(identity, key, client) if key else None
+            is_open = self.registration.policy.is_open
+            return await self._create(identity, key, client) if key and is_open else None
         # Security: the provider folds addresses in its own way, so its word is good for the very same text alone.
         owns_address = identity.email_verified and is_same_address(identity.email or "", state.user.email)
         # Security: an unproved account may have been prepared by somebody else; the proven owner takes it over first.

@@ -100,6 +100,15 @@ async def test_a_newcomer_gets_an_account_and_is_known_the_next_time(service: In
     assert await service.mails() == []
 
 
+async def test_no_newcomer_gets_an_account_where_registration_is_off(
+    registry: Registry, database: WholeDatabase
+) -> None:
+    service = await open_service(registry, database, SELF_REGISTRATION="off")
+    with pytest.raises(InvalidCredentials):
+        await complete_login(service, "ada")
+    assert await account(service) is None
+
+
 async def test_of_many_first_logins_at_once_one_makes_the_account(service: InMemoryService) -> None:
     results = await asyncio.gather(*(complete_login(service, "ada") for _ in range(8)))
     assert len({service.caller(result).user_id for result in results}) == 1

@@ -123,6 +123,20 @@ async def test_the_cookie_alone_opens_nothing_of_the_api(app: TestApp) -> None:
         assert (await app.client.request(method, path, headers=kept)).status_code == 401
 
 
+async def test_no_log_line_has_the_cookie_the_token_or_the_password(
+    app: TestApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("DEBUG"):
+        signed_in = await app.client.post("/console/session", json=FORM, headers=OWN)
+        cookie = signed_in.headers["Set-Cookie"].partition(";")[0]
+        app.client.cookies.clear()
+        await app.client.post("/console/session/refresh", json={}, headers=OWN | {"Cookie": cookie})
+    lines = [str(vars(line)) for line in caplog.records if line.name.startswith(("adapters", "application"))]
+    assert len(lines) >= 2
+    for secret in (cookie.partition("=")[2], signed_in.json()["data"]["token"], PASSWORD):
+        assert not any(secret in line for line in lines)
+
+
 @pytest.mark.parametrize(
     "path", ["/?next=https://evil.example", "//evil.example", "/console?next=//evil.example", "/console//evil.example"]
 )

@@ -4,8 +4,11 @@ from typing import Any
 
 import httpx
 import pytest
+from litestar.config.compression import CompressionConfig
 
+from adapters.http.app import HttpSettings, build_app
 from domain.areas import AREAS
+from entrypoints.testing import client_of
 from tests.http.app import TestApp
 from tests.http.served import served_by
 
@@ -170,6 +173,14 @@ async def test_it_is_compressed_for_who_takes_it(app: TestApp, accepted: str, co
     assert "Accept-Encoding" in answer.headers["Vary"]
     await answer.aread()
     assert answer.json()["success"] is True
+
+
+async def test_an_application_that_compresses_does_it_once(app: TestApp) -> None:
+    compressing = build_app(app.services, HttpSettings(compression=CompressionConfig("gzip")))
+    async with client_of(compressing) as client:
+        headers = {"Authorization": f"Bearer {app.tokens['acme']}", "Accept-Encoding": "gzip"}
+        answer = await client.get("/api/entities", headers=headers)
+    assert (answer.headers["Content-Encoding"], answer.json()["success"]) == ("gzip", True)
 
 
 @pytest.mark.parametrize(("whom", "status"), [(None, 401), ("global", 403)])

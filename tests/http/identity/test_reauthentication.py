@@ -78,8 +78,8 @@ async def ask(app: TestApp, endpoint: Served, whom: str) -> httpx.Response:
 
 async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> None:
     service, person = sign(guarded, "service", kind="service"), sign(guarded, "person")
-    # Leaving and logging out end the person's token: test_ownership.py and test_api_keys.py ask them.
-    ends_tokens = ("tenants.leave", "auth.logout")
+    # These end the person's token: test_ownership.py, test_self_service.py and test_api_keys.py ask them.
+    ends_tokens = ("tenants.leave", "auth.delete-me", "auth.logout")
     served = [endpoint for endpoint in served_by(guarded.services, OWN) if endpoint.operation not in ends_tokens]
     asked = [endpoint for endpoint in served if endpoint.policy.people]
     assert {"own.people", "own.both", "auth.reauthenticate"} <= {endpoint.operation for endpoint in asked}

@@ -1,6 +1,6 @@
 """A tenant that invites people, and people who receive invitations."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -100,8 +100,8 @@ LOGIN = {"email": ADA, "password": NEW["password"], "isPasswordEncrypted": False
 
 
 @asynccontextmanager
-async def open_invited() -> AsyncIterator[Invited]:
-    async with open_two_tenants() as tenants:
+async def open_invited(environment: Mapping[str, str] | None = None) -> AsyncIterator[Invited]:
+    async with open_two_tenants(environment) as tenants:
         await tenants.make_role("Host", "acme", ["create:invitations", "read:invitations", "read:products"])
         await tenants.make_user("host", "acme", ["Host"])
         await tenants.log_in("host", "acme")

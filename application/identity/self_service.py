@@ -1,0 +1,66 @@
+"""Deletion of one's own account."""
+
+from dataclasses import dataclass
+
+from application.ports.database import Database
+from application.ports.identity.users import IdentityTransaction
+from application.ports.runtime import Clock
+from application.ports.shared_memory import Cache, Revocations
+from application.retry import retry_on_conflict
+from domain.errors import TokenInvalid
+from domain.identity.administration import (
+    ensure_admin_stays,
+    ensure_owner_stays,
+    ensure_super_admin_stays,
+    takes_an_admin,
+)
+from domain.identity.tokens import grants_subject, user_subject
+from domain.identity.users import AccountState, profile_key
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+
+@dataclass(frozen=True)
+class SelfService:
+    database: Database[IdentityTransaction]
+    revocations: Revocations
+    cache: Cache
+    clock: Clock
+
+    @retry_on_conflict
+    async def delete(self, caller: Caller, client: Client) -> None:
+        """Deletes the account with its memberships and sessions.
+
+        Raises Conflict for the last owner or Admin of a tenant, and for the last super-admin.
+        """
+        user_id, now = caller.user_id, self.clock.now()
+        subjects = (user_subject(user_id), grants_subject(user_id))
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                state = await self._locked_state(tx, caller)
+                await self._ensure_nobody_is_missed(tx, caller, state)
+                await tx.users.remove(user_id)
+                versions = await tx.token_versions.bump(subjects)
+                await tx.token_versions.end(subjects, now)
+                # Each tenant learns that its member is gone.
+                tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
+                for tenant_id in sorted(tenants):
+                    await tx.audit.add(tenant_id, event("account.deleted", user_id, user_id, client, now))
+            published.update(versions)
+        await self.cache.drop([profile_key(user_id)])
+
+    async def _locked_state(self, tx: IdentityTransaction, caller: Caller) -> AccountState:
+        await tx.memberships.lock(caller.user_id)
+        state = await tx.users.state(caller.user_id)
+        if state is None:
+            raise TokenInvalid
+        return state
+
+    async def _ensure_nobody_is_missed(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
+        # Tenants in one order, against deadlocks with others who leave several.
+        for membership in sorted(state.memberships, key=lambda held: held.tenant_id):
+            if takes_an_admin(caller, state, membership.tenant_id):
+                ensure_admin_stays(await tx.memberships.lock_admins(membership.tenant_id), caller.user_id)
+            if membership.is_owner:
+                ensure_owner_stays(await tx.memberships.lock_owners(membership.tenant_id), caller.user_id)
+        if state.is_super_admin:
+            ensure_super_admin_stays(await tx.roles.lock_super_admins(), caller.user_id)

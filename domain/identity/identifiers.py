@@ -1,0 +1,25 @@
+"""Identifiers of tenants: short names in the place of a host name or a path."""
+
+import re
+
+SYSTEM_IDENTIFIER = "system"
+
+_IDENTIFIER = re.compile(r"[a-z0-9-]{2,63}")
+
+
+RESERVED_IDENTIFIERS = frozenset(
+    """
+    account accounts admin administrator api app apps assets auth billing blog cdn console dashboard docs files health
+    help login logout mail metrics oauth openid register root saml sso static status support system well-known www
+    """.split()
+)
+"""Identifiers that no new tenant gets: in the place of a host name or a path they would speak for the service."""
+
+
+def is_identifier(text: str) -> bool:
+    return _IDENTIFIER.fullmatch(text) is not None
+
+
+def is_free_identifier(text: str) -> bool:
+    """Whether a tenant may be given the identifier; older tenants keep what they have."""
+    return is_identifier(text) and text.strip("-") == text and text not in RESERVED_IDENTIFIERS

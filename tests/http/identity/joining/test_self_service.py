@@ -1,0 +1,91 @@
+"""People and their own accounts: deleting one, tenants of one's own, and the switch for registration."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from tests.http.app import ADMIN, PASSWORD, open_test_app
+from tests.http.identity.joining.invited import ADA, NEW, Invited, told
+from tests.http.two_tenants import SYSTEM, email_of
+
+ME = "/api/auth/me"
+
+
+async def test_one_deletes_ones_account_and_its_tokens_are_dead(invited: Invited) -> None:
+    gone = await invited.tenants.call("member", "DELETE", ME)
+    assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+    assert (await invited.tenants.call("member", "GET", ME)).status_code == 401
+    assert email_of("member") not in await invited.members()
+    assert invited.actions()[-1] == "account.deleted"
+    body = {"email": email_of("member"), "password": PASSWORD, "isPasswordEncrypted": False}
+    refused = await invited.tenants.app.call("POST", "/api/auth/login", json=body)
+    assert told(refused)[:2] == (401, "INVALID_CREDENTIALS")
+    assert (await invited.invite(email_of("member"))).status_code == 201
+
+
+async def test_a_service_account_is_deleted_otherwise(invited: Invited) -> None:
+    services, now = invited.tenants.app.services, invited.clock.now()
+    claims = services.tokens.read(invited.tenants.app.tokens["member"], now)
+    invited.tenants.app.tokens["machine"] = services.tokens.sign(replace(claims, kind="service"), now)
+    assert told(await invited.tenants.call("machine", "DELETE", ME))[:2] == (403, "FORBIDDEN")
+
+
+async def test_who_is_missed_stays(invited: Invited) -> None:
+    assert told(await invited.tenants.call("admin", "DELETE", ME)) == (409, "CONFLICT", [])
+    assert told(await invited.tenants.call("root", "DELETE", ME)) == (409, "CONFLICT", [])
+    path = f"/api/tenants/{invited.tenants.tenants['acme']}/users/{invited.tenants.users['clerk']}"
+    assert (await invited.tenants.call("root", "PUT", path, {"isOwner": True})).status_code == 200
+    assert "last owner" in (await invited.tenants.call("clerk", "DELETE", ME)).json()["errorMessage"]
+
+
+async def test_deleting_asks_for_a_recent_proof(invited: Invited) -> None:
+    services, now = invited.tenants.app.services, invited.clock.now()
+    claims = services.tokens.read(invited.tenants.app.tokens["member"], now)
+    invited.tenants.app.tokens["old"] = services.tokens.sign(replace(claims, auth_time=0), now)
+    assert told(await invited.tenants.call("old", "DELETE", ME))[:2] == (401, "REAUTHENTICATION_REQUIRED")
+
+
+async def test_where_registration_is_off_accounts_come_by_invitation() -> None:
+    app = await open_test_app({"TENANTRY_SELF_REGISTRATION": "off"})
+    body = {"email": ADA, **NEW}
+    refused = await app.call("POST", "/api/auth/register", json=body)
+    assert told(refused) == (403, "FORBIDDEN", [])
+    await app.login("root", ADMIN, SYSTEM)
+    assert (await app.call("POST", "/api/invitations", as_whom="root", json={"email": ADA})).status_code == 201
+    await app.client.aclose()
+
+
+OWN = "/api/auth/tenants"
+
+
+async def test_nobody_makes_a_tenant_where_that_is_off(invited: Invited) -> None:
+    answer = await invited.tenants.call("member", "POST", OWN, {"name": "Mine"})
+    assert told(answer) == (404, "NOT_FOUND", [])
+
+
+async def test_a_tenant_of_ones_own_is_owned_and_administered() -> None:
+    app = await open_test_app({"TENANTRY_SELF_SERVICE_TENANTS": "on", "TENANTRY_CONFIRM_EMAIL": "false"})
+    await app.call("POST", "/api/auth/register", json={"email": ADA, **NEW})
+    login = {"email": ADA, "password": NEW["password"], "isPasswordEncrypted": False}
+    app.tokens["ada"] = (await app.call("POST", "/api/auth/login", json=login)).json()["data"]["token"]
+    made = await app.call("POST", OWN, as_whom="ada", json={"name": "B\u00fccher & S\u00f6hne"})
+    tenant = made.json()["data"]
+    assert (made.status_code, tenant["identifier"]) == (201, "bucher-sohne")
+    switched = await app.call("POST", "/api/auth/switch-tenant", as_whom="ada", json={"tenantId": tenant["id"]})
+    app.tokens["ada"] = switched.json()["data"]["token"]
+    (member,) = (await app.call("GET", f"/api/tenants/{tenant['id']}/users", as_whom="ada")).json()["data"]["items"]
+    assert (member["email"], member["roles"], member["isOwner"]) == (ADA, ["Admin"], True)
+    taken = await app.call("POST", OWN, as_whom="ada", json={"name": "X", "identifier": "bucher-sohne"})
+    assert told(taken) == (409, "CONFLICT", ["identifier"])
+    for identifier in ("admin", "Upper", "x", "-a-"):
+        wrong = await app.call("POST", OWN, as_whom="ada", json={"name": "X", "identifier": identifier})
+        assert told(wrong) == (400, "VALIDATION_ERROR", ["identifier"])
+    for name in ("B\u00fccher & S\u00f6hne", "Admin"):
+        other = (await app.call("POST", OWN, as_whom="ada", json={"name": name})).json()["data"]
+        assert other["identifier"].startswith(("bucher-sohne-", "admin-"))
+    refused = await app.call("POST", OWN, as_whom="ada", json={"name": "Fourth"})
+    assert refused.status_code == 429
+    assert 0 < int(refused.headers["Retry-After"]) <= timedelta(days=1).total_seconds()
+    left = await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
+    assert told(left) == (409, "CONFLICT", [])
+    await app.client.aclose()
