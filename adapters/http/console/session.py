@@ -17,6 +17,7 @@ from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
 from application.identity.joining.acceptance import AcceptForm
+from application.identity.factors.forms import VerifyForm
 from application.identity.login.forms import LoginForm, RefreshForm
 from application.identity.login.reauthentication import ReauthenticationForm
 from domain.errors import FieldError, ValidationError
@@ -83,4 +84,7 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
         app_id = requested_app_id(request, None)
         return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
 
-    return {"password": by_password, "invitation": by_invitation}
+    async def by_second_factor(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        return await services.second_factor.verify(read_form(VerifyForm, body), request.from_client)
+
+    return {"password": by_password, "mfa": by_second_factor, "invitation": by_invitation}
