@@ -46,5 +46,5 @@ def joining_use_cases(
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
         self_service=SelfService(database, adapters.revocations, cache, clock),
-        tenant_settings=TenantSettingsAdministration(database, clock),
+        tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
     )
