@@ -22,6 +22,7 @@ from adapters.http.app import (
     service_parts,
 )
 from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.operations.metrics import Metrics
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.pipeline import Pipeline
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
@@ -92,7 +93,9 @@ class Service(TenantryPlugin):
     answers_everything = True
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
-        return service_parts(services, settings)
+        metrics = Metrics()
+        services.invitation_counts.hearers.append(metrics.see_invitations)
+        return service_parts(services, settings, metrics)
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Raises EntitiesError for routes that cannot be served."""

@@ -83,10 +83,11 @@ def empty_application(
     )
 
 
-def service_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
+def service_parts(
+    services: UseCases, settings: HttpSettings, metrics: Metrics | None = None
+) -> tuple[Pipeline, Handlers]:
     """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
-    metrics = Metrics()
-    traffic = Traffic(time)
+    metrics, traffic = metrics or Metrics(), Traffic(time)
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
     pipeline = build_pipeline(
         services, settings, _heard_by(traffic.see, metrics.see, settings.log), hosts, is_https=settings.is_https
