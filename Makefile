@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: help run test stress fuzz check fix migrate bench bench-quick console lock clean FORCE
+.PHONY: clients help run test stress fuzz check fix migrate bench bench-quick console lock clean FORCE
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -34,6 +34,9 @@ fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,
 	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_EXAMPLES=$(or $(EXAMPLES),1000) exec $(PYTEST) -m drawn -rP -o timeout=3600 $(ARGS)
 
+clients: .venv/dev .venv/clients/installed ## make, check and use clients of the OpenAPI document: a minute; needs Node 20
+	@exec $(BIN)/pytest -q --timeout 120 tests/clients/check_clients.py
+
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -61,6 +64,7 @@ lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade ta
 	$(COMPILE) pyproject.toml --extra embedded --group build -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) --group clients -o requirements/clients.txt
 
 clean: ## remove the environment and all caches, but no data
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
@@ -78,6 +82,14 @@ clean: ## remove the environment and all caches, but no data
 .venv/dev: .venv/run requirements/dev.txt
 	@echo "Installing what the tests need."
 	@$(INSTALL) -r requirements/dev.txt
+	@touch $@
+
+.venv/clients/installed: requirements/clients.txt tests/clients/package.json tests/clients/package-lock.json
+	@command -v npm >/dev/null || { echo 'make clients needs Node 20 or newer, with npm.' >&2; exit 1; }
+	@mkdir -p .venv/clients && cp tests/clients/package.json tests/clients/package-lock.json .venv/clients
+	@cd .venv/clients && npm ci --ignore-scripts --silent --no-audit --no-fund
+	@$(BIN)/python -m venv .venv/clients/python
+	@.venv/clients/python/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/clients.txt
 	@touch $@
 
 INSTALL = $(BIN)/pip install -qq --disable-pip-version-check --require-hashes

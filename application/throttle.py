@@ -10,9 +10,8 @@ from application.ports.admissions import Admission, Admissions, PresentedToken
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
-from domain.identity.tokens import ensure_alive
 from domain.limits import Hit, Verdict, over_all_networks, tightest
-from domain.scope import Caller, Client, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, ensure_alive
 
 
 class Admitted(Struct, frozen=True):
@@ -83,6 +82,11 @@ class Throttle:
             verdicts = await self.admissions.recount(taken, hits)
         admitted = self._admitted(verdicts, None)
         return Admitted(admitted.verdict, admitted.refusal, renewed=renewed)
+
+    async def ensure_alive(self, caller: Caller) -> None:
+        """Raises what a request of the caller would be refused with now; nothing is counted."""
+        if (refusal := (await self.admit([], caller, [])).refusal) is not None:
+            raise refusal
 
     async def admit_about(
         self, email_key: str, address: Hit, client: Client, now: datetime, *, silent: bool

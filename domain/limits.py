@@ -158,3 +158,7 @@ class Lockout(Struct, frozen=True):
     def attempts_over_all(self) -> int:
         """Failures from all networks together that lock every network without an earlier successful login."""
         return 10 * self.attempts
+
+
+FACTOR_GUESSES = Lockout(5, timedelta(minutes=15))
+"""Wrong second factors in a row, of all networks together, after which they are locked."""

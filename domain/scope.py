@@ -1,14 +1,14 @@
 """The caller of a request with its permissions, the rows that a statement may touch, the line of the audit trail."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 from uuid import UUID, uuid5
 
 from msgspec import Meta, Struct
 
-from domain.errors import Forbidden, ReauthenticationRequired
+from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, TokenInvalid
 
 EVERYTHING = "*"
 
@@ -139,6 +139,16 @@ class Rights(Struct, frozen=True):
 
 
 CallerKind = Literal["person", "service"]
+
+
+def ensure_alive(issued: Mapping[str, int], now: Mapping[str, int]) -> None:
+    """Raises TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
+    outdated = [subject for subject, version in issued.items() if now.get(subject, 0) > version]
+    # Revoked goes before stale: a client told to refresh would try in vain.
+    if any(subject.startswith(("user:", "session:")) for subject in outdated):
+        raise TokenInvalid("The token has been revoked.")
+    if outdated:
+        raise TokenExpired("Your permissions have changed since the token was issued: refresh it.")
 
 
 class Caller(Struct, frozen=True, kw_only=True):

@@ -4,14 +4,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.breaches import AskedBreaches
+from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
     Issuance,
     JoserfcEncryptedPasswords,
     JoserfcKeyring,
     JoserfcTokens,
+    SealedFactorSecrets,
     SealedRefreshTokens,
     SealedTickets,
 )
@@ -22,6 +25,7 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.own_queries.sessions import OwnQueries
+from adapters.qr.svg import qr_svg
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
 from adapters.redis.client import redis_client
@@ -33,6 +37,8 @@ from adapters.system import SystemClock, Uuid7Ids
 from application.ports.admissions import Admissions
 from application.ports.entities.files import Sheets
 from application.ports.identity.accounts import SocialProviders
+from application.ports.identity.factors import FactorSecrets
+from application.ports.identity.passkeys import PasskeyCeremonies
 from application.ports.identity.passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
@@ -53,6 +59,15 @@ SELECTION = timedelta(minutes=10)
 """Time for which a session without a tenant can be refreshed."""
 
 
+@dataclass(frozen=True)
+class SecondFactorAdapters:
+    """What second factors need beyond the database; ``qr_svg`` draws a text."""
+
+    secrets: FactorSecrets
+    passkeys: PasskeyCeremonies
+    qr_svg: Callable[[str], str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
     """An adapter for every port; ``life`` opens what they stand on, and closes it when left."""
@@ -68,6 +83,7 @@ class Adapters:
     social: SocialProviders
     refresh_tokens: RefreshTokens
     tickets: Tickets
+    second_factors: SecondFactorAdapters
     cache: Cache
     sheets: Sheets
     mailer: Mailer
@@ -84,8 +100,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     assert settings.database_url is not None
     assert settings.redis_url is not None
     url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
-    folders = (VERSIONS, *migration_folders(settings.entities))
-    database = PostgresDatabase(url, registry, ids, settings.database_connections, migrations=folders)
+    database = PostgresDatabase(url, registry, ids, settings.database_connections, migrations=_folders(settings))
     commands = Commands(settings.redis_prefix)
     pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look())
     outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
@@ -119,6 +134,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         social=social,
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
+        second_factors=_second_factors(settings),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
         mailer=mailer_of(settings),
@@ -161,6 +177,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         social=MemorySocialProviders(settings.social),
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
+        second_factors=_second_factors(settings),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),
@@ -191,6 +208,10 @@ def lifetimes(settings: Settings) -> Lifetimes:
     )
 
 
+def _folders(settings: Settings) -> tuple[Path, ...]:
+    return (VERSIONS, *migration_folders(settings.entities))
+
+
 def _breaches(settings: Settings) -> BreachedPasswords | None:
     return AskedBreaches(load_function(settings.breached_passwords)) if settings.breached_passwords else None
 
@@ -200,6 +221,12 @@ def _keyring(settings: Settings) -> JoserfcKeyring:
     longest = max(allowed.access, allowed.global_access, timedelta(minutes=settings.service_token_minutes))
     issuance = Issuance(issuer=settings.base_url, audience=settings.base_url, lifetime=longest)
     return JoserfcKeyring(JoserfcTokens(key, issuance, other), JoserfcEncryptedPasswords(key, other))
+
+
+def _second_factors(settings: Settings) -> SecondFactorAdapters:
+    # The same for memory and real technology: nothing here stores anything or leaves the process.
+    ceremonies = Fido2Ceremonies(settings.passkey_rp_id, settings.totp_issuer, frozenset(settings.passkey_origins))
+    return SecondFactorAdapters(SealedFactorSecrets(*secret_keys(settings)), ceremonies, qr_svg)
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:

@@ -3,6 +3,7 @@
 # Alembic is slow to import, and takes memory: what needs it is imported where it is called, in the process of a command
 # or in the child process that prepares a start.
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
 from entrypoints.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
+
+log = logging.getLogger(__name__)
 
 WRITE = 'tenantry migrate --write "what has changed", read the file, then: tenantry migrate'
 NEXT = (
@@ -109,10 +112,14 @@ async def downgrade(settings: Settings) -> str:
 
 
 async def _ensure_locale(settings: Settings) -> None:
-    """Raises CommandError when texts without case would be compared wrongly."""
+    """Raises CommandError when texts without case would be compared wrongly; warns where the database is in use."""
     mistake = await locale_mistake(_url(settings))
-    if mistake is not None:
-        raise CommandError(mistake)
+    if mistake is None:
+        return
+    if not mistake.is_in_use:
+        raise CommandError(mistake.sentence)
+    # Its rows have been served so far: an upgrade of the service is no reason to stop serving them.
+    log.warning("%s", mistake.sentence)
 
 
 async def _ensure_known(settings: Settings) -> None:

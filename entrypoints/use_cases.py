@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
 from adapters.http.operations.invitation_counts import InvitationCounts
+from adapters.http.operations.outcomes import OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -29,13 +29,6 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.login.applications import RegisteredApplications
-from application.identity.login.authentication import PasswordAuthentication
-from application.identity.login.constant_time_passwords import ConstantTimePasswords
-from application.identity.login.encrypted_passwords import PasswordReader
-from application.identity.login.issuing import SignInPolicy, TokenIssuing
-from application.identity.login.reauthentication import Reauthentication
-from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
@@ -53,11 +46,11 @@ from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
-from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.http_settings import http_settings
 from entrypoints.joining import JoiningUseCases, joining_use_cases
+from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
@@ -70,6 +63,7 @@ class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
     invitation_counts: InvitationCounts
+    outcomes: OutcomeCounts
     operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
@@ -86,9 +80,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     writing = RowWriter(database, adapters.registry, clock)
     places = TransferPlaces()
     return Services(
-        sign_in=_sign_in(adapters, settings),
+        **vars(assemble_logins(adapters, settings)),
         sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
-        reauthentication=_reauthentication(adapters, settings),
         social_sign_in=_social_sign_in(adapters, settings),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
@@ -135,7 +128,7 @@ def _registration(adapters: Adapters, settings: Settings) -> Registration:
     return Registration(
         adapters.database,
         adapters.passwords,
-        _password_reader(adapters, strict=False),
+        password_reader(adapters, strict=False),
         _password_rules(adapters, settings),
         adapters.clock,
         adapters.ids,
@@ -151,20 +144,20 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
     return Accounts(
         database=adapters.database,
         passwords=adapters.passwords,
-        password_reader=_password_reader(adapters, strict=False),
+        password_reader=password_reader(adapters, strict=False),
         password_rules=_password_rules(adapters, settings),
         revocations=adapters.revocations,
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
-        lockout=_lockout(settings),
+        lockout=lockout_of(settings),
     )
 
 
 def _joining(adapters: Adapters, settings: Settings) -> JoiningUseCases:
-    reader, rules = _password_reader(adapters, strict=False), _password_rules(adapters, settings)
+    reader, rules = password_reader(adapters, strict=False), _password_rules(adapters, settings)
     # A new account is let in by the second half of a login, as a social one is.
-    return joining_use_cases(adapters, settings, _sign_in(adapters, settings), reader, rules)
+    return joining_use_cases(adapters, settings, sign_in_of(adapters, settings), reader, rules)
 
 
 def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
@@ -183,10 +176,6 @@ def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRu
     # of an address only numbers would be left, and what is before the last dot says whose host it is
     names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
     return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
-
-
-def _password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
-    return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
 
 
 def ensure_routes_served(services: Services, settings: Settings) -> None:
@@ -214,49 +203,6 @@ def told_as_mistakes() -> Iterator[None]:
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
 
 
-def _sign_in(adapters: Adapters, settings: Settings) -> SignIn:
-    return SignIn(
-        database=adapters.database,
-        authentication=_authentication(adapters, settings),
-        issuing=_issuing(adapters, settings),
-        revocations=adapters.revocations,
-        cache=adapters.cache,
-        clock=adapters.clock,
-        ids=adapters.ids,
-    )
-
-
-def _reauthentication(adapters: Adapters, settings: Settings) -> Reauthentication:
-    return Reauthentication(
-        adapters.database, _authentication(adapters, settings), _issuing(adapters, settings), adapters.clock
-    )
-
-
-def _authentication(adapters: Adapters, settings: Settings) -> PasswordAuthentication:
-    return PasswordAuthentication(
-        adapters.database,
-        ConstantTimePasswords(adapters.passwords, adapters.database),
-        _password_reader(adapters, strict=settings.strict_password_encryption),
-        adapters.clock,
-        _lockout(settings),
-    )
-
-
-def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
-    registered = RegisteredApplications(
-        adapters.database, adapters.registry["applications"], settings.require_registered_app
-    )
-    return TokenIssuing(
-        database=adapters.database,
-        applications=registered,
-        tokens=adapters.tokens,
-        refresh_tokens=adapters.refresh_tokens,
-        clock=adapters.clock,
-        ids=adapters.ids,
-        policy=_sign_in_policy(settings),
-    )
-
-
 def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
     accounts = SocialAccounts(
         database=adapters.database,
@@ -266,18 +212,4 @@ def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
         clock=adapters.clock,
         ids=adapters.ids,
     )
-    return SocialSignIn(adapters.social, accounts, _sign_in(adapters, settings))
-
-
-def _sign_in_policy(settings: Settings) -> SignInPolicy:
-    return SignInPolicy(
-        lifetimes=lifetimes(settings),
-        confirm_email=settings.confirm_email,
-        password_max_age_days=settings.password_max_age_days,
-        issuer=settings.base_url,
-        audience=settings.base_url,
-    )
-
-
-def _lockout(settings: Settings) -> Lockout:
-    return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))
+    return SocialSignIn(adapters.social, accounts, sign_in_of(adapters, settings))

@@ -20,6 +20,12 @@ from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.factors.forms import RelatedOrigins
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.passkey_login import PasskeyLogin
+from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.resets import FactorResets
+from application.identity.factors.second_factor import SecondFactor
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.invitations import InvitationAdministration
 from application.identity.joining.own_tenants import OwnTenants
@@ -72,6 +78,12 @@ class UseCases:
     sign_in: SignIn
     sign_out: SignOut
     reauthentication: Reauthentication
+    factor_reproofs: FactorReproofs
+    second_factor: SecondFactor
+    passkey_login: PasskeyLogin
+    my_factors: MyFactors
+    factor_resets: FactorResets
+    related_origins: RelatedOrigins
     social_sign_in: SocialSignIn
     registration: Registration
     accounts: Accounts

@@ -1,5 +1,6 @@
 """JOSE: access tokens, refresh tokens, encrypted passwords, and the keys behind them."""
 
+from adapters.joserfc.factor_secrets import SealedFactorSecrets as SealedFactorSecrets
 from adapters.joserfc.keyring import JoserfcKeyring as JoserfcKeyring
 from adapters.joserfc.passwords import JoserfcEncryptedPasswords as JoserfcEncryptedPasswords
 from adapters.joserfc.refresh_tokens import SealedRefreshTokens as SealedRefreshTokens

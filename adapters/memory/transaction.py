@@ -11,6 +11,7 @@ from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTokens
 from adapters.memory.identity.attempts import MemoryAttempts
+from adapters.memory.identity.factors.factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
 from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
 from adapters.memory.identity.memberships import MemoryMemberships
@@ -123,6 +124,18 @@ class MemoryTransaction:
     @property
     def imported(self) -> MemoryImportedHashes:
         return MemoryImportedHashes(self.access)
+
+    @property
+    def factors(self) -> MemoryFactors:
+        return MemoryFactors(self.access)
+
+    @property
+    def recovery_codes(self) -> MemoryRecoveryCodes:
+        return MemoryRecoveryCodes(self.access)
+
+    @property
+    def passkey_handles(self) -> MemoryPasskeyHandles:
+        return MemoryPasskeyHandles(self.access)
 
     @property
     def answers(self) -> MemoryIdempotencyStore:

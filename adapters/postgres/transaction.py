@@ -9,6 +9,11 @@ from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.records import PostgresRecords
 from adapters.postgres.identity.accounts import PostgresCredentials, PostgresImportedHashes, PostgresOneTimeTokens
 from adapters.postgres.identity.attempts import PostgresAttempts
+from adapters.postgres.identity.factors.factors import (
+    PostgresFactors,
+    PostgresPasskeyHandles,
+    PostgresRecoveryCodes,
+)
 from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
@@ -116,6 +121,18 @@ class PostgresTransaction:
     @property
     def imported(self) -> PostgresImportedHashes:
         return PostgresImportedHashes(self.connection)
+
+    @property
+    def factors(self) -> PostgresFactors:
+        return PostgresFactors(self.connection)
+
+    @property
+    def recovery_codes(self) -> PostgresRecoveryCodes:
+        return PostgresRecoveryCodes(self.connection)
+
+    @property
+    def passkey_handles(self) -> PostgresPasskeyHandles:
+        return PostgresPasskeyHandles(self.connection)
 
     @property
     def records(self) -> PostgresRecords:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from application.ports.runtime import BreachedPasswords
 from domain.errors import FieldError, ValidationError
-from domain.identity.users import normal_password, password_errors
+from domain.identity.passwords import password_errors
+from domain.identity.users import normal_password
 
 SHORTEST_WORD = 3
 """Letters of a word of a name that counts by itself: shorter ones are part of too much."""

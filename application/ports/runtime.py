@@ -20,6 +20,12 @@ class Ids(Protocol):
         ...
 
 
+class Outcomes(Protocol):
+    """Counts what came of second factors, for the operator's metrics."""
+
+    def count(self, method: str, outcome: str) -> None: ...
+
+
 class Passwords(Protocol):
     """Hashes outside the event loop, as many at a time as there are cores, behind a bounded queue.
 

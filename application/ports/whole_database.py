@@ -7,10 +7,10 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.invitations import InvitationTransaction
-from application.ports.identity.passwords import ImportedHashTransaction, NonceTransaction
+from application.ports.identity.passwords import ImportedHashTransaction
 from application.ports.identity.service_accounts import ServiceAccountTransaction
-from application.ports.identity.sessions import SessionTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.retention import RetentionTransaction
@@ -18,12 +18,11 @@ from application.ports.retention import RetentionTransaction
 
 class Transaction(
     AccountTransaction,
-    SessionTransaction,
+    FactorTransaction,
     ServiceAccountTransaction,
     TenantTransaction,
     InvitationTransaction,
     KeyTransaction,
-    NonceTransaction,
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,

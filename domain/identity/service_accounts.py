@@ -53,7 +53,10 @@ _KEY = re.compile(rf"{PREFIX}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
 class ServiceAccount(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An account of one tenant, with roles like a member's; ``created_by`` is a user or another service account."""
+    """An account of one tenant, with roles like a member's; ``created_by`` is a user or another service account.
+
+    It is None for what the operator made from the command line.
+    """
 
     id: UUID
     tenant_id: UUID
@@ -61,7 +64,7 @@ class ServiceAccount(Struct, frozen=True, kw_only=True, rename="camel"):
     description: str = ""
     is_active: bool = True
     created_at: datetime
-    created_by: UUID
+    created_by: UUID | None
     roles: tuple[Role, ...] = ()
 
     @property
@@ -88,7 +91,7 @@ class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
     permissions: tuple[str, ...] | None = None
     networks: tuple[str, ...] | None = None
     created_at: datetime
-    created_by: UUID
+    created_by: UUID | None
     expires_at: datetime | None = None
     ended_at: datetime | None = None
     last_used_at: datetime | None = None

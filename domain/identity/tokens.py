@@ -47,16 +47,6 @@ def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
     return {subject: versions.get(subject, 0) for subject in subjects}
 
 
-def ensure_alive(issued: Versions, now: Versions) -> None:
-    """Raises TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
-    outdated = [subject for subject, version in issued.items() if now.get(subject, 0) > version]
-    # Revoked goes before stale: a client told to refresh would try in vain.
-    if any(subject.startswith(("user:", "session:")) for subject in outdated):
-        raise TokenInvalid("The token has been revoked.")
-    if outdated:
-        raise TokenExpired("Your permissions have changed since the token was issued: refresh it.")
-
-
 class Lifetimes(Struct, frozen=True, kw_only=True):
     """Lifetimes of tokens and sessions.
 

@@ -1,18 +1,15 @@
 """Users, their roles and memberships, and the tenants that they belong to."""
 
-import lzma
 import re
 import unicodedata
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.errors import FieldError
+from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -37,6 +34,8 @@ class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Settings of a tenant; ``security`` is left out of answers until somebody sets it."""
+
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
@@ -44,6 +43,11 @@ class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
     custom_settings: dict[str, object] = field(default_factory=dict)
     # Left out of answers until somebody sets it, so that those of before stay as they are.
     branding: Branding | UnsetType = UNSET
+    security: TenantSecurity | UnsetType = UNSET
+
+    @property
+    def own_security(self) -> TenantSecurity | None:
+        return None if self.security is UNSET else self.security
 
 
 class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -112,7 +116,7 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there; an owner may pass the tenant on."""
+    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on."""
 
     tenant_id: UUID
     tenant_name: str
@@ -121,6 +125,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     joined_at: datetime
     roles: tuple[Role, ...] = ()
     is_owner: bool = False
+    security: TenantSecurity | None = None
 
 
 class TenantName(Struct, rename="camel", kw_only=True):
@@ -145,6 +150,7 @@ class AccountState(Struct, frozen=True, kw_only=True):
     memberships: tuple[Membership, ...]
     roles: tuple[Role, ...]
     token_versions: dict[str, int]
+    factors: OwnFactors = OwnFactors()
 
     @property
     def is_super_admin(self) -> bool:
@@ -234,27 +240,6 @@ def normal_password(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def password_errors(
-    password: str, *, email: str, full_name: str, field: str, words: Iterable[str]
-) -> tuple[FieldError, ...]:
-    """Errors of a new password: its length, its likeness to the account, and whether it is a common one.
-
-    ``words`` are further ones that a guesser would begin with: names of the service and of the account's tenants.
-    """
-    # No rules of composition: NIST SP 800-63B advises against them.
-    shortest, longest = PASSWORD_LENGTH
-    normal = normal_password(password)
-    if not shortest <= len(normal) <= longest:
-        return (FieldError(field, f"takes {shortest} to {longest} characters"),)
-    if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
-        return (FieldError(field, "must not be made of your e-mail or name"),)
-    if _is_made_of(normal, words):
-        return (FieldError(field, "must not be made of the name of the service or of a tenant"),)
-    if is_common(normal):
-        return (FieldError(field, "is among the most common passwords: choose another"),)
-    return ()
-
-
 def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
     if text is not None and not shortest <= len(text) <= longest:
         return [FieldError(field, f"takes {shortest} to {longest} characters")]
@@ -288,47 +273,3 @@ def token_hash(secret: str) -> str:
     """The stored form of a link's secret."""
     # The secret has 256 random bits and cannot be guessed, so a fast hash is enough.
     return sha256(secret.encode()).hexdigest()
-
-
-def _is_made_of(password: str, words: Iterable[str]) -> bool:
-    # Only letters are compared: "Ada-1990!" is made of the name "Ada".
-    folded = password.casefold()
-    bare = _letters(folded)
-    return any(folded == word.casefold() or (bare and bare == _letters(word.casefold())) for word in words)
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text if char.isalpha())
-
-
-def is_common(normal: str) -> bool:
-    """Whether a password in NFKC is among the common ones, whatever its case."""
-    return f"\n{normal.casefold()}\n".encode(errors="replace") in _common_passwords()
-
-
-@cache
-def _common_passwords() -> bytes:
-    """Common passwords that are long enough, each between two line feeds; read when the first one is asked about."""
-    # 200 kB in one piece: searching it takes microseconds, and a set of it megabytes in every process
-    return lzma.decompress(Path(__file__).with_name("common-passwords.txt.xz").read_bytes())
-
-
-# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
-def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
-    """Raises AccountDisabled or EmailNotConfirmed."""
-    if not user.is_active:
-        raise AccountDisabled
-    if confirmation_required and not user.email_confirmed:
-        raise EmailNotConfirmed
-
-
-def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
-    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
-    if max_age_days == 0 or user.password_set_at is None:
-        return None
-    remaining = user.password_set_at + timedelta(days=max_age_days) - now
-    return max(0, -(-remaining // timedelta(days=1)))
-
-
-def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
-    return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0

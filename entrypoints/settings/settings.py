@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from domain.identity.users import password_errors
+from domain.identity.passwords import password_errors
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     API_KEY_PREFIX,
@@ -27,6 +28,7 @@ from entrypoints.settings.variables import (
     NETWORKS,
     ORIGINS,
     PAGE_URL,
+    PASSKEY_ORIGINS,
     PASSWORD,
     SECRET,
     SECRET_KEY,
@@ -96,6 +98,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     lockout_attempts: Annotated[int, number(1, 1_000)] = 5
     lockout_minutes: Annotated[int, number(1, 525_600)] = 15
     reauth_minutes: Annotated[int, number(1, 1_440)] = 10
+    require_mfa_for: Annotated[Literal["none", "super-admins", "all"], one_of("none", "super-admins", "all")] = "none"
+    totp_issuer: Annotated[str, TEXT] = ""
+    passkey_rp_id: Annotated[str, HOST] = ""
+    passkey_origins: Annotated[tuple[str, ...], PASSKEY_ORIGINS] = ()
     api_key_prefix: Annotated[str, API_KEY_PREFIX] = "tnt"
     api_key_max_days: Annotated[int, number(0, 3_650)] = 0
     service_token_minutes: Annotated[int, number(1, 1_440)] = 60
@@ -275,6 +281,9 @@ def _settings(values: Mapping[str, Any]) -> Settings:
         base_url=base_url,
         confirm_url=settings.confirm_url or f"{base_url}/account/confirm",
         reset_url=settings.reset_url or f"{base_url}/account/reset",
+        totp_issuer=settings.totp_issuer or settings.docs_title,
+        passkey_rp_id=settings.passkey_rp_id or relying_party(base_url)[0],
+        passkey_origins=settings.passkey_origins or relying_party(base_url)[1],
         invitation_url=settings.invitation_url or f"{base_url}/account/invitation",
     )
 
@@ -289,6 +298,16 @@ def _providers(values: Mapping[str, Any]) -> dict[str, SocialProvider]:
         for provider in PROVIDERS
         if f"SOCIAL_{provider.upper()}_CLIENT_ID" in values
     }
+
+
+def relying_party(base_url: str) -> tuple[str, tuple[str, ...]]:
+    """Host and origins of passkeys. An address is no relying party, so one of this machine goes by ``localhost``."""
+    parts = urlsplit(base_url)
+    host, origin = parts.hostname or "", f"{parts.scheme}://{parts.netloc}"
+    if not re.fullmatch(r"[0-9.]+|.*:.*", host):
+        return host, (origin,)
+    port = f":{parts.port}" if parts.port else ""
+    return "localhost", (origin, f"{parts.scheme}://localhost{port}")
 
 
 def host_and_port(host: str, port: int) -> str:

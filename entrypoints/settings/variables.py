@@ -205,6 +205,14 @@ def _origin(text: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def _passkey_origin(text: str) -> str:
+    """An origin of the web, or an app as Android names it to passkeys."""
+    if text.startswith("android:apk-key-hash:") and len(text) > len("android:apk-key-hash:"):
+        return text
+    ensure(text != "*")
+    return _origin(text)
+
+
 FLAG = Variable("true or false", _flag)
 SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
@@ -234,6 +242,9 @@ API_KEY_PREFIX = matching("2 to 16 of a-z and 0-9, a letter first", PREFIX)
 MODULES = several("importable modules or paths of .py files", TEXT)
 NETWORKS = several("IP addresses and networks", Variable("a network", _network))
 ORIGINS = several("origins such as https://app.example, or *", Variable("an origin", _origin))
+PASSKEY_ORIGINS = several(
+    "origins such as https://app.example, or android:apk-key-hash:…", Variable("an origin", _passkey_origin)
+)
 HOSTS = several(
     "host names, or *. and the end of them",
     matching("a host name", r"(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*"),

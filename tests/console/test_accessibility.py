@@ -24,6 +24,8 @@ MEMBER_SCREENS = {
     "rows/products/import": "Import",
     "people": "Members",
     "roles": "Roles",
+    "people?tab=invitations": "Members",
+    "keys": "Service accounts",
     "settings": "Settings",
     "audit": "Audit trail",
     "account": "My account",

@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from tests.console.conftest import Visitor
+from tests.console.test_accessibility import violations
 from tests.http.app import PASSWORD
 
 pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
@@ -126,3 +127,54 @@ async def test_a_request_that_needs_a_recent_proof_is_sent_again_after_it(visito
     await expect(page.get_by_label("Reader: read:products")).to_be_visible()
     await page.reload()
     await expect(page.get_by_label("Reader: read:products")).to_be_visible()
+
+
+async def test_a_program_gets_a_key_that_is_shown_once(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.enter("keys")
+    await page.get_by_role("button", name="Add service account").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Till")
+    await page.get_by_role("dialog").get_by_label("Reader").check()
+    await page.get_by_role("dialog").get_by_role("button", name="Add service account").click()
+    await expect(page.get_by_role("heading", name="Till")).to_be_visible()
+    await page.get_by_role("button", name="New key").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Front door")
+    await page.get_by_role("dialog").get_by_role("button", name="New key").click()
+    key = await page.get_by_role("dialog").locator("pre").inner_text()
+    listed = await app.call("GET", "/api/products", headers={"Authorization": f"Bearer {key}"})
+    assert listed.status_code == 200
+    await page.keyboard.press("Escape")
+    row = page.get_by_role("row", name="Front door")
+    await expect(row).to_be_visible()
+    assert key not in await page.locator("main").inner_text()
+    await row.get_by_role("button", name="End").click()
+    await page.get_by_role("dialog").get_by_role("button", name="End").click()
+    await expect(row).to_have_count(0)
+
+
+async def test_an_administrator_brands_the_tenant(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.enter("settings", email="admin@other.example")
+    await page.get_by_label("Accent colour").fill("#ffee00")
+    await page.get_by_label("Currency").fill("EUR")
+    await page.get_by_role("button", name="Save").click()
+    await visitor.said("Saved.")
+    stored = (await app.call("GET", "/api/tenants/current", as_whom="other")).json()["data"]["settings"]
+    assert (stored["branding"]["primaryColor"], stored["currency"]) == ("#ffee00", "EUR")
+    await page.reload()
+    await expect(page.get_by_label("Accent colour")).to_have_value("#ffee00")
+    assert await violations(visitor) == []
+    await page.emulate_media(color_scheme="dark")
+    assert await violations(visitor) == []
+
+
+async def test_sessions_of_a_member_are_seen_and_ended(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    email = "watched@acme.example"
+    user_id = await app.make_user("acme", email, ["Reader"])
+    visitor.service.let_time_pass()
+    await app.login("watched", email)
+    await visitor.enter(f"people/{user_id}")
+    await page.get_by_role("button", name="End", exact=True).click()
+    await visitor.said("The session is ended.")
+    assert (await app.call("GET", "/api/auth/me", as_whom="watched")).status_code == 401

@@ -9,7 +9,7 @@ import pytest
 from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from entrypoints.cli.errors import CommandError
-from entrypoints.cli.identity import administration, demo
+from entrypoints.cli.identity import administration, demo, service_accounts
 from entrypoints.cli.reports.settings_report import report
 from tests.entrypoints.processes import Tenantry
 from tests.http.app import ADMIN, TestApp, open_test_app
@@ -98,6 +98,22 @@ async def test_roles_are_granted_in_a_tenant_and_in_the_whole_service(app: TestA
 async def test_roles_of_a_tenant_are_listed(app: TestApp) -> None:
     roles = json.loads(await administration.list_roles(app.services, "acme", as_json=True))
     assert {"Admin", "Member"} <= {role["name"] for role in roles}
+
+
+async def test_service_accounts_and_keys_are_made_and_listed(app: TestApp) -> None:
+    made = json.loads(
+        await service_accounts.create_service_account(app.services, "Import", "acme", ["Member"], as_json=True)
+    )
+    assert [(account["name"], account["createdBy"]) for account in made] == [("Import", None)]
+    told = await service_accounts.create_key(app.services, "import", "acme", "nightly", as_json=False)
+    key = told.split()[-1]
+    assert (await app.client.get("/api/auth/me", headers={"Authorization": f"Bearer {key}"})).status_code == 200
+    keys = json.loads(await service_accounts.list_keys(app.services, "Import", "acme", as_json=True))
+    assert [(listed["name"], listed["start"]) for listed in keys] == [("nightly", key[:12])]
+    table = await service_accounts.list_service_accounts(app.services, "acme", as_json=False)
+    assert re.search(r"Import +Member +yes +1 ", table)
+    with pytest.raises(CommandError, match="no service account 'Export'"):
+        await service_accounts.list_keys(app.services, "Export", "acme", as_json=False)
 
 
 def test_settings_are_shown_with_their_source_and_secrets_are_not(tmp_path: Path) -> None:

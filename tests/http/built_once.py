@@ -4,8 +4,8 @@ Only what Litestar makes of handlers is shared. Use cases, the database, the clo
 test's own: the application is built on stand-ins, which ask for the use cases of the client that sent the request.
 """
 
-from collections.abc import Hashable
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, cast
 
 from litestar import Litestar
@@ -16,7 +16,12 @@ from adapters.http.use_cases import UseCases
 from domain.entities.declaration import Registry
 
 _CALLED: ContextVar[UseCases] = ContextVar("use cases of the client that sent the request")
-_BUILT: dict[Hashable, Litestar] = {}
+_BUILT: list[tuple[Registry, HttpSettings, Litestar]] = []
+_OWN: dict[str, Any] = {
+    name: getattr(HttpSettings(), name)
+    for name in ("log", "routes", "inbox", "cors", "compression", "server_timing", "metrics_token")
+}
+"""Settings with which a test gets an application of its own, as they are without."""
 
 
 class _UseCases:
@@ -48,16 +53,16 @@ class _StandIn:
 def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
     """An application for these entities and settings, on stand-ins where that is possible.
 
-    With routes of its own, or with settings that few tests have, a test gets an application of its own.
+    A test with routes of its own, or with something that counts, times or keeps what is sent, gets its own.
     """
-    usual = HttpSettings(counts_limits=settings.counts_limits, trusted_proxies=settings.trusted_proxies)
-    if services.own_queries is not None or settings != usual:
+    if services.own_queries is not None or settings != replace(settings, **_OWN):
         return build_app(services, settings)
-    # the registry is kept by what is built, so that its id does not come again
-    key = (id(services.registry), settings.counts_limits, settings.trusted_proxies)
-    if key not in _BUILT:
-        _BUILT[key] = build_app(cast(UseCases, _UseCases(services.registry)), settings)
-    return _BUILT[key]
+    for registry, like, app in _BUILT:
+        if registry is services.registry and like == settings:
+            return app
+    app = build_app(cast(UseCases, _UseCases(services.registry)), settings)
+    _BUILT.append((services.registry, settings, app))
+    return app
 
 
 def asgi_of(services: UseCases, settings: HttpSettings | None = None) -> ASGIApp:

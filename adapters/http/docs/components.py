@@ -64,7 +64,16 @@ def _answer(schema: Json, struct: StructType) -> None:
         is_unset = field.default is NODEFAULT and field.default_factory is NODEFAULT
         if field.required or not (leaves_out or is_unset):
             required.append(field.encode_name)
+        if field.encode_name == "at" or field.encode_name.endswith("At"):
+            _moment(schema["properties"][field.encode_name])
     schema["required"] = required
+
+
+def _moment(schema: Json) -> None:
+    """The text of a timestamp, which a struct holds as it is sent."""
+    for part in schema.get("anyOf", [schema]):
+        if part == {"type": "string"}:
+            part["format"] = "date-time"
 
 
 def _errors(components: Json) -> None:
@@ -87,11 +96,19 @@ def without_fields(schema: Json, names: Iterable[str]) -> None:
 
 
 def merged(schemas: Iterable[Json]) -> Json:
-    """One object for answers of several forms: it requires what all of them have."""
+    """One object for answers of several forms: it requires what all of them have, of any of their types."""
     parts = list(schemas)
-    properties = {name: schema for part in parts for name, schema in part["properties"].items()}
+    kinds: dict[str, list[Json]] = {}
+    for name, schema in (pair for part in parts for pair in part["properties"].items()):
+        kinds.setdefault(name, []).append(schema)
+    properties = {name: _any_of(found) for name, found in kinds.items()}
     required = [name for name in properties if all(name in part["required"] for part in parts)]
     return {"type": "object", "properties": properties, "required": required}
+
+
+def _any_of(schemas: list[Json]) -> Json:
+    different = [schema for at, schema in enumerate(schemas) if schema not in schemas[:at]]
+    return different[0] if len(different) == 1 else {"anyOf": different}
 
 
 def _structs(kinds: Iterable[Any]) -> Mapping[str, StructType]:

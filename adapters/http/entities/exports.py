@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from datetime import timedelta
+from typing import Any, Protocol
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -14,8 +15,10 @@ from adapters.http.request.export import Export
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.transfers.exports import FileExport
+from application.ports.runtime import Clock
 from domain.entities.query.values import NotAValue, read_boolean
 from domain.errors import BadRequest, ValidationError
+from domain.scope import Caller
 
 _BOM = b"\xef\xbb\xbf"
 FORMAT = Parameter(
@@ -29,7 +32,17 @@ TEXT = """A file of all rows that a list would have, as of one moment. Included 
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
 
 
-def export_handler(entity: ServedEntity, exporting: FileExport) -> HTTPRouteHandler:
+ASKED_AGAIN = timedelta(seconds=10)
+"""Time after which the rights of whoever takes a file are asked again: it may take an hour to be sent."""
+
+
+class TokenJudge(Protocol):
+    """Judge of a caller's token as it is now; see application/throttle.py."""
+
+    async def ensure_alive(self, caller: Caller) -> None: ...
+
+
+def export_handler(entity: ServedEntity, exporting: FileExport, rights: TokenJudge, clock: Clock) -> HTTPRouteHandler:
     model, queries = entity.model, entity.queries
 
     async def export(request: StrictRequest) -> Response[Any]:
@@ -37,7 +50,7 @@ def export_handler(entity: ServedEntity, exporting: FileExport) -> HTTPRouteHand
         form = _form({name.lower(): text for name, text in parameters}, request.header(b"accept"))
         has_bom = _flag(parameters, "bom") and form == "csv"
         file = exporting.pieces(request.tenant_scope, model, queries.export(request.caller, parameters), form)
-        pieces = _with_place(exporting, request, file)
+        pieces = _with_place(exporting, request, while_alive(request.caller, file, rights, clock))
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',
             "cache-control": "no-store",
@@ -68,6 +81,19 @@ async def _with_place(
         async with aclosing(pieces):
             async for piece in pieces:
                 yield piece
+
+
+async def while_alive(
+    caller: Caller, pieces: AsyncGenerator[bytes, None], rights: TokenJudge, clock: Clock
+) -> AsyncGenerator[bytes, None]:
+    """The file, broken off once the caller was logged out or lost rights. Raises Unauthorized."""
+    asked = clock.now()
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if (now := clock.now()) - asked >= ASKED_AGAIN:
+                await rights.ensure_alive(caller)
+                asked = now
+            yield piece
 
 
 async def _marked(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

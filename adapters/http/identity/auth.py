@@ -21,7 +21,8 @@ from application.identity.login.sign_in import SignIn
 from domain.limits import LOGIN
 
 LOGIN_TEXT = """A user of one tenant gets a Tenant Token; one of several gets a Global Token, which only serves to \
-choose a tenant with switch-tenant, unless `preferredTenantId` says which."""
+choose a tenant with switch-tenant, unless `preferredTenantId` says which. MFA_REQUIRED comes with `mfa`, whose ticket \
+goes to mfa/verify with a second factor."""
 
 
 class AuthController(Controller):
@@ -39,6 +40,8 @@ class AuthController(Controller):
             "ACCOUNT_LOCKED",
             "ACCOUNT_DISABLED",
             "EMAIL_NOT_CONFIRMED",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
             "FORBIDDEN",
             limit=LOGIN,
             by_email=True,
@@ -64,6 +67,8 @@ class AuthController(Controller):
             "TOKEN_EXPIRED",
             "ACCOUNT_DISABLED",
             "EMAIL_NOT_CONFIRMED",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
             "FORBIDDEN",
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
@@ -93,6 +98,8 @@ class AuthController(Controller):
             PEOPLE,
             "ACCOUNT_DISABLED",
             "EMAIL_NOT_CONFIRMED",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
             "FORBIDDEN",
         ),
         status_code=200,

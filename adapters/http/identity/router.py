@@ -8,6 +8,9 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
+from adapters.http.identity.factors.factors import FactorResetsController, FactorsController
+from adapters.http.identity.factors.mfa import MfaController
+from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.invitations import InvitationsController
@@ -33,6 +36,10 @@ from adapters.http.use_cases import UseCases
 CONTROLLERS = (
     AuthController,
     ReauthenticationController,
+    MfaController,
+    FactorsController,
+    FactorResetsController,
+    PasskeysController,
     SocialController,
     RegistrationController,
     AccountsController,
@@ -65,15 +72,20 @@ USE_CASES = (
     "held_permissions",
     "inbox",
     "invitations",
+    "factor_reproofs",
+    "factor_resets",
     "keyring",
     "member_sessions",
     "memberships",
+    "my_factors",
     "my_sessions",
     "own_tenants",
     "ownership",
+    "passkey_login",
     "reauthentication",
     "registration",
     "roles",
+    "second_factor",
     "self_service",
     "service_accounts",
     "sign_in",
@@ -88,7 +100,11 @@ def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
     dependencies = {name: _use_case(services, name) for name in USE_CASES}
-    handlers: list[ControllerRouterHandler] = [*CONTROLLERS, me_router(services.profiles, services.own_account)]
+    handlers: list[ControllerRouterHandler] = [
+        *CONTROLLERS,
+        me_router(services.profiles, services.own_account),
+        related_origins_handler(services.related_origins),
+    ]
     return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
 
 

@@ -18,7 +18,15 @@ and `facebook`, an id token for `microsoft`. It must have been issued to the app
 The account is the one this identity was linked to before; else the one with its verified e-mail address; else a new \
 one. Answers as login does."""
 
-ERRORS = ("INVALID_CREDENTIALS", "ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "FORBIDDEN", "SERVICE_UNAVAILABLE")
+ERRORS = (
+    "INVALID_CREDENTIALS",
+    "ACCOUNT_DISABLED",
+    "EMAIL_NOT_CONFIRMED",
+    "MFA_REQUIRED",
+    "MFA_ENROLMENT_REQUIRED",
+    "FORBIDDEN",
+    "SERVICE_UNAVAILABLE",
+)
 
 
 class SocialController(Controller):

@@ -39,6 +39,9 @@ class Metrics:
             buckets=SECONDS,
             registry=self._own,
         )
+        self._second_factors = Counter(
+            "tenantry_mfa_total", "Second factors by method and outcome.", ["method", "outcome"], registry=self._own
+        )
         self._keys = Counter("tenantry_keys_used", "Requests with a known API key.", registry=self._own)
         self._invitations = Counter(
             "tenantry_invitations_total", "Invitations by what came of them.", ["outcome"], registry=self._own
@@ -58,6 +61,9 @@ class Metrics:
 
     def see_invitations(self, outcome: str, many: int) -> None:
         self._invitations.labels(outcome).inc(many)
+
+    def see_second_factor(self, method: str, outcome: str) -> None:
+        self._second_factors.labels(method, outcome).inc()
 
     def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
         answers = self._answers.labels(line.operation, str(line.status))

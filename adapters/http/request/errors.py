@@ -59,6 +59,8 @@ STATUS = {
 }
 STATUS_AT = {
     ("auth.login", "ACCOUNT_LOCKED"): 401,
+    ("auth.mfa-verify", "ACCOUNT_LOCKED"): 401,
+    ("auth.mfa-enrol-finish", "ACCOUNT_LOCKED"): 401,
     ("console.sign-in", "ACCOUNT_LOCKED"): 401,
     ("console.refresh", "MFA_REQUIRED"): 403,
     ("console.refresh", "MFA_ENROLMENT_REQUIRED"): 403,

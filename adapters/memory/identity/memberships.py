@@ -49,6 +49,7 @@ class MemoryMemberships:
             tenant_is_active=tenant.is_active,
             is_default=False,
             joined_at=at,
+            security=tenant.settings.own_security,
         )
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:

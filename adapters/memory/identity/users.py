@@ -11,6 +11,7 @@ from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store, StoredMembership
 from application.ports.identity.users import ListedUser, Listing
 from domain.errors import Conflict
+from domain.identity.factors import OwnFactors
 from domain.identity.tokens import Session, grants_subject, role_subject, tenant_subject, user_subject
 from domain.identity.users import AccountState, Membership, Role, User
 
@@ -53,6 +54,9 @@ class MemoryUsers:
             tokens = store.one_time_tokens.items()
             store.one_time_tokens = {key: token for key, token in tokens if key[0] != user_id}
             store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
+            store.factors = {key: factor for key, factor in store.factors.items() if factor.user_id != user_id}
+            store.recovery_codes = {key: used for key, used in store.recovery_codes.items() if key[0] != user_id}
+            store.passkey_handles.pop(user_id, None)
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         store = self.access.read()
@@ -98,7 +102,19 @@ def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
         *(role_subject(role.id) for role in held),
     ]
     versions = {subject: store.token_versions[subject] for subject in subjects if subject in store.token_versions}
-    return AccountState(user=user, memberships=tuple(memberships), roles=roles, token_versions=versions)
+    return AccountState(
+        user=user,
+        memberships=tuple(memberships),
+        roles=roles,
+        token_versions=versions,
+        factors=own_factors_in(store, user_id),
+    )
+
+
+def own_factors_in(store: Store, user_id: UUID) -> OwnFactors:
+    kinds = {factor.kind for factor in store.factors.values() if factor.user_id == user_id}
+    left = any(used is None for (owner, _), used in store.recovery_codes.items() if owner == user_id)
+    return OwnFactors(totp="totp" in kinds, passkey="passkey" in kinds, recovery=left)
 
 
 def living_sessions(store: Store, user_id: UUID) -> list[Session]:
@@ -115,6 +131,7 @@ def _membership(store: Store, stored: StoredMembership) -> Membership:
         is_default=stored.is_default,
         joined_at=stored.joined_at,
         roles=_roles(store, stored.role_ids),
+        security=tenant.settings.own_security,
         is_owner=stored.is_owner,
     )
 

@@ -1,6 +1,7 @@
 """Check of a database's locale: comparisons without case go by its ``lower()``, see ``without_case``."""
 
 import asyncpg
+from msgspec import Struct
 
 from adapters.postgres.connection.failures import translated
 
@@ -8,14 +9,22 @@ LETTERS = {"I": "i", "É": "é", "Ω": "ω", "Ж": "ж"}
 """Capital letters and what they are in lower case; in Turkish locales ``I`` becomes ``ı``."""
 
 _ASKED = """
-SELECT current_database() AS database, pg_encoding_to_char(encoding) AS encoding, datctype::text AS locale
+SELECT current_database() AS database, pg_encoding_to_char(encoding) AS encoding, datctype::text AS locale,
+to_regclass('alembic_version') IS NOT NULL AS is_in_use
 FROM pg_database WHERE datname = current_database()"""
 # only UTF8 has all of the letters: another encoding cannot even be asked for them
 _FOLDED = """SELECT array(SELECT lower(letter COLLATE "default") FROM unnest($1::text[]) letter)"""
 
 
-async def locale_mistake(url: str) -> str | None:
-    """What is wrong with the database's locale or encoding, and the remedy; None where nothing is."""
+class LocaleMistake(Struct, frozen=True):
+    """What is wrong with a database's locale or encoding, and the remedy; ``is_in_use`` where it has been migrated."""
+
+    sentence: str
+    is_in_use: bool
+
+
+async def locale_mistake(url: str) -> LocaleMistake | None:
+    """The mistake of a database; None where its locale and encoding are fine."""
     with translated():
         connection = await asyncpg.connect(url, timeout=5)
     try:
@@ -23,7 +32,7 @@ async def locale_mistake(url: str) -> str | None:
             row = await connection.fetchrow(_ASKED)
             assert row is not None
             if row["encoding"] != "UTF8":
-                return _sentence(row["database"], f"has the encoding {row['encoding']}, which lacks most letters")
+                return _mistake(row, f"has the encoding {row['encoding']}, which lacks most letters")
             folded = await connection.fetchval(_FOLDED, list(LETTERS))
     finally:
         await connection.close()
@@ -31,12 +40,14 @@ async def locale_mistake(url: str) -> str | None:
     if not wrong:
         return None
     pairs = ", ".join(f"{letter} and {LETTERS[letter]}" for letter in wrong)
-    return _sentence(row["database"], f"has the locale {row['locale']}, for which {pairs} are not one letter")
+    return _mistake(row, f"has the locale {row['locale']}, for which {pairs} are not one letter")
 
 
-def _sentence(database: str, what: str) -> str:
-    return (
+def _mistake(row: asyncpg.Record, what: str) -> LocaleMistake:
+    database = row["database"]
+    sentence = (
         f"The database {database} {what}: filters, searches and unique values that ignore case would be wrong. Make it "
         f"anew with a UTF-8 locale, such as: CREATE DATABASE {database} TEMPLATE template0 ENCODING 'UTF8' "
         "LOCALE 'C.UTF-8'; and move its rows with pg_dump and pg_restore."
     )
+    return LocaleMistake(sentence, row["is_in_use"])

@@ -30,7 +30,8 @@ FROM (
     ) AS user, (
         SELECT coalesce(json_agg(row_to_json(o) ORDER BY o."joinedAt", o."tenantId"), '[]') FROM (
             SELECT m.tenant_id AS "tenantId", t.name AS "tenantName", t.is_active AS "tenantIsActive",
-                m.is_default AS "isDefault", m.is_owner AS "isOwner", m.joined_at AS "joinedAt", (
+                m.is_default AS "isDefault", m.is_owner AS "isOwner", m.joined_at AS "joinedAt",
+                t.settings -> 'security' AS security, (
                     SELECT coalesce(json_agg(row_to_json(o) ORDER BY o.name, o.id), '[]') FROM (
                         SELECT r.id, r.tenant_id AS "tenantId", r.name, r.description, r.permissions
                         FROM membership_roles h JOIN roles r ON r.id = h.role_id
@@ -48,7 +49,13 @@ FROM (
             UNION ALL SELECT 'tenant:' || m.tenant_id FROM memberships m WHERE m.user_id = u.id
             UNION ALL SELECT 'role:' || h.role_id FROM membership_roles h WHERE h.user_id = u.id
             UNION ALL SELECT 'role:' || h.role_id FROM user_roles h WHERE h.user_id = u.id))
-    ) AS token_versions
+    ) AS token_versions, (
+        SELECT row_to_json(o) FROM (
+            SELECT coalesce(bool_or(f.kind = 'totp'), false) AS totp,
+                coalesce(bool_or(f.kind = 'passkey'), false) AS passkey,
+                EXISTS (SELECT FROM recovery_codes c WHERE c.user_id = u.id AND c.used_at IS NULL) AS recovery
+            FROM factors f WHERE f.user_id = u.id) o
+    ) AS factors
     FROM users u
     WHERE u.id = coalesce(
         $1::uuid, (SELECT id FROM users WHERE email_key = $2), (SELECT user_id FROM sessions WHERE id = $3))

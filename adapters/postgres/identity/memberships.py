@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
+
 from adapters.postgres.connection.connections import ServiceConnection
+from domain.identity.factors import TenantSecurity
 from domain.identity.users import ADMIN, Membership
 
 _VISIT = """
-SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default
+SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default,
+    (settings -> 'security')::text AS security
 FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
 _SET_SYSTEM_ROLES = """
 WITH gone AS (DELETE FROM user_roles WHERE user_id = $1 AND role_id <> ALL ($2))
@@ -49,6 +53,8 @@ _OWNERS = """
 SELECT m.user_id FROM memberships m JOIN users u ON u.id = m.user_id
 WHERE m.tenant_id = $1 AND m.is_owner AND u.is_active ORDER BY m.user_id"""
 
+_security = msgspec.json.Decoder(TenantSecurity)
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresMemberships:
@@ -72,7 +78,10 @@ class PostgresMemberships:
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
         row = await self.connection.fetchrow(_VISIT, tenant_id)
-        return None if row is None else Membership(**row, joined_at=at)
+        if row is None:
+            return None
+        security = None if row["security"] is None else _security.decode(row["security"])
+        return Membership(**{**row, "security": security}, joined_at=at)
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
         await self.connection.execute(_LOCK_USER, user_id)

@@ -19,6 +19,7 @@ from adapters.postgres.schema.declarative import (
     UserKey,
     UserReference,
 )
+from adapters.postgres.schema.factors import FactorRow, RecoveryCodeRow
 from adapters.postgres.schema.sql import IMPORTED, without_case
 
 
@@ -40,6 +41,7 @@ class UserRow(IdentityBase):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     last_login_at: Mapped[datetime | None]
+    webauthn_handle: Mapped[bytes | None]  # what passkeys call the user: random, and not the id
 
     __table_args__ = (
         Index("uq_users_email", "email_key", unique=True),
@@ -329,5 +331,8 @@ class InvitationRow(IdentityBase):
         Index("ix_invitations_end", literal_column("coalesce(ended_at, expires_at)")),
     )
 
+
+FURTHER = (FactorRow, RecoveryCodeRow)
+"""Models of identity in files of their own."""
 
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())

@@ -24,7 +24,7 @@ class ServiceAccountRow(IdentityBase):
     is_active: Mapped[DefaultTrue]
     created_at: Mapped[datetime]
     # No foreign key: a person or another account made it, and it outlives both.
-    created_by: Mapped[UUID]
+    created_by: Mapped[UUID | None]
     deleted_at: Mapped[datetime | None]
 
     __table_args__ = (
@@ -67,7 +67,7 @@ class ApiKeyRow(IdentityBase):
     permissions: Mapped[list[str] | None]
     networks: Mapped[list[str] | None] = mapped_column(sa.ARRAY(CIDR()))
     created_at: Mapped[datetime]
-    created_by: Mapped[UUID]
+    created_by: Mapped[UUID | None]
     expires_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
     warned_at: Mapped[datetime | None]  # when the tenant was told by mail that the key expires soon

@@ -22,7 +22,8 @@ from domain.entities.sheets import (
     RowFault,
     key_field,
 )
-from domain.errors import ServiceUnavailable, UnprocessableEntity, ValidationError
+from domain.errors import ServiceUnavailable, TokenExpired, UnprocessableEntity, ValidationError
+from domain.scope import Caller, ensure_alive
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +85,7 @@ class FileImport(RowWriter):
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
                 # The sheet knows what its caller may not see; the database has judged whole rows.
                 report = _report(sheet, loaded, GuardedFields(model, self.registry).told(write.caller, loaded.errors))
+                await self._ensure_still_may(tx, write.caller)
                 # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):
                     raise _RollBack(report)
@@ -92,6 +94,16 @@ class FileImport(RowWriter):
             if options.atomic and rollback.report.failed:
                 raise _all_or_nothing(rollback.report) from None
             return WriteOutcome(rollback.report)
+
+    async def _ensure_still_may(self, tx: TransferTransaction, caller: Caller) -> None:
+        """Raises Unauthorized when the caller's token has ended while the rows were loaded: nothing is stored then."""
+        # Callers of the command line have no token.
+        if not caller.issued:
+            return
+        if caller.expires_at and self.clock.now().timestamp() >= caller.expires_at:
+            raise TokenExpired
+        # Changed rights raise a version as well, so that the versions say all; asked last, just before the commit.
+        ensure_alive(caller.issued, await tx.token_versions.of(tuple(caller.issued)))
 
     async def _renew_statistics(self, model: EntityModel, report: Report) -> None:
         try:

@@ -39,6 +39,12 @@ class TokenPair(Struct, rename="camel", kw_only=True):
 
 
 class LoginResult(TokenPair, rename="camel", kw_only=True):
+    """Result of a login.
+
+    ``mfaDeadline`` is when the tenant begins to require a second factor, ``mustAddFactor`` says that a recovery code
+    stood in for one.
+    """
+
     permissions: tuple[str, ...]
     is_first_login: bool
     must_change_password: bool
@@ -47,6 +53,8 @@ class LoginResult(TokenPair, rename="camel", kw_only=True):
     current_tenant: CurrentTenant | None
     smart_auto_switched: bool
     available_tenants: list[TenantName] | UnsetType = UNSET
+    mfa_deadline: datetime | UnsetType = UNSET
+    must_add_factor: bool | UnsetType = UNSET
 
 
 class RefreshResult(TokenPair, rename="camel", kw_only=True):

@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
 from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
@@ -59,6 +60,7 @@ class TokenIssuing:
     clock: Clock
     ids: Ids
     policy: SignInPolicy
+    gate: SecondFactorGate
 
     async def session(self, session_id: UUID) -> tuple[Session, AccountState]:
         # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
@@ -75,7 +77,7 @@ class TokenIssuing:
         # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
         async with self.database.read_only(EveryTenant()) as read:
             versions = await read.token_versions.of([tenant_subject(wanted)])
-            visit = await read.memberships.visit(wanted, self.clock.now())
+            visit = await read.memberships.visit(wanted, state.user.created_at)
         if visit is None:
             return state
         return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
@@ -108,6 +110,8 @@ class TokenIssuing:
             jti=self.ids.new(),
             lifetimes=self.policy.lifetimes,
         )
+        # Security: every pair of tokens passes here, whichever door it is asked for at.
+        self.gate.ensure_session(state, membership, session, now)
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None
         # The application is asked at every issue: it may have been closed, or the permission taken, since the login.

@@ -1,6 +1,7 @@
 """A proof shown anew in a session that lives: what follows may ask for a recent one."""
 
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -10,15 +11,30 @@ from application.ports.database import Database
 from application.ports.identity.sessions import Authentication, SessionTransaction
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
-from domain.errors import SerializationConflict, TokenInvalid
+from domain.errors import SerializationConflict, TokenInvalid, ValidationError
+from domain.identity.account_states import ensure_may_sign_in
+from domain.identity.factors import combined
 from domain.identity.tokens import Session, proved_by
-from domain.identity.users import AccountState, User, ensure_may_sign_in
+from domain.identity.users import AccountState, User
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class ReauthenticationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    password: str
+    """The password; or, of an account with a second factor, ``code``, or ``state`` and ``response`` of a passkey."""
+
+    password: str | UnsetType = UNSET
     is_password_encrypted: bool | UnsetType = UNSET
+    code: str | UnsetType = UNSET
+    state: str | UnsetType = UNSET
+    response: dict[str, Any] | UnsetType = UNSET
+
+
+class OwnProofs(Protocol):
+    """Checks of second factors; implemented by application/identity/factors/reproofs.py."""
+
+    async def show_again(self, user: User, form: ReauthenticationForm, client: Client) -> tuple[str, ...]:
+        """The ``amr`` of the factor. Raises ValidationError and AccountLocked."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -26,16 +42,25 @@ class Reauthentication:
     database: Database[SessionTransaction]
     authentication: Authentication
     issuing: TokenIssuing
+    proofs: OwnProofs
     clock: Clock
 
     async def show(self, caller: Caller, form: ReauthenticationForm, client: Client) -> RefreshResult:
         """Tokens of the same session with a new time of proof; the refresh token of before is used up.
 
-        Raises ValidationError on ``password``, and AccountLocked: guesses count towards the lock, as at login.
+        Who has a second factor shows one; others show the password. Raises ValidationError on the field, and
+        AccountLocked: guesses count towards the lock, as at login.
         """
         _, state = await self._session(caller)
-        await self.authentication.ensure_own(state.user, form.password, form.is_password_encrypted, client)
-        return await self._renew(caller, state.user, ("pwd",), client)
+        # Security: who has a second factor is not let in by the weaker proof alone.
+        if state.factors.kinds:
+            methods = await self.proofs.show_again(state.user, form, client)
+        elif form.password is UNSET:
+            raise ValidationError.on("password", "is required: this account has no second factor")
+        else:
+            await self.authentication.ensure_own(state.user, form.password, form.is_password_encrypted, client)
+            methods = ("pwd",)
+        return await self._renew(caller, state.user, methods, client)
 
     @retry_on_conflict
     async def _renew(self, caller: Caller, verified: User, methods: tuple[str, ...], client: Client) -> RefreshResult:
@@ -44,10 +69,14 @@ class Reauthentication:
         # The password may have been changed since it was verified: what was shown is no proof any more.
         if user.password_set_at != verified.password_set_at:
             raise TokenInvalid("The session has ended.")
-        renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), methods, now)
+        shown = combined(session.methods, methods)
+        renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), shown, now)
         claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now)
         async with self.database.transaction(EveryTenant()) as tx:
-            await tx.attempts.forgive(user.email_key, client.network, now)
+            # Guesses of a second factor have a count of their own, and were forgiven with its proof.
+            if "pwd" in methods:
+                await tx.attempts.forgive(user.email_key, client.network, now)
+            # A refresh at the same time won: this one is tried again on the session as it is now.
             if not await tx.sessions.rotate(renewed, seen=session.counter):
                 raise SerializationConflict
             line = event("reauthenticated", user.id, user.id, client, now)

@@ -16,6 +16,7 @@ from application.identity.login.forms import (
     SwitchForm,
     SwitchResult,
 )
+from application.identity.login.gate import Waiting
 from application.identity.login.issuing import TokenIssuing
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
@@ -28,10 +29,12 @@ from domain.errors import (
     EmailNotConfirmed,
     Forbidden,
     InvalidCredentials,
+    MfaRequired,
     SerializationConflict,
     TokenExpired,
     TokenInvalid,
 )
+from domain.identity.account_states import days_until_expiration, ensure_may_sign_in, must_change_password
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
@@ -44,16 +47,7 @@ from domain.identity.tokens import (
     session_subject,
     user_subject,
 )
-from domain.identity.users import (
-    AccountState,
-    Membership,
-    User,
-    days_until_expiration,
-    ensure_may_sign_in,
-    must_change_password,
-    profile_key,
-    tenant_name,
-)
+from domain.identity.users import AccountState, Membership, User, profile_key, tenant_name
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -79,9 +73,14 @@ class SignIn:
         user = verified.state.user
         try:
             result = await self._start_session(verified, preferred, app_id, client)
+        except MfaRequired:
+            # Whoever shows a second factor comes here again: the attempt was given back the first time.
+            await self._note_challenge(user, client, gives_back=verified.by_password and "mfa" not in verified.methods)
+            raise
         except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
             # A user who knew the password and is refused for another reason has not guessed: the attempt is given back.
-            knew = verified.by_password and not isinstance(refusal, InvalidCredentials)
+            is_counted = verified.by_password and "mfa" not in verified.methods
+            knew = is_counted and not isinstance(refusal, InvalidCredentials)
             await self.note_refusal(user, client, gives_back=knew)
             raise
         await self.cache.drop([profile_key(user.id)])
@@ -96,6 +95,13 @@ class SignIn:
             await self._audit(tx, "login.failed", user.id if user else None, None, client)
 
     @retry_on_conflict
+    async def _note_challenge(self, user: User, client: Client, *, gives_back: bool) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            if gives_back:
+                await tx.attempts.release(user.email_key, client.network)
+            await self._audit(tx, "login.challenged", user.id, None, client)
+
+    @retry_on_conflict
     async def _start_session(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> LoginResult:
@@ -103,6 +109,14 @@ class SignIn:
         state = await self.issuing.with_visited_tenant(verified.state, preferred)
         choice = choose_tenant(state.memberships, preferred)
         now = self.clock.now()
+        waiting = Waiting(
+            methods=verified.methods,
+            by_password=verified.by_password,
+            renewed=verified.renewed,
+            app_id=app_id,
+            preferred=preferred,
+        )
+        deadline = self.issuing.gate.ensure_login(state, choice.membership, waiting, now)
         session = proved_by(self._new_session(state, choice.membership, app_id, client, now), verified.methods, now)
         claims = await self.issuing.authorised_claims(state, choice.membership, session, now)
         user, age = state.user, self.issuing.policy.password_max_age_days
@@ -124,6 +138,8 @@ class SignIn:
             current_tenant=current_tenant(choice.membership, claims),
             smart_auto_switched=choice.smart_auto_switched,
             available_tenants=available(state) if choice.requires_tenant_selection else UNSET,
+            mfa_deadline=deadline or UNSET,
+            must_add_factor="rec" in verified.methods or UNSET,
         )
 
     def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
@@ -178,6 +194,33 @@ class SignIn:
         async with self.database.transaction(EveryTenant()) as tx:
             await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
         return SwitchResult(**self.issuing.token_pair(claims, session, now), current_tenant=tenant_name(membership))
+
+    @retry_on_conflict
+    async def enter(
+        self, session_id: UUID, tenant_id: UUID | None, methods: tuple[str, ...], client: Client
+    ) -> SwitchResult | RefreshResult:
+        """Takes a session into the tenant that it was kept out of, once its user has shown ``methods`` as well.
+
+        Without a tenant it goes on choosing one.
+        """
+        session, state = await self.issuing.session(session_id)
+        if session.ended_at is not None:
+            raise TokenInvalid("The session has ended.")
+        now = self.clock.now()
+        ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
+        state = await self.issuing.with_visited_tenant(state, tenant_id)
+        membership = membership_in(state.memberships, tenant_id) if tenant_id else None
+        renewed = proved_by(self.issuing.rotated(session, tenant_id, now), methods, now)
+        claims = await self.issuing.authorised_claims(state, membership, renewed, now)
+        async with self.database.transaction(EveryTenant()) as tx:
+            # Another refresh or switch won the race: this one is retried on the session as it is now.
+            if not await tx.sessions.rotate(renewed, seen=session.counter):
+                raise SerializationConflict
+            await self._audit(tx, "tenant.switched", state.user.id, tenant_id, client)
+        pair = self.issuing.token_pair(claims, renewed, now)
+        if membership is None:
+            return RefreshResult(**pair, permissions=claims.permissions)
+        return SwitchResult(**pair, current_tenant=tenant_name(membership))
 
     @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:

@@ -46,7 +46,7 @@ class ServiceAccountItem(Struct, rename="camel", kw_only=True):
     roles: tuple[str, ...]
     is_active: bool
     created_at: datetime
-    created_by: UUID
+    created_by: UUID | None
     last_used_at: datetime | None
     keys: int
 
@@ -83,7 +83,7 @@ class ApiKeyItem(Struct, rename="camel", kw_only=True):
     permissions: tuple[str, ...] | None
     networks: tuple[str, ...] | None
     created_at: datetime
-    created_by: UUID
+    created_by: UUID | None
     expires_at: datetime | None
     last_used_at: datetime | None
     last_used_address: str | None

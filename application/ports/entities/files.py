@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from application.ports.entities.idempotency import WriteTransaction
 from application.ports.entities.records import Act
+from application.ports.shared_memory import TokenVersions
 from domain.entities.bodies import EVERYTHING, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
@@ -59,6 +60,8 @@ class TransferTransaction(WriteTransaction, Protocol):
 
     @property
     def transfers(self) -> Transfers: ...
+    @property
+    def token_versions(self) -> TokenVersions: ...
 
 
 class ImportRequest(Struct, frozen=True):

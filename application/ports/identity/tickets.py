@@ -7,7 +7,7 @@ from msgspec import Struct
 
 T = TypeVar("T", bound=Struct)
 
-TicketKind = Literal["mfa", "passkey", "sso"]
+TicketKind = Literal["mfa", "totp", "passkey", "sso"]
 
 
 class Ticket(Struct, Generic[T], frozen=True):

@@ -108,7 +108,7 @@ class Memberships(Protocol):
         ...
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
-        """A super-admin's membership, without roles, in another tenant; None for an unknown tenant."""
+        """A super-admin's membership since ``at``, without roles, in another tenant; None for an unknown tenant."""
         ...
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:

@@ -27,7 +27,7 @@ class Page(Protocol[T_co]):
     def total_pages(self) -> int: ...
 
 
-async def _all(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) -> list[T]:
+async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) -> list[T]:
     """The items of every page, asked for one page after the other."""
     found: list[T] = []
     number = 1
@@ -40,7 +40,7 @@ async def _all(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) 
 
 
 async def list_tenants(services: Services, *, as_json: bool) -> str:
-    tenants = await _all(services.tenants.page)
+    tenants = await every_page(services.tenants.page)
     return listed(tenants, ("identifier", "name", "isActive", "createdAt", "id"), as_json=as_json)
 
 
@@ -61,7 +61,7 @@ async def set_tenant_active(services: Services, identifier: str, is_active: bool
 async def list_users(services: Services, identifier: str | None, *, as_json: bool) -> str:
     # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
-    users = await _all(lambda parameters: services.users.page(operator(tenant.id), parameters))
+    users = await every_page(lambda parameters: services.users.page(operator(tenant.id), parameters))
     return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"), as_json=as_json)
 
 

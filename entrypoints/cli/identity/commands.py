@@ -1,4 +1,4 @@
-"""``tenantry tenants``, ``users`` and ``roles``: the declarations of their commands."""
+"""``tenantry tenants``, ``users``, ``roles`` and ``service-accounts``: the declarations of their commands."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -37,6 +37,7 @@ def add_administration_commands(group: click.RichGroup, run: Run) -> None:
     users = _add_user_commands(group, run_with_services)
     _add_account_commands(users, run)
     _add_role_commands(group, run_with_services)
+    _add_service_account_commands(group, run_with_services)
 
 
 def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
@@ -165,6 +166,46 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
         from entrypoints.cli.identity.administration import list_roles  # noqa: PLC0415
 
         run(lambda services: list_roles(services, tenant, as_json=as_json))
+
+
+def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
+    @group.group("service-accounts")
+    def service_accounts() -> None:
+        """List and create service accounts, and list and make their API keys."""
+
+    @service_accounts.command("list")
+    @_TENANT
+    @_JSON
+    def list_command(tenant: str, as_json: bool) -> None:
+        """Print the service accounts of a tenant."""
+        from entrypoints.cli.identity.service_accounts import list_service_accounts  # noqa: PLC0415
+
+        run(lambda services: list_service_accounts(services, tenant, as_json=as_json))
+
+    @service_accounts.command("create")
+    @click.argument("name")
+    @_TENANT
+    @_ROLES
+    @_JSON
+    def create_command(name: str, tenant: str, roles: tuple[str, ...], as_json: bool) -> None:
+        """Create the service account NAME in a tenant; it has no key yet."""
+        from entrypoints.cli.identity.service_accounts import create_service_account  # noqa: PLC0415
+
+        run(lambda services: create_service_account(services, name, tenant, roles, as_json=as_json))
+
+    @service_accounts.command("keys")
+    @click.argument("name")
+    @_TENANT
+    @click.option("--create", "key", metavar="NAME", help="Make a key of this name, and print its text this once.")
+    @_JSON
+    def keys_command(name: str, tenant: str, key: str | None, as_json: bool) -> None:
+        """Print the living keys of the service account NAME."""
+        from entrypoints.cli.identity.service_accounts import create_key, list_keys  # noqa: PLC0415
+
+        if key is not None:
+            run(lambda services: create_key(services, name, tenant, key, as_json=as_json))
+        else:
+            run(lambda services: list_keys(services, name, tenant, as_json=as_json))
 
 
 def _asked(*, generate: bool) -> str | None:

@@ -8,6 +8,8 @@ import pytest
 
 from adapters.memory.entities.matching import without_case
 from adapters.postgres.connection.locales import LETTERS, locale_mistake
+from adapters.postgres.migrations.migrate import upgrade
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
 from entrypoints.cli.errors import CommandError
@@ -38,14 +40,14 @@ async def test_the_locale_of_a_test_database_is_fine(database_url: str) -> None:
 async def test_a_database_of_locale_c_is_told_with_the_remedy(made: Make) -> None:
     mistake = await locale_mistake(await made("ENCODING 'UTF8' LOCALE 'C'"))
     assert mistake is not None
-    assert "has the locale C, for which É and é, Ω and ω, Ж and ж are not one letter" in mistake
-    assert "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'" in mistake
+    assert "has the locale C, for which É and é, Ω and ω, Ж and ж are not one letter" in mistake.sentence
+    assert "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'" in mistake.sentence
 
 
 async def test_an_encoding_without_most_letters_is_told(made: Make) -> None:
     mistake = await locale_mistake(await made("ENCODING 'SQL_ASCII' LOCALE 'C'"))
     assert mistake is not None
-    assert "has the encoding SQL_ASCII" in mistake
+    assert "has the encoding SQL_ASCII" in mistake.sentence
 
 
 async def test_neither_start_nor_check_goes_on_with_it(made: Make) -> None:
@@ -55,6 +57,16 @@ async def test_neither_start_nor_check_goes_on_with_it(made: Make) -> None:
         await ensure_migrated(settings, build_registry(ENTITIES))
     with pytest.raises(CommandError, match="has the locale C"):
         await check_migrations(settings)
+
+
+async def test_a_database_that_is_in_use_is_served_with_a_warning(made: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever has rows in such a database cannot move them within a start."""
+    url, registry = await made("ENCODING 'UTF8' LOCALE 'C'"), build_registry([*ENTITIES, *BUILTIN_ENTITIES])
+    settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
+    await upgrade(url, registry)
+    await ensure_migrated(settings, registry)
+    assert await check_migrations(settings) == "The database is up to date."
+    assert [record.getMessage().count("has the locale C") for record in caplog.records] == [1, 1]
 
 
 def test_the_memory_adapter_folds_the_same_letters() -> None:

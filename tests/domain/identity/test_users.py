@@ -13,21 +13,18 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from domain.errors import AccountDisabled, EmailNotConfirmed
-from domain.identity import users
+from domain.identity import passwords
+from domain.identity.account_states import days_until_expiration, ensure_may_sign_in, must_change_password
+from domain.identity.passwords import is_common, password_errors
 from domain.identity.users import (
     User,
-    days_until_expiration,
     email_key,
-    ensure_may_sign_in,
     is_address,
-    is_common,
     is_same_address,
-    must_change_password,
     normal_password,
-    password_errors,
 )
 
-COMMON = Path(users.__file__).with_name("common-passwords.txt.xz")
+COMMON = Path(passwords.__file__).with_name("common-passwords.txt.xz")
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 USER = User(
     id=UUID(int=1),

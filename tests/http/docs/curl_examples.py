@@ -17,6 +17,8 @@ class Request(NamedTuple):
     path: str
     headers: dict[str, str]
     body: object
+    form: dict[str, str] | None = None
+    auth: tuple[str, str] | None = None
 
 
 def commands(page: str) -> Iterator[str]:
@@ -29,6 +31,8 @@ def request_of(command: str, variables: Mapping[str, str]) -> Request:
     """The request that the command sends; KeyError for a variable that the test does not know."""
     words = shlex.split(Template(command).substitute(variables))[1:]
     method, path, body, headers = "", "", None, {}
+    form: dict[str, str] = {}
+    auth: tuple[str, str] | None = None
     rest = iter(words)
     for word in rest:
         if word == "-H":
@@ -36,8 +40,15 @@ def request_of(command: str, variables: Mapping[str, str]) -> Request:
             headers[name] = value
         elif word == "-X":
             method = next(rest)
+        elif word == "-d":
+            name, _, value = next(rest).partition("=")
+            form[name] = value
+        elif word == "-u":
+            user, _, password = next(rest).partition(":")
+            auth = (user, password)
         elif word == "--json":
             body = json.loads(next(rest))
         else:
             path = word
-    return Request(method or ("GET" if body is None else "POST"), path, headers, body)
+    is_sent = body is not None or bool(form)
+    return Request(method or ("POST" if is_sent else "GET"), path, headers, body, form or None, auth)

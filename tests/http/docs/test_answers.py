@@ -12,6 +12,8 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import ADMIN, PASSWORD, Json, TestApp
 from tests.http.described import Description
+from tests.http.identity.factors import Person, ask_for_factors
+from tests.http.identity.steps import claims_of
 from tests.mails import link_in, said_by
 
 ELSEWHERE = {"authSocialLogin", "authCreateTenant"}
@@ -86,10 +88,12 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await call.done("GET", "/api/system")
     await call.done("GET", "/api/system/traffic")
     await administer(call)
+    await use_keys(call)
     await use_account(call)
     await invite(call)
     await change_owners(call)
-    for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
+    await use_second_factors(call.app)
+    for path in ("/health/live", "/health/ready", "/.well-known/jwks.json", "/.well-known/webauthn"):
         assert (await call.app.call("GET", path)).status_code == 200
     description = description_of(call.app)
     operations = [operation for path in description.document["paths"].values() for operation in path.values()]
@@ -124,6 +128,22 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
         assert (await call("GET", f"{root}/export?format={form}")).status_code == 200
     await call.done("POST", f"{root}/import", files={"file": ("rows.csv", call.filled(shelf.csv))})
     await call("POST", f"{root}/import", files={"file": ("rows.csv", "x\n1\n")}, data={"options": '{"atomic": true}'})
+
+
+async def use_keys(call: Caller) -> None:
+    path = "/api/service-accounts"
+    account = (await call.done("POST", path, {"name": "R{n}", "roles": ["Admin"]}))["id"]
+    await call.done("GET", path)
+    await call.done("GET", f"{path}/{account}")
+    await call.done("PUT", f"{path}/{account}", {"description": "D"})
+    key = await call.done("POST", f"{path}/{account}/keys", {"name": "K"})
+    await call.done("GET", f"{path}/{account}/keys")
+    form = {"grant_type": "client_credentials", "client_id": account, "client_secret": key["key"]}
+    assert (await call.app.client.post("/api/auth/token", data=form)).status_code == 200
+    assert (await call.app.client.get("/.well-known/oauth-authorization-server")).status_code == 200
+    new = await call.done("POST", f"{path}/{account}/keys/{key['id']}/rotate", {"overlapMinutes": 0})
+    await call.done("DELETE", f"{path}/{account}/keys/{new['id']}")
+    await call.done("DELETE", f"{path}/{account}")
 
 
 async def read_audit_trail(call: Caller) -> None:
@@ -249,6 +269,36 @@ async def use_account(call: Caller) -> None:
     assert (await post("DELETE", f"/api/auth/sessions/{sessions[-1]['id']}", as_whom="root")).status_code == 200
     await app.login("root", ADMIN)
     assert (await post("POST", "/api/auth/logout", as_whom="root")).status_code == 200
+
+
+async def use_second_factors(app: TestApp) -> None:
+    await app.login("root in acme", ADMIN, claims_of(app.tokens["acme"])["tenant_id"])
+    await app.make_user("acme", "late@acme.example", [])
+    ada = Person(app, "late@acme.example", "ada")
+    assert (await ada.login()).status_code == 200
+    await ada.add_app()
+    made = await ada.add_passkey()
+    renamed = await app.call("PUT", f"/api/auth/factors/{made['id']}", as_whom="ada", json={"name": "Laptop"})
+    assert renamed.status_code == 200
+    assert (await app.call("GET", "/api/auth/factors", as_whom="ada")).status_code == 200
+    await ada.done("factors/recovery-codes", {}, 201)
+    assert (await ada.show_passkey(await ada.ticket())).status_code == 200
+    assert (await ada.passkey_login()).status_code == 200
+    await ada.done("reauthenticate/passkey", {})
+    assert (await app.call("DELETE", f"/api/auth/factors/{made['id']}", as_whom="ada")).status_code == 200
+    user_id = (await app.call("GET", "/api/auth/me", as_whom="ada")).json()["data"]["id"]
+    await app.login("root", ADMIN)
+    assert (await app.call("DELETE", f"/api/users/{user_id}/factors", as_whom="root")).status_code == 200
+    await be_asked_for_factors(app)
+
+
+async def be_asked_for_factors(app: TestApp) -> None:
+    reader = Person(app, "late@acme.example", "late")
+    await ask_for_factors(app, claims_of(app.tokens["acme"])["tenant_id"])
+    ticket = (await reader.login()).json()["mfa"]["ticket"]
+    begun = (await reader.post("mfa/enrol", {"ticket": ticket, "kind": "totp"})).json()["data"]
+    body = {"ticket": ticket, "state": begun["state"], "code": reader.code(secret=begun["secret"])}
+    assert (await reader.post("mfa/enrol/finish", body)).status_code == 200
 
 
 async def test_an_answer_that_the_document_does_not_tell_is_found(app: TestApp) -> None:

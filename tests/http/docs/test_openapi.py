@@ -141,6 +141,18 @@ async def test_a_row_requires_what_is_always_there_and_has_all_that_may_be(app: 
     assert "row" in schemas["FieldError"]["properties"]
 
 
+async def test_every_timestamp_says_that_it_is_one(app: TestApp) -> None:
+    schemas = (await described(app))["components"]["schemas"]
+    moments = {
+        f"{name}.{field}": said
+        for name, schema in schemas.items()
+        for field, said in schema.get("properties", {}).items()
+        if field == "at" or field.endswith("At")
+    }
+    assert len(moments) > 40
+    assert [name for name, said in moments.items() if "date-time" not in str(said)] == []
+
+
 async def test_bodies_have_no_default_of_null_and_flags_and_codes_are_closed(app: TestApp) -> None:
     document = await described(app)
     assert '"default":null' not in json.dumps(document, separators=(",", ":"))

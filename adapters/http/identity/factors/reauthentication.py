@@ -4,9 +4,11 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import Data, tokens
+from adapters.http.request.responses import Data, identity_data, tokens
 from adapters.http.request.rules import ORDINARY, PEOPLE, operation, rules
 from adapters.http.request.strict_request import StrictRequest
+from application.identity.factors.forms import Begun, EmptyForm
+from application.identity.factors.reproofs import FactorReproofs
 from application.identity.login.forms import RefreshResult
 from application.identity.login.reauthentication import Reauthentication, ReauthenticationForm
 
@@ -25,10 +27,13 @@ class ReauthenticationController(Controller):
             "ACCOUNT_LOCKED",
             "ACCOUNT_DISABLED",
             "EMAIL_NOT_CONFIRMED",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
             example={"password": "your password", "isPasswordEncrypted": False},
         ),
         status_code=200,
-        description="Answers tokens of the same session, proved now; the refresh token of before is used up.",
+        description="Answers tokens of the same session, proved now; the refresh token of before is used up. "
+        "An account with a second factor shows that one instead of the password.",
     )
     async def show(
         self,
@@ -37,3 +42,17 @@ class ReauthenticationController(Controller):
         reauthentication: NamedDependency[Reauthentication],
     ) -> Response[Data[RefreshResult]]:
         return tokens(await reauthentication.show(request.caller, data, request.from_client))
+
+    @post(
+        "/passkey",
+        **operation("auth.reauthenticate-passkey", "Ask for one of one's passkeys", PEOPLE, example={}),
+        status_code=200,
+        description="`state` and the browser's answer to `options` go to reauthenticate.",
+    )
+    async def ask(
+        self,
+        request: StrictRequest,
+        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
+        factor_reproofs: NamedDependency[FactorReproofs],
+    ) -> Response[Data[Begun]]:
+        return identity_data(await factor_reproofs.ask(request.caller))

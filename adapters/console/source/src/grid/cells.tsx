@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
+import { PersonName } from "../screens/names";
 import { href } from "../session/routes";
 import { date, exactTime, number, t, time } from "../words/words";
 
@@ -21,6 +22,8 @@ const WIDTHS: Partial<Record<string, number>> = {
   texts: 200,
 };
 const LONGEST = 300;
+/** Fields of the service that hold a user's id. */
+const PEOPLE = /^(createdBy|updatedBy|deletedBy|actorId)$/;
 
 export const isNumber = (field: Field) => NUMBERS.has(field.kind);
 
@@ -44,6 +47,7 @@ export function Cell({ field, row }: { entity: Entity; field: Field; row: Row })
         </a>
       );
   }
+  if (PEOPLE.test(field.name) && typeof value === "string") return <PersonName id={value} />;
   return <Value field={field} value={value} />;
 }
 

@@ -8,7 +8,7 @@ import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, parts } from "../session/routes";
-import { enter, logout, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
+import { enter, logout, may, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
 import { t } from "../words/words";
 import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
@@ -23,6 +23,8 @@ const Row = lazy(async () => (await import("../screens/row")).RowScreen);
 const Import = lazy(async () => (await import("../files/Import")).ImportScreen);
 const Members = lazy(async () => (await admin()).Members);
 const Person = lazy(async () => (await admin()).Person);
+const ServiceAccounts = lazy(async () => (await admin()).ServiceAccounts);
+const ServiceAccountScreen = lazy(async () => (await admin()).ServiceAccountScreen);
 const Roles = lazy(async () => (await admin()).Roles);
 const Settings = lazy(async () => (await admin()).TenantSettings);
 const Tenants = lazy(async () => (await admin()).Tenants);
@@ -46,6 +48,9 @@ function Screen() {
     case "people":
       if (!mayArea("members")) return <Forbidden />;
       return plural ? <Person id={plural} /> : <Members />;
+    case "keys":
+      if (!may("read:service-accounts")) return <Forbidden />;
+      return plural ? <ServiceAccountScreen id={plural} /> : <ServiceAccounts />;
     case "roles":
       return mayArea("roles") ? <Roles /> : <Forbidden />;
     case "audit":
@@ -146,6 +151,11 @@ function Navigation() {
       {mayArea("roles") && (
         <NavLink to={["roles"]} icon="shield">
           {t("roles")}
+        </NavLink>
+      )}
+      {may("read:service-accounts") && (
+        <NavLink to={["keys"]} icon="key-round">
+          {t("keys")}
         </NavLink>
       )}
       <NavLink to={["settings"]} icon="settings">

@@ -3,22 +3,18 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { ask } from "../parts/Dialog";
 import { Summary, TextField, useSending } from "../parts/Fields";
-import { Icon } from "../parts/Icon";
-import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
-import { ago, chooseLanguage, date, exactTime, type Key, LANGUAGES, language, t } from "../words/words";
+import { chooseLanguage, date, type Key, LANGUAGES, language, t } from "../words/words";
 import { MyInvitations } from "./invitations";
+import { Sessions } from "./sessions";
 
-interface Session {
-  id: string;
-  device: string;
-  address: string;
-  createdAt: string;
-  lastUsedAt: string;
-  isCurrent: boolean;
+async function everywhere(): Promise<void> {
+  if (!(await ask(t("sessions.all"), t("sessions.all.text"), t("sessions.all")))) return;
+  await call("POST", "/api/auth/logout").catch(failed);
+  await logout();
 }
 
 export function Account() {
@@ -57,7 +53,7 @@ export function Account() {
             </dl>
           </section>
           <MyInvitations joined={reloadProfile} />
-          <Sessions />
+          <Sessions path="/api/auth/sessions" mayEnd endAll={everywhere} />
         </div>
         <div class="section">
           <Looks />
@@ -144,59 +140,5 @@ function Password() {
         </button>
       </p>
     </form>
-  );
-}
-
-function Sessions() {
-  const loaded = useLoaded(async () => (await call<{ items: Session[] }>("GET", "/api/auth/sessions")).data.items, []);
-  async function end(session: Session): Promise<void> {
-    try {
-      await call("DELETE", `/api/auth/sessions/${session.id}`);
-      toast(t("sessions.ended"));
-      await loaded.reload();
-    } catch (error) {
-      failed(error);
-    }
-  }
-  async function everywhere(): Promise<void> {
-    if (!(await ask(t("sessions.all"), t("sessions.all.text"), t("sessions.all")))) return;
-    await call("POST", "/api/auth/logout").catch(failed);
-    await logout();
-  }
-  return (
-    <section class="panel">
-      <div class="row">
-        <h2>{t("sessions")}</h2>
-        <span class="space" />
-        <button type="button" class="quiet-danger" onClick={() => void everywhere()}>
-          {t("sessions.all")}
-        </button>
-      </div>
-      <Ready loaded={loaded}>
-        {(sessions) => (
-          <ul class="sessions">
-            {sessions.map((session) => (
-              <li key={session.id} class="session">
-                <Icon name="monitor" class="muted" />
-                <div class="what">
-                  <bdi>{session.device || t("sessions.unknown")}</bdi>
-                  <p class="muted small">
-                    <bdi>{session.address}</bdi> ·{" "}
-                    <time title={exactTime(session.lastUsedAt)}>{ago(session.lastUsedAt)}</time>
-                  </p>
-                </div>
-                {session.isCurrent ? (
-                  <span class="badge good">{t("sessions.this")}</span>
-                ) : (
-                  <button type="button" onClick={() => void end(session)}>
-                    {t("sessions.end")}
-                  </button>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </Ready>
-    </section>
   );
 }

@@ -11,6 +11,7 @@ import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
 import { permissionsOf, type Role, rolesOf, type UserDetail, wider } from "./identity";
+import { Sessions } from "./sessions";
 
 export function Person({ id }: { id: string }) {
   const path = `/api/users/${encodeURIComponent(id)}`;
@@ -39,13 +40,31 @@ export function Person({ id }: { id: string }) {
                 <Details key={user.id} user={user} path={path} set={loaded.set} roles={roles.data ?? []} />
                 {may("read:roles") && <Why user={user} />}
               </div>
-              <Facts user={user} />
+              <div class="section">
+                <Facts user={user} />
+                <Sessions
+                  path={`${path}/sessions`}
+                  mayEnd={may("update:users")}
+                  endAll={(reload) => endAll(path, reload)}
+                />
+              </div>
             </div>
           </>
         )}
       </Ready>
     </>
   );
+}
+
+async function endAll(path: string, reload: () => Promise<void>): Promise<void> {
+  if (!(await ask(t("sessions.all"), t("sessions.all.theirs"), t("sessions.all")))) return;
+  try {
+    await call("DELETE", `${path}/sessions`);
+    toast(t("sessions.ended"));
+    await reload();
+  } catch (error) {
+    failed(error);
+  }
 }
 
 interface Props {

@@ -14,21 +14,8 @@ import { date, t } from "../words/words";
 import type { Paged, UserItem } from "./identity";
 import { People } from "./members";
 
-export function TenantSettings() {
-  const mine = tenant.value;
-  if (!mine) return null;
-  return (
-    <>
-      <div class="head">
-        <Title>{t("settings")}</Title>
-      </div>
-      <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
-    </>
-  );
-}
-
 /** Only super-admins may change a tenant; everybody else reads what is set. */
-function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) {
+export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) {
   const mayWrite = mayArea("tenants") && may("update:tenants");
   const [form, setForm] = useState({
     name: of.name,

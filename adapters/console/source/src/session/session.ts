@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { ApiError, call, hooks } from "../api/api";
 import { loadMeta, meta } from "../api/meta";
+import { applyAccent } from "./theme";
 
 export interface TenantName {
   id: string;
@@ -46,7 +47,15 @@ export interface Tenant {
     currency: string;
     enabledFeatures: string[];
     customSettings: Record<string, unknown>;
+    branding?: Branding;
   };
+}
+
+export interface Branding {
+  name?: string | null;
+  logoUrl?: string | null;
+  primaryColor?: string | null;
+  supportEmail?: string | null;
 }
 
 interface Claims {
@@ -123,6 +132,7 @@ async function furnish(): Promise<void> {
   ]);
   profile.value = mine.data;
   tenant.value = current.data;
+  applyAccent(current.data.settings.branding?.primaryColor);
   state.value = "in";
 }
 
@@ -210,5 +220,6 @@ export function forget(): void {
   meta.value = null;
   scope.value = null;
   choices.value = [];
+  applyAccent(null);
   state.value = "out";
 }

@@ -1,0 +1,122 @@
+// Settings of the caller's tenant: its own administrators change language, currency and branding; a super-admin the rest.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import { mayArea } from "../api/meta";
+import { ask } from "../parts/Dialog";
+import { Summary, TextField, useSending } from "../parts/Fields";
+import { Ready, useLoaded } from "../parts/States";
+import { Title } from "../parts/Title";
+import { failed, toast } from "../parts/Toast";
+import { type Branding, logout, may, profile, tenant } from "../session/session";
+import { applyAccent } from "../session/theme";
+import { t } from "../words/words";
+import { TenantForm } from "./tenants";
+
+interface OwnSettings {
+  timezone: string;
+  language: string;
+  currency: string;
+  enabledFeatures: string[];
+  branding: Branding;
+}
+
+const PATH = "/api/tenants/current/settings";
+
+export function TenantSettings() {
+  const mine = tenant.value;
+  if (!mine) return null;
+  return (
+    <>
+      <div class="head">
+        <Title>{t("settings")}</Title>
+        <span class="space" />
+        {(profile.value?.tenants.length ?? 0) > 0 && (
+          <button type="button" class="quiet-danger" onClick={() => void leave(mine.name)}>
+            {t("tenant.leave")}
+          </button>
+        )}
+      </div>
+      {(mayArea("tenants") || !may("read:tenant-settings")) && (
+        <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
+      )}
+      {may("read:tenant-settings") && <Own />}
+    </>
+  );
+}
+
+async function leave(name: string): Promise<void> {
+  if (!(await ask(t("tenant.leave.title", { name }), t("tenant.leave.text"), t("tenant.leave")))) return;
+  try {
+    await call("POST", "/api/tenants/current/leave");
+    await logout();
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function Own() {
+  const loaded = useLoaded(async () => (await call<OwnSettings>("GET", PATH)).data, []);
+  return <Ready loaded={loaded}>{(settings) => <OwnForm of={settings} set={loaded.set} />}</Ready>;
+}
+
+function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
+  const { branding } = of;
+  const [form, setForm] = useState({
+    timezone: of.timezone,
+    language: of.language,
+    currency: of.currency,
+    name: branding.name ?? "",
+    logoUrl: branding.logoUrl ?? "",
+    primaryColor: branding.primaryColor ?? "",
+    supportEmail: branding.supportEmail ?? "",
+  });
+  const sending = useSending();
+  const mayWrite = may("update:tenant-settings");
+  const field = (name: keyof typeof form, label: string, hint?: string) => (
+    <TextField
+      label={label}
+      name={name}
+      value={form[name]}
+      change={(value) => setForm({ ...form, [name]: value })}
+      sending={sending}
+      hint={hint}
+      disabled={!mayWrite}
+    />
+  );
+  function submit(event: Event): void {
+    event.preventDefault();
+    const { timezone, language, currency, name, logoUrl, primaryColor, supportEmail } = form;
+    const shown = { name, logoUrl, primaryColor, supportEmail };
+    const sent = Object.fromEntries(Object.entries(shown).map(([key, value]) => [key, value || null]));
+    void sending.run(async () => {
+      const { data } = await call<OwnSettings>("PUT", PATH, { json: { timezone, language, currency, branding: sent } });
+      set(data);
+      applyAccent(data.branding.primaryColor);
+      toast(t("saved"));
+    });
+  }
+  return (
+    <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+      <Summary sending={sending} />
+      <div class="form">
+        {field("timezone", t("tenant.timezone"), "Europe/Berlin")}
+        {field("language", t("tenant.language"))}
+        {field("currency", t("tenant.currency"))}
+      </div>
+      <h2>{t("tenant.brand")}</h2>
+      <div class="form">
+        {field("name", t("tenant.brand.name"))}
+        {field("primaryColor", t("tenant.brand.color"), t("tenant.brand.color.hint"))}
+        {field("logoUrl", t("tenant.brand.logo"))}
+        {field("supportEmail", t("tenant.brand.support"))}
+      </div>
+      {mayWrite && (
+        <p>
+          <button type="submit" class="primary" disabled={sending.isBusy}>
+            {t("save")}
+          </button>
+        </p>
+      )}
+    </form>
+  );
+}

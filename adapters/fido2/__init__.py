@@ -1,0 +1,1 @@
+"""Passkeys by Yubico's fido2: registration and assertion of WebAuthn credentials."""

@@ -1,0 +1,151 @@
+"""/api/auth/factors: the caller's own second factors; and an administrator's removal of somebody's."""
+
+from litestar import Controller, Response, delete, get, post, put
+from litestar.di import NamedDependency
+from litestar.params import JSONBody
+
+from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
+from adapters.http.request.rules import ORDINARY, PEOPLE, Policy, needs, operation, rules
+from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.factors.forms import (
+    Begun,
+    EmptyForm,
+    FactorForm,
+    FactorItem,
+    FactorList,
+    FinishForm,
+    NewFactorItem,
+    NewRecoveryCodes,
+)
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.resets import FactorResets
+
+RECENT_PEOPLE = Policy("any", recent=True, people=True)
+FINISH_TEXT = "With the first factor come recovery codes, which are shown this once."
+
+
+class FactorsController(Controller):
+    path = "/api/auth/factors"
+    tags = ("second-factors",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @get(
+        "/",
+        **operation("auth.factors", "List one's own second factors", PEOPLE),
+        description="The oldest first, with the number of recovery codes that are left.",
+    )
+    async def all(self, request: StrictRequest, my_factors: NamedDependency[MyFactors]) -> Response[FactorList]:
+        return bare(await my_factors.all(request.caller))
+
+    @post(
+        "/totp/begin",
+        **operation("auth.begin-totp", "Set up an authenticator app", RECENT_PEOPLE, "CONFLICT", example={}),
+        status_code=200,
+        description="The secret, as text, as an address and as a QR code. Nothing is stored before its first code.",
+    )
+    async def begin_totp(
+        self,
+        request: StrictRequest,
+        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
+        my_factors: NamedDependency[MyFactors],
+    ) -> Response[Data[Begun]]:
+        return identity_data(await my_factors.begin(request.caller, "totp"))
+
+    @post(
+        "/totp/finish",
+        **operation(
+            "auth.finish-totp",
+            "Confirm an authenticator app with its first code",
+            RECENT_PEOPLE,
+            "CONFLICT",
+            example={"state": "the state of begin", "code": "123456", "name": "Phone"},
+        ),
+        description=FINISH_TEXT,
+    )
+    async def finish_totp(
+        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: NamedDependency[MyFactors]
+    ) -> Response[Data[NewFactorItem]]:
+        return identity_data(await my_factors.finish(request.caller, "totp", data, request.from_client))
+
+    @post(
+        "/passkeys/begin",
+        **operation("auth.begin-passkey", "Make a passkey", RECENT_PEOPLE, "CONFLICT", example={}),
+        status_code=200,
+        description="`options` are for `navigator.credentials.create`, in the form of `parseCreationOptionsFromJSON`.",
+    )
+    async def begin_passkey(
+        self,
+        request: StrictRequest,
+        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
+        my_factors: NamedDependency[MyFactors],
+    ) -> Response[Data[Begun]]:
+        return identity_data(await my_factors.begin(request.caller, "passkey"))
+
+    @post(
+        "/passkeys/finish",
+        **operation(
+            "auth.finish-passkey",
+            "Register the passkey that the browser made",
+            RECENT_PEOPLE,
+            "CONFLICT",
+            example={"state": "the state of begin", "response": {}, "name": "Laptop"},
+        ),
+        description=FINISH_TEXT,
+    )
+    async def finish_passkey(
+        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: NamedDependency[MyFactors]
+    ) -> Response[Data[NewFactorItem]]:
+        return identity_data(await my_factors.finish(request.caller, "passkey", data, request.from_client))
+
+    @post(
+        "/recovery-codes",
+        **operation("auth.recovery-codes", "Make new recovery codes", RECENT_PEOPLE, "CONFLICT", example={}),
+        description="Ten codes that serve once each and are shown this once; older ones are worth nothing any more.",
+    )
+    async def renew_codes(
+        self,
+        request: StrictRequest,
+        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
+        my_factors: NamedDependency[MyFactors],
+    ) -> Response[Data[NewRecoveryCodes]]:
+        return identity_data(await my_factors.renew_codes(request.caller, request.from_client))
+
+    @put("/{factor_id:str}", **operation("auth.rename-factor", "Rename one of one's factors", PEOPLE))
+    async def rename(
+        self,
+        request: StrictRequest,
+        factor_id: PathId,
+        data: JSONBody[FactorForm],
+        my_factors: NamedDependency[MyFactors],
+    ) -> Response[Data[FactorItem]]:
+        return identity_data(await my_factors.rename(request.caller, read_id(factor_id), data))
+
+    @delete(
+        "/{factor_id:str}",
+        **operation("auth.remove-factor", "Remove one of one's factors", RECENT_PEOPLE, "CONFLICT"),
+        status_code=200,
+        description="The last one stays while a tenant requires one. Recovery codes go with it.",
+    )
+    async def remove(
+        self, request: StrictRequest, factor_id: PathId, my_factors: NamedDependency[MyFactors]
+    ) -> Response[MessageOnly]:
+        await my_factors.remove(request.caller, read_id(factor_id), request.from_client)
+        return identity_message("The factor is removed.")
+
+
+class FactorResetsController(Controller):
+    path = "/api/users/{user_id:str}/factors"
+    tags = ("users",)
+    opt = rules(area="A", limit=ORDINARY)
+
+    @delete(
+        "/",
+        **operation("users.reset-factors", "Remove all second factors of a user", needs("update:users", recent=True)),
+        status_code=200,
+        description="For who lost them. Recovery codes go too, every session of the user ends, and a mail tells them.",
+    )
+    async def reset(
+        self, request: StrictRequest, user_id: PathId, factor_resets: NamedDependency[FactorResets]
+    ) -> Response[MessageOnly]:
+        await factor_resets.reset(request.caller, read_id(user_id), request.from_client)
+        return identity_message("The second factors are removed.")

@@ -1,0 +1,80 @@
+"""/api/auth/passkeys: login with a passkey alone; and the origins that may use those of this service."""
+
+from litestar import Controller, Response, get, post
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody
+from msgspec.structs import replace
+
+from adapters.http.identity.applications import APP_ID, requested_app_id
+from adapters.http.request.responses import Data, bare, identity_data, tokens
+from adapters.http.request.rules import PUBLIC, UNLIMITED, operation, rules
+from adapters.http.request.strict_request import StrictRequest
+from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
+from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
+from application.identity.login.forms import LoginResult
+from domain.limits import Limit
+
+
+class PasskeysController(Controller):
+    path = "/api/auth/passkeys"
+    tags = ("auth",)
+    opt = rules(area="A")
+
+    @post(
+        "/begin",
+        **operation(
+            "auth.begin-passkey-login",
+            "Begin a login with a passkey",
+            PUBLIC,
+            limit=Limit("auth.begin-passkey-login", 10),
+            example={},
+        ),
+        status_code=200,
+        description="Nobody is named: the browser offers the passkeys that it has for this service.",
+    )
+    async def begin(
+        self,
+        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
+        passkey_login: NamedDependency[PasskeyLogin],
+    ) -> Response[Data[Begun]]:
+        return identity_data(await passkey_login.begin())
+
+    @post(
+        "/finish",
+        **operation(
+            "auth.finish-passkey-login",
+            "Log in with a passkey",
+            PUBLIC,
+            "INVALID_CREDENTIALS",
+            "ACCOUNT_DISABLED",
+            "EMAIL_NOT_CONFIRMED",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
+            "FORBIDDEN",
+            limit=Limit("auth.finish-passkey-login", 10),
+            parameters=(APP_ID,),
+            example={"state": "the state of begin", "response": {}},
+        ),
+        status_code=200,
+        description="A passkey whose user was verified is two factors at once: no password and no second step follow.",
+    )
+    async def finish(
+        self, request: StrictRequest, data: JSONBody[PasskeyLoginForm], passkey_login: NamedDependency[PasskeyLogin]
+    ) -> Response[Data[LoginResult]]:
+        app_id = requested_app_id(request, data.requested_app_id)
+        return tokens(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
+
+
+def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:
+    @get(
+        "/.well-known/webauthn",
+        name="passkey-origins",
+        summary="Origins that may use passkeys of this service",
+        tags=["keys"],
+        opt=rules(policy=PUBLIC, limit=UNLIMITED, area="A"),
+    )
+    async def listed() -> Response[RelatedOrigins]:
+        return bare(RelatedOrigins(origins=related.origins))
+
+    return listed

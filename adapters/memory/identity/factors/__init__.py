@@ -1,0 +1,4 @@
+"""Second factors in memory.
+
+Everything else of identity stands in the folder above.
+"""

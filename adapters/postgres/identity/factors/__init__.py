@@ -1,0 +1,4 @@
+"""Statements on second factors.
+
+Everything else of identity stands in the folder above.
+"""

@@ -1,0 +1,123 @@
+"""Factors of the caller: listing, adding, renaming and removing them, and new recovery codes."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from application.identity.factors.forms import (
+    Begun,
+    FactorForm,
+    FactorItem,
+    FactorList,
+    FinishForm,
+    NewFactorItem,
+    NewRecoveryCodes,
+    factor_item,
+    item_fields,
+)
+from application.identity.factors.proofs import notice
+from application.identity.factors.registering import FactorRegistration, NewFactor
+from application.identity.login.gate import SecondFactorGate
+from application.ports.database import Database
+from application.ports.identity.factors import FactorTransaction
+from application.ports.runtime import Clock, Ids
+from application.retry import retry_on_conflict
+from domain.errors import Conflict, NotFound, TokenInvalid
+from domain.identity.factors import FactorKind
+from domain.identity.users import AccountState
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+
+@dataclass(frozen=True)
+class MyFactors:
+    database: Database[FactorTransaction]
+    registration: FactorRegistration
+    gate: SecondFactorGate
+    clock: Clock
+    ids: Ids
+
+    async def all(self, caller: Caller) -> FactorList:
+        """The caller's factors, the oldest first, and how many recovery codes are left."""
+        async with self.database.read_only(EveryTenant()) as read:
+            factors = await read.factors.of(caller.user_id)
+            left = await read.recovery_codes.left(caller.user_id)
+        return FactorList(data=[factor_item(factor) for factor in factors], recovery_codes_left=left)
+
+    async def begin(self, caller: Caller, kind: FactorKind) -> Begun:
+        """Raises Conflict when the caller has as many factors as there may be."""
+        async with self.database.read_only(EveryTenant()) as read:
+            state = await self._state(read, caller)
+            factors = await read.factors.of(caller.user_id)
+        return await self.registration.begin(kind, state.user, factors)
+
+    async def finish(self, caller: Caller, kind: FactorKind, form: FinishForm, client: Client) -> NewFactorItem:
+        """Raises ValidationError on ``state``, ``code`` or ``response``, and Conflict."""
+        new = await self.registration.finish(kind, caller.user_id, form)
+        codes = await self._store(caller, new, client)
+        item = NewFactorItem(**item_fields(new.factor))
+        if codes:
+            item.recovery_codes = codes
+        return item
+
+    @retry_on_conflict
+    async def _store(self, caller: Caller, new: NewFactor, client: Client) -> list[str]:
+        async with self.database.transaction(EveryTenant()) as tx:
+            # Locked, so that of two first factors at once one comes with recovery codes.
+            await tx.memberships.lock(caller.user_id)
+            state = await self._state(tx, caller)
+            return await self._add(tx, state, new, client)
+
+    @retry_on_conflict
+    async def rename(self, caller: Caller, factor_id: UUID, form: FactorForm) -> FactorItem:
+        """Raises NotFound, alike for another user's factor and an unknown one."""
+        async with self.database.transaction(EveryTenant()) as tx:
+            if not await tx.factors.rename(caller.user_id, factor_id, form.name):
+                raise NotFound
+            factors = await tx.factors.of(caller.user_id)
+        return next(factor_item(factor) for factor in factors if factor.id == factor_id)
+
+    @retry_on_conflict
+    async def remove(self, caller: Caller, factor_id: UUID, client: Client) -> None:
+        """Removes a factor; recovery codes go with the last one.
+
+        Raises NotFound, and Conflict for the last one while a tenant of the caller, or the service, requires one.
+        """
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(caller.user_id)
+            state = await self._state(tx, caller)
+            factors = await tx.factors.of(caller.user_id)
+            if not await tx.factors.remove(caller.user_id, factor_id):
+                raise NotFound
+            # Codes stand in for a factor: without one they would be a second password.
+            if len(factors) == 1:
+                self._ensure_not_required(state)
+                await tx.recovery_codes.replace(caller.user_id, [])
+            await tx.audit.add(SYSTEM_TENANT_ID, event("factor.removed", caller.user_id, factor_id, client, now))
+            await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
+
+    @retry_on_conflict
+    async def renew_codes(self, caller: Caller, client: Client) -> NewRecoveryCodes:
+        """New recovery codes in place of all older ones. Raises Conflict without a factor that they could stand for."""
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(caller.user_id)
+            state = await self._state(tx, caller)
+            if not state.factors.kinds:
+                raise Conflict("Recovery codes stand in for a second factor: set one up first.")
+            return await self._renew(tx, state, client)
+
+    async def _add(self, tx: FactorTransaction, state: AccountState, new: NewFactor, client: Client) -> list[str]:
+        return await self.registration.add(tx, state.user, new, client)
+
+    async def _renew(self, tx: FactorTransaction, state: AccountState, client: Client) -> NewRecoveryCodes:
+        return NewRecoveryCodes(recovery_codes=await self.registration.renew_codes(tx, state.user, client))
+
+    def _ensure_not_required(self, state: AccountState) -> None:
+        entered = [None, *(membership for membership in state.memberships if membership.tenant_is_active)]
+        if any(self.gate.demand(state, membership).required for membership in entered):
+            raise Conflict("A second factor is required of you: set up another one before you remove the last.")
+
+    async def _state(self, tx: FactorTransaction, caller: Caller) -> AccountState:
+        state = await tx.users.state(caller.user_id)
+        if state is None:
+            raise TokenInvalid
+        return state

@@ -1,0 +1,69 @@
+"""Login with a passkey alone: it is possession and verification at once, so no password and no second step follow."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.identity.factors.forms import Assertion, Begun
+from application.identity.factors.passkeys import Passkeys
+from application.identity.factors.proofs import ShownPasskey
+from application.identity.factors.second_factor import LoginEntrance
+from application.identity.login.forms import LoginResult
+from application.ports.database import Database
+from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock, Outcomes
+from application.retry import retry_on_conflict
+from domain.errors import ValidationError
+from domain.identity.factors import combined
+from domain.identity.users import AccountState
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+
+
+class PasskeyLoginForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    state: str
+    response: Assertion
+    preferred_tenant_id: UUID | None = None
+    requested_app_id: str | None = None
+
+
+@dataclass(frozen=True)
+class PasskeyLogin:
+    database: Database[FactorTransaction]
+    passkeys: Passkeys
+    entrance: LoginEntrance
+    outcomes: Outcomes
+    clock: Clock
+
+    async def begin(self) -> Begun:
+        return await self.passkeys.begin_login()
+
+    async def finish(self, form: PasskeyLoginForm, client: Client) -> LoginResult:
+        """Raises ValidationError on ``state`` or ``response``, and what every login raises."""
+        try:
+            shown = await self.passkeys.logged_in(form.state, form.response, client)
+            state = await self._used(shown, client)
+        except ValidationError:
+            self.outcomes.count("passkey", "refused")
+            await self._note_refusal(client)
+            raise
+        self.outcomes.count("passkey", "accepted")
+        # The gate is passed like by every login: a tenant may ask for more than this passkey.
+        verified = VerifiedIdentity(state, by_password=False, methods=combined((), shown.methods))
+        return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+
+    @retry_on_conflict
+    async def _used(self, shown: ShownPasskey, client: Client) -> AccountState:
+        factor, now = shown.factor, self.clock.now()
+        assert factor.credential is not None
+        async with self.database.transaction(EveryTenant()) as tx:
+            state = await tx.users.state(factor.user_id)
+            if state is None or not await tx.factors.use_credential(factor.id, shown.seen, factor.credential, now):
+                raise ValidationError.on("response", "was used at the same time elsewhere: try again")
+            await tx.audit.add(SYSTEM_TENANT_ID, event("factor.used", factor.user_id, factor.id, client, now))
+        return state
+
+    async def _note_refusal(self, client: Client) -> None:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.audit.add(SYSTEM_TENANT_ID, event("login.failed", None, None, client, self.clock.now()))

@@ -1,0 +1,208 @@
+"""The check of a second factor that somebody shows: guesses are counted, and what is right serves once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.identity.factors.forms import Assertion
+from application.ports.database import Database, Mail, MailKind
+from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
+from application.ports.runtime import Clock, Ids, Outcomes
+from application.retry import retry_on_conflict
+from domain.errors import AccountLocked, ValidationError
+from domain.identity.factors import Method
+from domain.identity.otp import matching_step
+from domain.identity.recovery import recovery_digest
+from domain.identity.users import User
+from domain.limits import FACTOR_GUESSES
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+
+EVERYWHERE = "everywhere"
+"""Network under which guesses are counted: all networks together."""
+
+WRONG_CODE = "is wrong or was used before"
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """What somebody shows as a second factor."""
+
+    method: Method
+    code: str | UnsetType = UNSET
+    state: str | UnsetType = UNSET
+    response: Assertion | UnsetType = UNSET
+
+
+class Spent(Struct, frozen=True):
+    """Id of a ticket that is used up together with a proof, or with a new factor; it is kept until ``until``."""
+
+    id: str
+    until: datetime
+    field: str = "ticket"
+
+
+class ShownPasskey(Struct, frozen=True, kw_only=True):
+    """An assertion that verified: the factor with its new state, and the ``amr`` that it stands for."""
+
+    factor: Factor
+    seen: int
+    methods: tuple[str, ...]
+
+
+class MatchedStep(Struct, frozen=True):
+    """The time step of a code that matched, and the app's secret to store."""
+
+    factor_id: UUID
+    step: int
+    sealed: str
+
+
+class PasskeyChecks(Protocol):
+    """Verification of assertions; implemented by application/identity/factors/passkeys.py."""
+
+    async def shown(
+        self, user_id: UUID, state: str, response: Assertion, factors: Sequence[Factor], client: Client
+    ) -> ShownPasskey:
+        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
+        ...
+
+
+@dataclass(frozen=True)
+class FactorProofs:
+    """Guesses of all networks are counted together: only who passed the first factor gets here."""
+
+    database: Database[FactorTransaction]
+    secrets: FactorSecrets
+    passkeys: PasskeyChecks
+    outcomes: Outcomes
+    clock: Clock
+    ids: Ids
+
+    async def show(self, user: User, proof: Proof, client: Client, ticket: Spent | None = None) -> tuple[str, ...]:
+        """The ``amr`` of the proof; the guesses before it are forgiven, and the ticket is used up with it.
+
+        Raises ValidationError on the proof's field, or on ``ticket``, and AccountLocked after too many guesses.
+        """
+        factors = await self._reserved(user, proof)
+        try:
+            methods = await self._shown(user, factors, proof, client, ticket)
+        except ValidationError:
+            # The guess stays counted; only a proof that is right takes the count back.
+            self.outcomes.count(proof.method, "refused")
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await self._audit(tx, "factor.refused", user, user.id, client)
+            raise
+        self.outcomes.count(proof.method, "accepted")
+        return methods
+
+    async def _reserved(self, user: User, proof: Proof) -> list[Factor]:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            # The guess is counted before it is checked, so that parallel guesses cannot outrun the lock.
+            if await tx.attempts.reserve(guesses_of(user.id), EVERYWHERE, FACTOR_GUESSES, self.clock.now()):
+                return await tx.factors.of(user.id)
+        self.outcomes.count(proof.method, "locked")
+        raise AccountLocked("Too many wrong codes: second factors are locked for a while.")
+
+    async def _shown(
+        self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: Spent | None
+    ) -> tuple[str, ...]:
+        if proof.method == "passkey":
+            state, response = _given(proof.state, "state"), _given(proof.response, "response")
+            passkey = await self.passkeys.shown(user.id, state, response, factors, client)
+            return await self._use_passkey(user, passkey, client, ticket)
+        code = _given(proof.code, "code")
+        if proof.method == "recovery":
+            return await self._use_recovery_code(user, recovery_digest(code), client, ticket)
+        return await self._use_step(user, self._matching(user, factors, code), client, ticket)
+
+    def _matching(self, user: User, factors: list[Factor], code: str) -> MatchedStep | None:
+        now = self.clock.now()
+        for factor in factors:
+            secret = None if factor.sealed is None else self.secrets.open(user.id, factor.sealed)
+            step = None if secret is None else matching_step(secret, code, now)
+            if secret is not None and step is not None:
+                # Sealed anew at each use, so that a changed secret key of the service reaches the apps in use.
+                return MatchedStep(factor.id, step, self.secrets.seal(user.id, secret))
+        return None
+
+    @retry_on_conflict
+    async def _use_step(
+        self, user: User, found: MatchedStep | None, client: Client, ticket: Spent | None
+    ) -> tuple[str, ...]:
+        async with self.database.transaction(EveryTenant()) as tx:
+            # The database decides which of several uses of one code was the first.
+            if found is None or not await tx.factors.use_step(
+                found.factor_id, found.step, found.sealed, self.clock.now()
+            ):
+                raise ValidationError.on("code", WRONG_CODE)
+            await self._accept(tx, user, found.factor_id, client, ticket)
+        return ("otp",)
+
+    @retry_on_conflict
+    async def _use_recovery_code(
+        self, user: User, digest: bytes | None, client: Client, ticket: Spent | None
+    ) -> tuple[str, ...]:
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            if digest is None or not await tx.recovery_codes.use(user.id, digest, now):
+                raise ValidationError.on("code", WRONG_CODE)
+            await self._accept(tx, user, user.id, client, ticket)
+            await self._audit(tx, "recovery-codes.used", user, user.id, client)
+            await tx.outbox.add(notice(self.ids.new(), "recovery-code-used", user, client, now))
+        return ("rec",)
+
+    @retry_on_conflict
+    async def _use_passkey(
+        self, user: User, shown: ShownPasskey, client: Client, ticket: Spent | None
+    ) -> tuple[str, ...]:
+        credential = shown.factor.credential
+        assert credential is not None
+        async with self.database.transaction(EveryTenant()) as tx:
+            if not await tx.factors.use_credential(shown.factor.id, shown.seen, credential, self.clock.now()):
+                raise ValidationError.on("response", "was used at the same time elsewhere: try again")
+            await self._accept(tx, user, shown.factor.id, client, ticket)
+        return shown.methods
+
+    async def _accept(
+        self, tx: FactorTransaction, user: User, factor_id: UUID, client: Client, ticket: Spent | None
+    ) -> None:
+        if ticket is not None:
+            await self._spend(tx, ticket)
+        await tx.attempts.forgive(guesses_of(user.id), EVERYWHERE, self.clock.now())
+        await self._audit(tx, "factor.used", user, factor_id, client)
+
+    async def _spend(self, tx: FactorTransaction, ticket: Spent) -> None:
+        await spend(tx, ticket, self.clock.now())
+
+    async def _audit(self, tx: FactorTransaction, action: str, user: User, target: UUID, client: Client) -> None:
+        await tx.audit.add(SYSTEM_TENANT_ID, event(action, user.id, target, client, self.clock.now()))
+
+
+async def spend(tx: FactorTransaction, ticket: Spent, now: datetime) -> None:
+    """Uses the ticket up. Raises ValidationError on its field for one that was used before."""
+    if not await tx.used_nonces.consume(ticket.id, ticket.until, now):
+        raise wrong_ticket(ticket.field)
+
+
+def wrong_ticket(field: str) -> ValidationError:
+    """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
+    return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
+
+
+def guesses_of(user_id: UUID) -> str:
+    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
+    return f"mfa:{user_id}"
+
+
+def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
+    """A mail to the user about their factors."""
+    return Mail(id=mail_id, kind=kind, recipient=user.email, name=user.full_name, address=client.address, at=now)
+
+
+def _given(value: str | Assertion | UnsetType, field: str) -> Any:
+    if value is UNSET:
+        raise ValidationError.on(field, "is required for this method")
+    return value

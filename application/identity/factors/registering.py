@@ -1,0 +1,143 @@
+"""Setting up a factor: begun with a sealed state, stored only once its first code or assertion was right."""
+
+import secrets as random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.identity.factors.forms import Assertion, Begun, FinishForm
+from application.identity.factors.proofs import WRONG_CODE, Spent, notice, spend, wrong_ticket
+from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
+from application.ports.identity.tickets import Tickets
+from application.ports.runtime import Clock, Ids
+from domain.errors import Conflict, ValidationError
+from domain.identity.factors import MOST_FACTORS, MOST_TOTP, FactorKind
+from domain.identity.otp import SECRET_BYTES, base32, matching_step, otpauth_uri
+from domain.identity.recovery import CODE_BYTES, CODES, recovery_code, recovery_digest
+from domain.identity.users import User
+from domain.scope import SYSTEM_TENANT_ID, Client, event
+
+LIFETIME = timedelta(minutes=10)
+"""Time to type a secret into an app, and its first code back."""
+
+NAMES: dict[FactorKind, str] = {"totp": "Authenticator app", "passkey": "Passkey"}
+
+
+class TotpState(Struct, frozen=True):
+    """An app that is being set up."""
+
+    user_id: UUID
+    secret: bytes
+
+
+class NewPasskey(Struct, frozen=True, kw_only=True):
+    """A passkey that was made, and the ``amr`` that making it stands for."""
+
+    credential: Credential
+    methods: tuple[str, ...]
+
+
+class PasskeyMaking(Protocol):
+    """Registration of passkeys; implemented by application/identity/factors/passkeys.py."""
+
+    async def begin(self, user: User, factors: Sequence[Factor]) -> Begun: ...
+
+    async def made(self, user_id: UUID, state: str, response: Assertion) -> NewPasskey:
+        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
+        ...
+
+
+class NewFactor(Struct, frozen=True, kw_only=True):
+    """A factor to store, the ``amr`` that its first use stands for, and what is used up with it."""
+
+    factor: Factor
+    methods: tuple[str, ...]
+    spent: tuple[Spent, ...]
+
+
+@dataclass(frozen=True)
+class FactorRegistration:
+    tickets: Tickets
+    secrets: FactorSecrets
+    passkeys: PasskeyMaking
+    drawn: Callable[[str], str]
+    clock: Clock
+    ids: Ids
+    issuer: str
+
+    async def begin(self, kind: FactorKind, user: User, factors: Sequence[Factor]) -> Begun:
+        """Raises Conflict when the user has as many factors as there may be."""
+        ensure_room(kind, factors)
+        if kind == "passkey":
+            return await self.passkeys.begin(user, factors)
+        # The secret waits in the sealed state: one that is never confirmed leaves no row to clean up.
+        secret = random.token_bytes(SECRET_BYTES)
+        uri = otpauth_uri(secret, user.email, self.issuer)
+        state = self.tickets.seal("totp", TotpState(user.id, secret), self.clock.now() + LIFETIME)
+        return Begun(state=state, secret=base32(secret), uri=uri, qr_svg=self.drawn(uri))
+
+    async def finish(self, kind: FactorKind, user_id: UUID, form: FinishForm) -> NewFactor:
+        """Raises ValidationError on ``state``, ``code`` or ``response``."""
+        if kind == "passkey":
+            if form.response is UNSET:
+                raise ValidationError.on("response", "is required")
+            made = await self.passkeys.made(user_id, form.state, form.response)
+            factor = self._factor(kind, user_id, form.name, credential=made.credential)
+            return NewFactor(factor=factor, methods=made.methods, spent=())
+        return self._app(user_id, form)
+
+    def _app(self, user_id: UUID, form: FinishForm) -> NewFactor:
+        now = self.clock.now()
+        opened = self.tickets.open("totp", form.state, TotpState, now)
+        # Security: a state that was begun for another account must not give this one a secret that they know.
+        if opened is None or opened.content.user_id != user_id:
+            raise wrong_ticket("state")
+        secret = opened.content.secret
+        step = matching_step(secret, "" if form.code is UNSET else form.code, now)
+        if step is None:
+            raise ValidationError.on("code", WRONG_CODE)
+        # The code that confirms the app counts as used: it cannot be shown again at a login.
+        factor = self._factor("totp", user_id, form.name, sealed=self.secrets.seal(user_id, secret), last_step=step)
+        return NewFactor(factor=factor, methods=("otp",), spent=(Spent(opened.id, opened.until, "state"),))
+
+    def _factor(self, kind: FactorKind, user_id: UUID, name: str | UnsetType, **more: object) -> Factor:
+        now = self.clock.now()
+        shown = NAMES[kind] if name is UNSET else name
+        own = {"id": self.ids.new(), "user_id": user_id, "kind": kind, "name": shown, "created_at": now}
+        return Factor(**own, last_used_at=now, **more)  # type: ignore[arg-type]
+
+    async def add(self, tx: FactorTransaction, user: User, new: NewFactor, client: Client) -> list[str]:
+        """Stores the factor, with recovery codes beside the first one, which are returned.
+
+        The user's row must be locked. Raises Conflict, and ValidationError for a ticket or a state that was used.
+        """
+        now, before = self.clock.now(), await tx.factors.of(user.id)
+        ensure_room(new.factor.kind, before)
+        for spent in new.spent:
+            await spend(tx, spent, now)
+        await tx.factors.add(new.factor)
+        # Whoever loses the only factor needs another way in, so the codes come with the first one.
+        codes = [] if before else await self.renew_codes(tx, user, client)
+        await tx.audit.add(SYSTEM_TENANT_ID, event("factor.added", user.id, new.factor.id, client, now))
+        await tx.outbox.add(notice(self.ids.new(), "factor-added", user, client, now))
+        return codes
+
+    async def renew_codes(self, tx: FactorTransaction, user: User, client: Client) -> list[str]:
+        """New recovery codes; the older ones are worth nothing from now on."""
+        codes = [recovery_code(random.token_bytes(CODE_BYTES)) for _ in range(CODES)]
+        digests = [digest for code in codes if (digest := recovery_digest(code)) is not None]
+        await tx.recovery_codes.replace(user.id, digests)
+        line = event("recovery-codes.made", user.id, user.id, client, self.clock.now())
+        await tx.audit.add(SYSTEM_TENANT_ID, line)
+        return codes
+
+
+def ensure_room(kind: FactorKind, factors: Sequence[Factor]) -> None:
+    """Raises Conflict when the user has as many factors, or apps, as there may be."""
+    apps = sum(factor.kind == "totp" for factor in factors)
+    if len(factors) >= MOST_FACTORS or (kind == "totp" and apps >= MOST_TOTP):
+        raise Conflict("There are as many factors as there may be: remove one first.")

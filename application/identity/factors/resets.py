@@ -1,0 +1,49 @@
+"""Removal of somebody's factors by an administrator, for people who lost all of them."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from application.identity.factors.proofs import notice
+from application.ports.database import Database
+from application.ports.identity.factors import FactorTransaction
+from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Revocations
+from application.retry import retry_on_conflict
+from domain.errors import NotFound
+from domain.identity.administration import ensure_may_change_account
+from domain.identity.tokens import user_subject
+from domain.scope import Caller, Client, EveryTenant, event
+
+
+@dataclass(frozen=True)
+class FactorResets:
+    database: Database[FactorTransaction]
+    revocations: Revocations
+    clock: Clock
+    ids: Ids
+
+    @retry_on_conflict
+    async def reset(self, caller: Caller, user_id: UUID, client: Client) -> None:
+        """Removes all factors and recovery codes of a user, whose sessions end.
+
+        Raises NotFound for a user of other tenants alone, Forbidden for one who belongs to others as well or outranks
+        the caller.
+        """
+        now, subject = self.clock.now(), user_subject(user_id)
+        async with self.revocations.publishing([subject]) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.memberships.lock(user_id)
+                state = await tx.users.state(user_id)
+                if state is None or not (
+                    caller.acts_for_all or any(held.tenant_id == caller.tenant_id for held in state.memberships)
+                ):
+                    raise NotFound
+                # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
+                ensure_may_change_account(caller, state)
+                await tx.factors.remove(user_id, None)
+                await tx.recovery_codes.replace(user_id, [])
+                versions = await tx.token_versions.bump([subject])
+                await tx.users.end_sessions(user_id, now)
+                await tx.audit.add(caller.tenant.id, event("factor.reset", caller.user_id, user_id, client, now))
+                await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
+            published.update(versions)

@@ -1,0 +1,163 @@
+"""The second half of a login: a factor that is shown, or set up, for the ticket that the first half ended with."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from application.identity.factors.forms import (
+    Begun,
+    EnrolFinishForm,
+    EnrolForm,
+    EnrolledLogin,
+    EnrolledRefresh,
+    EnrolledSwitch,
+    VerifyForm,
+)
+from application.identity.factors.passkeys import Passkeys
+from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, Spent, guesses_of, wrong_ticket
+from application.identity.factors.registering import FactorRegistration, NewFactor
+from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
+from application.identity.login.gate import Pending, Waiting, revocations_of
+from application.ports.database import Database
+from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock
+from application.retry import retry_on_conflict
+from domain.errors import AccountLocked
+from domain.identity.factors import FactorKind, combined
+from domain.identity.users import AccountState
+from domain.limits import FACTOR_GUESSES
+from domain.scope import Client, EveryTenant
+
+Completed = LoginResult | SwitchResult | RefreshResult
+
+
+class LoginEntrance(Protocol):
+    """What a login ends in; implemented by SignIn."""
+
+    async def complete_login(
+        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
+    ) -> LoginResult:
+        """Passes the gate again, starts the session and returns the result of a login."""
+        ...
+
+    async def enter(
+        self, session_id: UUID, tenant_id: UUID | None, methods: tuple[str, ...], client: Client
+    ) -> SwitchResult | RefreshResult:
+        """Takes a session that has shown ``methods`` into the tenant."""
+        ...
+
+
+@dataclass(frozen=True)
+class SecondFactor:
+    database: Database[FactorTransaction]
+    tickets: Tickets
+    proofs: FactorProofs
+    registration: FactorRegistration
+    passkeys: Passkeys
+    entrance: LoginEntrance
+    clock: Clock
+
+    async def verify(self, form: VerifyForm, client: Client) -> Completed:
+        """Completes a login, or a switch of the tenant, by a factor of the account.
+
+        Raises ValidationError on ``ticket``, which survives wrong answers, and what FactorProofs and logins raise.
+        """
+        ticket, state = await self._opened(form.ticket, "challenge")
+        proof = Proof(method=form.method, code=form.code, state=form.state, response=form.response)
+        added = await self.proofs.show(state.user, proof, client, Spent(ticket.id, ticket.until))
+        return await self._complete(ticket.content.waiting, state, added, client)
+
+    async def enrol(self, form: EnrolForm) -> Begun:
+        """Begins a factor for an account that must have one. Raises ValidationError on ``ticket``."""
+        _, state = await self._opened(form.ticket, "enrolment")
+        async with self.database.read_only(EveryTenant()) as read:
+            factors = await read.factors.of(state.user.id)
+        return await self.registration.begin(form.kind, state.user, factors)
+
+    async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Completed:
+        """Stores the factor and completes the login; the ticket is used up by success alone.
+
+        Raises ValidationError on ``ticket``, ``state``, ``code`` or ``response``, and AccountLocked after five tries.
+        """
+        ticket, state = await self._opened(form.ticket, "enrolment")
+        # Counted like a guess, so that a ticket gives five tries and no more.
+        await self._reserve(state)
+        kind: FactorKind = "totp" if isinstance(form.code, str) else "passkey"
+        new = await self.registration.finish(kind, state.user.id, form)
+        codes = await self._store(ticket, state, new, client)
+        waiting = ticket.content.waiting
+        return _enrolled(await self._complete(waiting, state, new.methods, client), codes)
+
+    async def ask(self, ticket: str) -> Begun:
+        """Asks for a passkey of the account whose login waits. Raises ValidationError on ``ticket`` or ``method``."""
+        _, state = await self._opened(ticket, "challenge")
+        async with self.database.read_only(EveryTenant()) as read:
+            factors = await read.factors.of(state.user.id)
+        return await self.passkeys.ask(state.user.id, factors)
+
+    async def _opened(
+        self, text: str, purpose: Literal["challenge", "enrolment"]
+    ) -> tuple[Ticket[Pending], AccountState]:
+        opened = self.tickets.open("mfa", text, Pending, self.clock.now())
+        if opened is None or opened.content.purpose != purpose:
+            raise wrong_ticket("ticket")
+        async with self.database.read_only(EveryTenant()) as read:
+            state = await read.users.state(opened.content.user_id)
+        # Security: a logout, a changed password or a disabled account since the first half ends the ticket.
+        if state is None or revocations_of(state) != opened.content.revocations:
+            raise wrong_ticket("ticket")
+        # Security: a ticket from before somebody set up a factor must not set up another one beside it.
+        if purpose == "enrolment" and state.factors.kinds != opened.content.kinds:
+            raise wrong_ticket("ticket")
+        return opened, state
+
+    async def _reserve(self, state: AccountState) -> None:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            key = guesses_of(state.user.id)
+            if not await tx.attempts.reserve(key, EVERYWHERE, FACTOR_GUESSES, self.clock.now()):
+                raise AccountLocked("Too many wrong codes: second factors are locked for a while.")
+
+    @retry_on_conflict
+    async def _store(self, ticket: Ticket[Pending], state: AccountState, new: NewFactor, client: Client) -> list[str]:
+        user = state.user
+        with_ticket = replace(new, spent=(Spent(ticket.id, ticket.until), *new.spent))
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user.id)
+            now_there = await tx.users.state(user.id)
+            if now_there is None or now_there.factors.kinds != ticket.content.kinds:
+                raise wrong_ticket("ticket")
+            await tx.attempts.forgive(guesses_of(user.id), EVERYWHERE, self.clock.now())
+            return await self._add(tx, now_there, with_ticket, client)
+
+    async def _add(self, tx: FactorTransaction, state: AccountState, new: NewFactor, client: Client) -> list[str]:
+        return await self.registration.add(tx, state.user, new, client)
+
+    async def _complete(
+        self, waiting: Waiting, state: AccountState, added: tuple[str, ...], client: Client
+    ) -> Completed:
+        methods = combined(waiting.methods, added)
+        # The ticket of a switch or a refresh belongs to a session that lives already.
+        if waiting.session_id is not None:
+            return await self.entrance.enter(waiting.session_id, waiting.preferred, methods, client)
+        async with self.database.read_only(EveryTenant()) as read:
+            # Read anew: a factor was just added or used, and everything else is judged as it is now.
+            now_there = await read.users.state(state.user.id)
+        if now_there is None or revocations_of(now_there) != revocations_of(state):
+            raise wrong_ticket("ticket")
+        verified = VerifiedIdentity(
+            now_there, by_password=waiting.by_password, renewed=waiting.renewed, methods=methods
+        )
+        return await self.entrance.complete_login(verified, waiting.preferred, waiting.app_id, client)
+
+
+def _enrolled(result: Completed, codes: list[str]) -> Completed:
+    fields = {name: getattr(result, name) for name in result.__struct_fields__}
+    if codes:
+        fields["recovery_codes"] = codes
+    if isinstance(result, LoginResult):
+        return EnrolledLogin(**fields)
+    return EnrolledSwitch(**fields) if isinstance(result, SwitchResult) else EnrolledRefresh(**fields)

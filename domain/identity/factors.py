@@ -1,0 +1,133 @@
+"""Second factors: which count, what a tenant requires, and what a login still has to show."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+FactorKind = Literal["totp", "passkey"]
+Method = Literal["passkey", "totp", "recovery"]
+
+METHODS: tuple[Method, ...] = ("passkey", "totp", "recovery")
+FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
+MOST_FACTORS = 20
+MOST_TOTP = 3
+"""More apps would give each guess more codes to hit."""
+
+FACTOR_NAME_LENGTH = 100
+
+
+class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a tenant asks of its members beyond the service's settings.
+
+    No ``mfa_methods`` means that every one counts. ``required_since`` is when ``require_mfa`` was turned on: the days
+    of grace begin then, or when somebody joins. ``session_days`` and ``idle_days`` only shorten the service's.
+    """
+
+    require_mfa: bool = False
+    mfa_methods: tuple[Method, ...] = ()
+    mfa_grace_days: int = 0
+    session_days: int | None = None
+    idle_days: int | None = None
+    required_since: datetime | None = None
+
+
+NO_SECURITY = TenantSecurity()
+
+
+def changed_security(before: TenantSecurity, after: TenantSecurity, now: datetime) -> TenantSecurity:
+    """The new settings, with the moment since when a second factor is required."""
+    if not after.require_mfa:
+        return replace(after, required_since=None)
+    return replace(after, required_since=before.required_since if before.require_mfa else now)
+
+
+class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Kinds of factors that an account has; ``recovery``: a recovery code is left."""
+
+    totp: bool = False
+    passkey: bool = False
+    recovery: bool = False
+
+    @property
+    def kinds(self) -> tuple[FactorKind, ...]:
+        return tuple(kind for kind in FACTOR_KINDS if getattr(self, kind))
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """What the account can show, the strongest first; recovery codes stand in for factors, and are none."""
+        return (*self.kinds, "recovery") if self.recovery and self.kinds else self.kinds
+
+
+class Demand(Struct, frozen=True, kw_only=True):
+    """What is required of a login; ``methods`` empty means that every one counts, ``deadline`` ends the grace."""
+
+    required: bool = False
+    methods: tuple[Method, ...] = ()
+    deadline: datetime | None = None
+
+
+def demand_of(security: TenantSecurity | None, joined_at: datetime, *, service_requires: bool) -> Demand:
+    """The tenant's and the service's demands together; the service gives no grace."""
+    own = security or NO_SECURITY
+    if not own.require_mfa:
+        return Demand(required=service_requires)
+    since = max(own.required_since or joined_at, joined_at)
+    grace = timedelta(days=own.mfa_grace_days)
+    deadline = since + grace if grace and not service_requires else None
+    return Demand(required=True, methods=own.mfa_methods, deadline=deadline)
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """What a login comes to; ``methods`` are those to show or to enrol, ``deadline`` ends the grace."""
+
+    outcome: Literal["in", "challenge", "enrolment"]
+    methods: tuple[Method, ...] = ()
+    deadline: datetime | None = None
+
+
+_IN = Step(outcome="in")
+_METHOD_OF: dict[str, Method] = {"otp": "totp", "rec": "recovery", "hwk": "passkey", "swk": "passkey"}
+_FIRST = frozenset({"pwd", "social", "sso"})
+
+
+def combined(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
+    """``amr`` of both, in order and each once; with ``mfa`` as soon as two kinds were shown.
+
+    A passkey whose user was verified (``user``) is two factors by itself.
+    """
+    methods = tuple(dict.fromkeys((*shown, *added)))
+    has_second = any(method in _METHOD_OF for method in methods)
+    is_double = has_second and ("user" in methods or not _FIRST.isdisjoint(methods))
+    return (*methods, "mfa") if is_double and "mfa" not in methods else methods
+
+
+def step_needed(own: OwnFactors, demand: Demand, shown: tuple[str, ...], now: datetime) -> Step:
+    """What is still needed of a login that has shown ``shown`` (the claim ``amr``): the truth table of the gate."""
+    allowed = demand.methods if demand.required else ()
+    is_double = "mfa" in shown
+    if is_double and (not allowed or any(_METHOD_OF.get(method) in allowed for method in shown)):
+        return _IN
+    if not own.kinds:
+        return _without_factors(demand, now)
+    fitting = tuple(method for method in own.methods if not allowed or method in allowed)
+    if fitting:
+        return Step(outcome="challenge", methods=fitting)
+    # A factor that its owner set up counts first, also where the tenant asks for another kind beside it.
+    return _enrolment(demand) if is_double else Step(outcome="challenge", methods=own.methods)
+
+
+def _without_factors(demand: Demand, now: datetime) -> Step:
+    if not demand.required:
+        return _IN
+    if demand.deadline is not None and now < demand.deadline:
+        return Step(outcome="in", deadline=demand.deadline)
+    return _enrolment(demand)
+
+
+def _enrolment(demand: Demand) -> Step:
+    # Recovery codes come with a factor, and cannot be set up by themselves.
+    kinds = tuple(kind for kind in FACTOR_KINDS if not demand.methods or kind in demand.methods)
+    return Step(outcome="enrolment", methods=kinds or FACTOR_KINDS)

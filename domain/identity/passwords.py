@@ -1,0 +1,53 @@
+"""Rules of new passwords: length, likeness to the account and its surroundings, and the list of common ones."""
+
+import lzma
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from domain.errors import FieldError
+from domain.identity.users import PASSWORD_LENGTH, normal_password
+
+
+def password_errors(
+    password: str, *, email: str, full_name: str, field: str, words: Iterable[str]
+) -> tuple[FieldError, ...]:
+    """Errors of a new password: its length, its likeness to the account, and whether it is a common one.
+
+    ``words`` are further ones that a guesser would begin with: names of the service and of the account's tenants.
+    """
+    # No rules of composition: NIST SP 800-63B advises against them.
+    shortest, longest = PASSWORD_LENGTH
+    normal = normal_password(password)
+    if not shortest <= len(normal) <= longest:
+        return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+    if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
+        return (FieldError(field, "must not be made of your e-mail or name"),)
+    if _is_made_of(normal, words):
+        return (FieldError(field, "must not be made of the name of the service or of a tenant"),)
+    if is_common(normal):
+        return (FieldError(field, "is among the most common passwords: choose another"),)
+    return ()
+
+
+def _is_made_of(password: str, words: Iterable[str]) -> bool:
+    # Only letters are compared: "Ada-1990!" is made of the name "Ada".
+    folded = password.casefold()
+    bare = _letters(folded)
+    return any(folded == word.casefold() or (bare and bare == _letters(word.casefold())) for word in words)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text if char.isalpha())
+
+
+def is_common(normal: str) -> bool:
+    """Whether a password in NFKC is among the common ones, whatever its case."""
+    return f"\n{normal.casefold()}\n".encode(errors="replace") in _common_passwords()
+
+
+@cache
+def _common_passwords() -> bytes:
+    """Common passwords that are long enough, each between two line feeds; read when the first one is asked about."""
+    # 200 kB in one piece: searching it takes microseconds, and a set of it megabytes in every process
+    return lzma.decompress(Path(__file__).with_name("common-passwords.txt.xz").read_bytes())

@@ -1,0 +1,57 @@
+"""``tenantry service-accounts``: the use cases behind the HTTP endpoints. Functions return the text."""
+
+from collections.abc import Sequence
+
+from application.identity.service_accounts.forms import KeyForm, ServiceAccountForm, ServiceAccountItem
+from domain.scope import Caller
+from entrypoints.cli.errors import CommandError
+from entrypoints.cli.identity.administration import every_page
+from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.tables import listed
+from entrypoints.use_cases import Services
+
+ACCOUNT_COLUMNS = ("name", "roles", "isActive", "keys", "lastUsedAt", "id")
+KEY_COLUMNS = ("name", "start", "permissions", "networks", "expiresAt", "lastUsedAt", "id")
+
+
+async def list_service_accounts(services: Services, identifier: str, *, as_json: bool) -> str:
+    accounts = await _accounts(services, await _operator_in(services, identifier))
+    return listed(accounts, ACCOUNT_COLUMNS, as_json=as_json)
+
+
+async def create_service_account(
+    services: Services, name: str, identifier: str, roles: Sequence[str], *, as_json: bool
+) -> str:
+    caller = await _operator_in(services, identifier)
+    made = await services.service_accounts.create(caller, ServiceAccountForm(name=name, roles=list(roles)), CLIENT)
+    return listed([made], (), as_json=True) if as_json else f"The service account {made.name} has the id {made.id}."
+
+
+async def list_keys(services: Services, name: str, identifier: str, *, as_json: bool) -> str:
+    caller = await _operator_in(services, identifier)
+    account = await _account_named(services, caller, name)
+    return listed(await services.api_keys.all(caller, account.id), KEY_COLUMNS, as_json=as_json)
+
+
+async def create_key(services: Services, name: str, identifier: str, key: str, *, as_json: bool) -> str:
+    caller = await _operator_in(services, identifier)
+    account = await _account_named(services, caller, name)
+    made = await services.api_keys.create(caller, account.id, KeyForm(name=key), CLIENT)
+    # nobody will ever see the text again
+    return listed([made], (), as_json=True) if as_json else f"The key is shown this once: {made.key}"
+
+
+async def _operator_in(services: Services, identifier: str) -> Caller:
+    return operator((await tenant_named(services, identifier)).id)
+
+
+async def _accounts(services: Services, caller: Caller) -> list[ServiceAccountItem]:
+    return await every_page(lambda parameters: services.service_accounts.page(caller, parameters))
+
+
+async def _account_named(services: Services, caller: Caller, name: str) -> ServiceAccountItem:
+    """Raises CommandError for an unknown name; names are compared without case, as the database does."""
+    found = [account for account in await _accounts(services, caller) if account.name.lower() == name.lower()]
+    if not found:
+        raise CommandError(f"There is no service account {name!r}: `tenantry service-accounts list` shows all of them.")
+    return found[0]

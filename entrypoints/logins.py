@@ -1,0 +1,122 @@
+"""Logins, and everything around their second half, on adapters."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from adapters.http.operations.outcomes import OutcomeCounts
+from application.identity.factors.forms import RelatedOrigins
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.passkey_login import PasskeyLogin
+from application.identity.factors.passkeys import Passkeys
+from application.identity.factors.proofs import FactorProofs
+from application.identity.factors.registering import FactorRegistration
+from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.resets import FactorResets
+from application.identity.factors.second_factor import SecondFactor
+from application.identity.login.applications import RegisteredApplications
+from application.identity.login.authentication import PasswordAuthentication
+from application.identity.login.constant_time_passwords import ConstantTimePasswords
+from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.login.gate import SecondFactorGate
+from application.identity.login.issuing import SignInPolicy, TokenIssuing
+from application.identity.login.reauthentication import Reauthentication
+from application.identity.login.sign_in import SignIn
+from domain.limits import Lockout
+from entrypoints.composition import Adapters, lifetimes
+from entrypoints.settings.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoginUseCases:
+    """Fields of ``Services`` under their names there."""
+
+    sign_in: SignIn
+    reauthentication: Reauthentication
+    factor_reproofs: FactorReproofs
+    second_factor: SecondFactor
+    passkey_login: PasskeyLogin
+    my_factors: MyFactors
+    factor_resets: FactorResets
+    related_origins: RelatedOrigins
+    outcomes: OutcomeCounts
+
+
+def assemble_logins(adapters: Adapters, settings: Settings) -> LoginUseCases:
+    database, clock, ids, tickets = adapters.database, adapters.clock, adapters.ids, adapters.tickets
+    secrets, outcomes = adapters.second_factors.secrets, OutcomeCounts()
+    sign_in, issuing = sign_in_of(adapters, settings), _issuing(adapters, settings)
+    passkeys = Passkeys(database, adapters.second_factors.passkeys, tickets, clock, ids)
+    proofs = FactorProofs(database, secrets, passkeys, outcomes, clock, ids)
+    # Passkeys are made, and shown, by the same ceremonies: registration and proofs each know their half.
+    registration = FactorRegistration(
+        tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
+    )
+    reproofs = FactorReproofs(database, proofs, passkeys)
+    return LoginUseCases(
+        sign_in=sign_in,
+        reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, reproofs, clock),
+        factor_reproofs=reproofs,
+        second_factor=SecondFactor(database, tickets, proofs, registration, passkeys, sign_in, clock),
+        passkey_login=PasskeyLogin(database, passkeys, sign_in, outcomes, clock),
+        my_factors=MyFactors(database, registration, issuing.gate, clock, ids),
+        factor_resets=FactorResets(database, adapters.revocations, clock, ids),
+        # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
+        related_origins=RelatedOrigins([name for name in settings.passkey_origins if name.startswith("http")]),
+        outcomes=outcomes,
+    )
+
+
+def sign_in_of(adapters: Adapters, settings: Settings) -> SignIn:
+    return SignIn(
+        database=adapters.database,
+        authentication=_authentication(adapters, settings),
+        issuing=_issuing(adapters, settings),
+        revocations=adapters.revocations,
+        cache=adapters.cache,
+        clock=adapters.clock,
+        ids=adapters.ids,
+    )
+
+
+def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
+    registered = RegisteredApplications(
+        adapters.database, adapters.registry["applications"], settings.require_registered_app
+    )
+    return TokenIssuing(
+        database=adapters.database,
+        applications=registered,
+        tokens=adapters.tokens,
+        refresh_tokens=adapters.refresh_tokens,
+        clock=adapters.clock,
+        ids=adapters.ids,
+        policy=_sign_in_policy(settings),
+        gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for),
+    )
+
+
+def _sign_in_policy(settings: Settings) -> SignInPolicy:
+    return SignInPolicy(
+        lifetimes=lifetimes(settings),
+        confirm_email=settings.confirm_email,
+        password_max_age_days=settings.password_max_age_days,
+        issuer=settings.base_url,
+        audience=settings.base_url,
+    )
+
+
+def _authentication(adapters: Adapters, settings: Settings) -> PasswordAuthentication:
+    return PasswordAuthentication(
+        adapters.database,
+        ConstantTimePasswords(adapters.passwords, adapters.database),
+        password_reader(adapters, strict=settings.strict_password_encryption),
+        adapters.clock,
+        lockout_of(settings),
+    )
+
+
+def password_reader(adapters: Adapters, *, strict: bool) -> PasswordReader:
+    return PasswordReader(adapters.database, adapters.encrypted_passwords, adapters.clock, strict)
+
+
+def lockout_of(settings: Settings) -> Lockout:
+    return Lockout(settings.lockout_attempts, timedelta(minutes=settings.lockout_minutes))

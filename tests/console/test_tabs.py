@@ -1,0 +1,67 @@
+"""Several tabs of one browser, and a tab that stays open while a new version is deployed."""
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.console.conftest import BOTH, Visitor
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+async def test_two_tabs_stay_in_two_tenants(visitor: Visitor) -> None:
+    first = visitor.page
+    await visitor.open()
+    await visitor.sign_in(BOTH)
+    await first.get_by_role("button", name="Acme").click()
+    await expect(first.locator("nav.side")).to_be_visible()
+    second = await visitor.context.new_page()
+    visitor.watch(second)
+    await second.goto(f"{visitor.home}/console/settings")
+    await expect(second.locator("nav.side")).to_be_visible()
+    name = second.locator(".tenant")
+    if "Acme" in await name.inner_text():
+        await name.click()
+        await second.get_by_role("button", name="Other").click()
+    await expect(name).to_contain_text("Other")
+    for _ in range(2):
+        visitor.service.let_time_pass()
+        await first.reload()
+        await second.reload()
+        await expect(first.locator(".tenant")).to_contain_text("Acme")
+        await expect(second.locator(".tenant")).to_contain_text("Other")
+
+
+async def test_a_token_that_ended_is_renewed_without_a_word(visitor: Visitor) -> None:
+    page, refused = visitor.page, 0
+
+    async def refuse_once(route: Route) -> None:
+        nonlocal refused
+        refused += 1
+        if refused == 1:
+            await route.fulfill(status=401, content_type="application/json", body='{"success": false}')
+        else:
+            await route.continue_()
+
+    await visitor.enter("account")
+    await page.route("**/api/products?**", refuse_once)
+    await page.get_by_role("link", name="Products").click()
+    await expect(page.locator("tbody a").first).to_be_visible()
+    assert refused > 1
+
+
+async def test_a_tab_of_before_a_deployment_reloads_once(visitor: Visitor) -> None:
+    page, gone = visitor.page, 0
+
+    async def lose(route: Route) -> None:
+        nonlocal gone
+        gone += 1
+        await route.fulfill(status=404, body="")
+
+    await visitor.enter("rows/products")
+    await page.route("**/console/administration-*.js", lose)
+    await page.get_by_role("link", name="Members").click()
+    await expect(page.get_by_role("alert")).to_contain_text("did not work")
+    assert gone == 2
+    await page.unroute("**/console/administration-*.js", lose)
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", name="Members")).to_be_visible()

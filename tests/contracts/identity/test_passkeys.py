@@ -1,0 +1,173 @@
+"""Ceremonies of passkeys: what a right answer says, and every wrong one refused."""
+
+import json
+import secrets
+from base64 import b64encode
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.fido2.ceremonies import Fido2Ceremonies
+from application.ports.identity.factors import Credential
+from application.ports.identity.passkeys import PasskeyCeremonies
+from tests.authenticator import ATTESTED, BACKED_UP, ELIGIBLE, ORIGIN, PRESENT, RP_ID, Authenticator, b64, unb64
+
+APP = "android:apk-key-hash:c2hhMjU2"
+NAMES = ("ada@example.com", "Ada Byron")
+HANDLE, CHALLENGE = b"h" * 32, b"c" * 32
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def ceremonies() -> PasskeyCeremonies:
+    return Fido2Ceremonies(RP_ID, "Tenantry", frozenset({ORIGIN, APP}))
+
+
+async def made(ceremonies: PasskeyCeremonies, key: Authenticator, **client: object) -> Credential | None:
+    options = await ceremonies.creation(HANDLE, NAMES, [], CHALLENGE)
+    return await ceremonies.created(key.make(options, **client), CHALLENGE)
+
+
+async def registered(ceremonies: PasskeyCeremonies, key: Authenticator) -> Credential:
+    credential = await made(ceremonies, key)
+    assert credential is not None
+    return credential
+
+
+async def request(ceremonies: PasskeyCeremonies, *known: Credential) -> Json:
+    return await ceremonies.request(list(known), CHALLENGE, is_login=not known)
+
+
+async def test_options_are_json_for_browsers_and_name_what_is_needed(ceremonies: PasskeyCeremonies) -> None:
+    known = await registered(ceremonies, Authenticator())
+    options = json.loads(json.dumps(await ceremonies.creation(HANDLE, NAMES, [known], CHALLENGE)))
+    assert options["rp"] == {"id": "localhost", "name": "Tenantry"}
+    assert options["user"] == {"id": b64(HANDLE), "name": NAMES[0], "displayName": NAMES[1]}
+    assert unb64(options["challenge"]) == CHALLENGE
+    assert [given["alg"] for given in options["pubKeyCredParams"]] == [-7, -8, -257]
+    assert [unb64(given["id"]) for given in options["excludeCredentials"]] == [known.id]
+    selection = options["authenticatorSelection"]
+    assert (selection["residentKey"], selection["userVerification"]) == ("required", "required")
+    shown = json.loads(json.dumps(await request(ceremonies, known)))
+    assert (shown["rpId"], shown["userVerification"]) == ("localhost", "preferred")
+    assert shown["allowCredentials"] == [{"type": "public-key", "id": b64(known.id), "transports": ["internal"]}]
+    login = await request(ceremonies)
+    assert login["userVerification"] == "required"
+    assert not login.get("allowCredentials")
+
+
+async def test_a_credential_is_what_the_authenticator_said(ceremonies: PasskeyCeremonies) -> None:
+    key = Authenticator(counter=7, flags=PRESENT | ELIGIBLE | BACKED_UP)
+    credential = await registered(ceremonies, key)
+    assert (credential.id, credential.counter, credential.transports) == (key.credential_id, 7, ("internal",))
+    assert (credential.backup_eligible, credential.backed_up, credential.uv_initialized) == (True, True, False)
+    assert (await registered(ceremonies, Authenticator())).uv_initialized
+
+
+async def test_an_assertion_says_what_was_signed(ceremonies: PasskeyCeremonies) -> None:
+    key = Authenticator(counter=7)
+    credential = await registered(ceremonies, key)
+    response = key.show(await request(ceremonies, credential))
+    assert await ceremonies.credential_id(response) == credential.id
+    seen = await ceremonies.asserted(response, CHALLENGE, credential)
+    assert seen is not None
+    assert (seen.counter, seen.is_user_verified, seen.user_handle) == (8, True, HANDLE)
+    assert (seen.backup_eligible, seen.backed_up) == (False, False)
+
+
+async def test_an_app_that_is_listed_may_ask(ceremonies: PasskeyCeremonies) -> None:
+    key = Authenticator(origin=APP)
+    credential = await registered(ceremonies, key)
+    assert await ceremonies.asserted(key.show(await request(ceremonies, credential)), CHALLENGE, credential)
+
+
+WRONG_CLIENTS: list[Json] = [
+    {"type": "webauthn.get"},
+    {"challenge": b64(b"d" * 32)},
+    {"origin": "http://localhost:8001"},
+    {"origin": "https://localhost:8000"},
+    {"origin": "http://evil.localhost:8000"},
+    {"origin": "http://localhost:8000.evil.example"},
+    {"origin": "http://localhost:8000/"},
+    {"origin": "null"},
+    {"crossOrigin": True},
+    {"crossOrigin": True, "topOrigin": "https://evil.example"},
+    {"topOrigin": "https://evil.example"},
+]
+
+
+@pytest.mark.parametrize("told", WRONG_CLIENTS, ids=str)
+async def test_a_page_that_may_not_ask_gets_nothing(ceremonies: PasskeyCeremonies, told: Json) -> None:
+    assert await made(ceremonies, Authenticator(), **told) is None
+    key = Authenticator()
+    credential = await registered(ceremonies, key)
+    told = {**told, **({"type": "webauthn.create"} if "type" in told else {})}
+    assert (
+        await ceremonies.asserted(key.show(await request(ceremonies, credential), **told), CHALLENGE, credential)
+        is None
+    )
+
+
+@pytest.mark.parametrize("fault", [{"rp_id": "evil.example"}, {"flags": 0}, {"flags": ATTESTED}], ids=str)
+async def test_another_site_and_a_user_who_is_not_there_are_refused(ceremonies: PasskeyCeremonies, fault: Json) -> None:
+    assert await made(ceremonies, Authenticator(**fault)) is None
+    key = Authenticator()
+    credential = await registered(ceremonies, key)
+    response = replace(key, **fault).show(await request(ceremonies, credential))
+    assert await ceremonies.asserted(response, CHALLENGE, credential) is None
+
+
+async def test_a_key_of_another_algorithm_is_refused(ceremonies: PasskeyCeremonies) -> None:
+    assert await made(ceremonies, Authenticator(algorithm=-47)) is None
+
+
+async def test_another_key_does_not_sign_for_it(ceremonies: PasskeyCeremonies) -> None:
+    key = Authenticator()
+    credential = await registered(ceremonies, key)
+    other = Authenticator(credential_id=key.credential_id, handle=HANDLE)
+    response = other.show(await request(ceremonies, credential))
+    assert await ceremonies.asserted(response, CHALLENGE, credential) is None
+
+
+@pytest.mark.parametrize("part", ["authenticatorData", "clientDataJSON", "signature"])
+async def test_no_bit_can_be_changed(ceremonies: PasskeyCeremonies, part: str) -> None:
+    key = Authenticator()
+    credential = await registered(ceremonies, key)
+    response = key.show(await request(ceremonies, credential))
+    for at in (0, 33, -1):
+        data = bytearray(unb64(response["response"][part]))
+        data[at] ^= 4  # of byte 33 it is the flag for a verified user, or a byte of the counter
+        forged = {**response, "response": {**response["response"], part: b64(bytes(data))}}
+        assert await ceremonies.asserted(forged, CHALLENGE, credential) is None
+
+
+async def test_an_id_that_was_not_signed_is_not_registered(ceremonies: PasskeyCeremonies) -> None:
+    options = await ceremonies.creation(HANDLE, NAMES, [], CHALLENGE)
+    response = Authenticator().make(options)
+    forged = {**response, "rawId": b64(b"another"), "id": b64(b"another")}
+    assert await ceremonies.created(forged, CHALLENGE) is None
+
+
+HOSTILE: list[Any] = [
+    {},
+    {"response": {}},
+    {"rawId": 1},
+    {"rawId": "!"},
+    {"rawId": ""},
+    {"rawId": "x" * 5_000},
+    {"id": None, "rawId": None, "response": None, "type": "public-key"},
+    {"id": "a", "rawId": "YQ", "type": "public-key", "response": {"clientDataJSON": "e30", "attestationObject": "oA"}},
+    {"id": "a", "rawId": "YQ", "type": "public-key", "response": {"clientDataJSON": b64(b"[" * 50_000)}},
+    {"rawId": "YQ", "response": {"clientDataJSON": b64(b"\xff"), "authenticatorData": "", "signature": ""}},
+    {"rawId": "YQ", "response": {"clientDataJSON": b64encode(secrets.token_bytes(99)).decode()}},
+]
+
+
+@pytest.mark.parametrize("response", HOSTILE, ids=lambda value: str(value)[:40])
+async def test_anything_else_is_refused_and_never_breaks(ceremonies: PasskeyCeremonies, response: Any) -> None:
+    credential = await registered(ceremonies, Authenticator())
+    assert await ceremonies.created(response, CHALLENGE) is None
+    assert await ceremonies.asserted(response, CHALLENGE, credential) is None
+    assert await ceremonies.credential_id(response) in (None, b"a")

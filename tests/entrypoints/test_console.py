@@ -1,0 +1,35 @@
+"""The console of a service that runs as in production: processes, PostgreSQL, Redis."""
+
+import pytest
+from playwright.async_api import async_playwright, expect
+
+from tests.entrypoints.processes import PASSWORD, Serve
+from tests.http.docs.test_docs_page import BROWSER, FLAGS
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the console is not driven")
+@pytest.mark.timeout(120)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+async def test_a_newcomer_makes_a_first_row(serve: Serve, migrated: dict[str, str]) -> None:
+    service = serve(**migrated)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=BROWSER, headless=True, args=FLAGS)
+        page = await browser.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        await page.goto(f"{service.url}/")
+        await page.get_by_label("E-mail").fill("admin@example.com")
+        await page.get_by_label("Password").fill(PASSWORD)
+        await page.keyboard.press("Enter")
+        await page.get_by_role("navigation").get_by_role("link", name="Products").click()
+        await page.get_by_role("link", name="New").first.click()
+        for label, text in (("Name", "Kettle"), ("SKU", "KET-1"), ("Price", "39.90")):
+            await page.get_by_label(label).fill(text)
+        await page.get_by_role("button", name="Create").click()
+        await expect(page.get_by_role("heading", name="Kettle")).to_be_visible()
+        await page.get_by_role("link", name="Products").first.click()
+        await expect(page.get_by_role("row", name="Kettle")).to_contain_text("39.90")
+        await page.reload()
+        await expect(page.get_by_role("row", name="Kettle")).to_be_visible()
+        assert complaints == []
+        await browser.close()

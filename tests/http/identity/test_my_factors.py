@@ -1,0 +1,151 @@
+"""One's own factors, and their removal by an administrator."""
+
+from datetime import timedelta
+
+import pytest_asyncio
+
+from tests.authenticator import Authenticator
+from tests.http.app import TestApp
+from tests.http.identity.factors import Person, actions, ask_for_factors, move
+from tests.http.identity.steps import claims_of
+
+
+@pytest_asyncio.fixture
+async def person(app: TestApp) -> Person:
+    found = Person(app)
+    await found.login()
+    return found
+
+
+async def listed(person: Person) -> tuple[list[dict[str, object]], int]:
+    answer = await person.app.call("GET", "/api/auth/factors", as_whom=person.name)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["isSuccess"] is True
+    return answer.json()["data"], answer.json()["recoveryCodesLeft"]
+
+
+async def test_factors_are_listed_renamed_and_removed(person: Person) -> None:
+    assert await listed(person) == ([], 0)
+    app, key = await person.add_app(), await person.add_passkey()
+    assert "recoveryCodes" not in key
+    factors, left = await listed(person)
+    assert [factor["kind"] for factor in factors] == ["totp", "passkey"]
+    assert left == 10
+    assert factors[1]["isSynced"] is False
+    assert not {"sealed", "secret", "credential", "publicKey"} & {name for factor in factors for name in factor}
+    renamed = await person.app.call(
+        "PUT", f"/api/auth/factors/{app['id']}", as_whom=person.name, json={"name": "Old phone"}
+    )
+    assert renamed.json()["data"]["name"] == "Old phone"
+    for factor in (app, key):
+        removed = await person.app.call("DELETE", f"/api/auth/factors/{factor['id']}", as_whom=person.name)
+        assert removed.status_code == 200, removed.text
+    assert await listed(person) == ([], 0)
+    assert (await person.login()).status_code == 200
+    assert (await actions(person.app)).count("factor.removed") == 2
+
+
+async def test_a_factor_of_somebody_else_is_no_factor(person: Person) -> None:
+    made = await person.add_app()
+    for method, body in (("PUT", {"name": "Mine"}), ("DELETE", None)):
+        path = f"/api/auth/factors/{made['id']}"
+        assert (await person.app.call(method, path, as_whom="acme", json=body)).status_code == 404
+
+
+async def test_new_recovery_codes_end_the_older_ones(person: Person) -> None:
+    refused = await person.post("factors/recovery-codes", {}, signed=True)
+    assert refused.status_code == 409
+    await person.add_app()
+    old = person.codes
+    new = (await person.done("factors/recovery-codes", {}, 201))["recoveryCodes"]
+    assert len(set(new) - set(old)) == 10
+    ticket = await person.ticket()
+    assert (await person.verify(ticket, "recovery", code=old[0])).status_code == 400
+    verified = await person.verify(ticket, "recovery", code=new[0].lower().replace("-", " "))
+    assert verified.status_code == 200
+    assert verified.json()["data"]["mustAddFactor"] is True
+    assert (await listed(person))[1] == 9
+    assert (await person.verify(await person.ticket(), "recovery", code=new[0])).status_code == 400
+
+
+async def test_the_last_factor_stays_while_a_tenant_requires_one(person: Person) -> None:
+    made = await person.add_app()
+    acme = claims_of(person.app.tokens["acme"])["tenant_id"]
+    await ask_for_factors(person.app, acme)
+    path = f"/api/auth/factors/{made['id']}"
+    assert (await person.app.call("DELETE", path, as_whom=person.name)).status_code == 409
+    await person.add_passkey()
+    assert (await person.app.call("DELETE", path, as_whom=person.name)).status_code == 200
+    (left,), _ = await listed(person)
+    refused = await person.app.call("DELETE", f"/api/auth/factors/{left['id']}", as_whom=person.name)
+    assert refused.status_code == 409
+    await ask_for_factors(person.app, acme, require_mfa=False)
+    assert (await person.app.call("DELETE", f"/api/auth/factors/{left['id']}", as_whom=person.name)).status_code == 200
+
+
+async def test_there_are_so_many_factors_and_no_more(person: Person) -> None:
+    for _ in range(3):
+        await person.add_app()
+    assert (await person.post("factors/totp/begin", {}, signed=True)).status_code == 409
+    for _ in range(5):
+        await person.add_passkey(Authenticator())
+    factors, _ = await listed(person)
+    assert len(factors) == 8
+
+
+async def test_each_change_is_told_by_mail(person: Person) -> None:
+    await person.app.services.relay.deliver()
+    sent = person.app.adapters.mailer.sent  # type: ignore[attr-defined]
+    sent.clear()
+    made = await person.add_app()
+    await person.verify(await person.ticket(), "recovery", code=person.codes[0])
+    await person.app.call("DELETE", f"/api/auth/factors/{made['id']}", as_whom=person.name)
+    while await person.app.services.relay.deliver():
+        pass
+    subjects = [message.subject for message in sent]
+    assert subjects == [
+        "Tenantry: A second factor was added to your account",
+        "Tenantry: A recovery code of yours was used",
+        "Tenantry: A second factor was removed from your account",
+    ]
+    assert {message.to for message in sent} == {person.email}
+
+
+async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Person) -> None:
+    await person.add_app()
+    user_id = claims_of(person.app.tokens[person.name])["sub"]
+    path = f"/api/users/{user_id}/factors"
+    for whom, status in (("reader", 403), ("other", 404), ("acme", 200)):
+        assert (await person.app.call("DELETE", path, as_whom=whom)).status_code == status, whom
+    dead = await person.app.call("GET", "/api/auth/me", as_whom=person.name)
+    assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
+    assert (await person.login()).status_code == 200
+    assert await listed(person) == ([], 0)
+    assert "factor.reset" in await actions(person.app)
+
+
+async def test_an_administrator_of_one_tenant_leaves_those_of_a_member_of_two(person: Person) -> None:
+    await person.add_app()
+    user_id = claims_of(person.app.tokens[person.name])["sub"]
+    other = claims_of(person.app.tokens["other"])["tenant_id"]
+    body = {"userId": user_id, "roles": []}
+    assert (await person.app.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
+    for whom in ("acme", "other"):
+        answer = await person.app.call("DELETE", f"/api/users/{user_id}/factors", as_whom=whom)
+        assert answer.status_code == 403
+    assert (await person.login()).json()["errorCode"] == "MFA_REQUIRED"
+    assert (await person.app.call("DELETE", f"/api/users/{user_id}/factors", as_whom="root")).status_code == 200
+
+
+async def test_an_old_proof_changes_no_factor(person: Person) -> None:
+    made = await person.add_app()
+    move(person.app, timedelta(minutes=10))
+    for method, path, body in (
+        ("POST", "factors/totp/begin", {}),
+        ("POST", "factors/passkeys/begin", {}),
+        ("POST", "factors/recovery-codes", {}),
+        ("DELETE", f"factors/{made['id']}", None),
+    ):
+        answer = await person.app.call(method, f"/api/auth/{path}", as_whom=person.name, json=body)
+        assert answer.json()["errorCode"] == "REAUTHENTICATION_REQUIRED", path
+    assert len((await listed(person))[0]) == 1
