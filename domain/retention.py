@@ -1,6 +1,6 @@
 """Data with an end: what housekeeping removes and which time counts for it.
 
-The audit trail and the histories of rows are kept for ever.
+Histories of rows are kept for ever, and so is the audit trail unless the operator sets a retention.
 """
 
 from datetime import timedelta

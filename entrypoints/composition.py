@@ -157,6 +157,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.upkeep import MemoryUpkeep  # noqa: PLC0415
 
     clock, ids = MovableClock(), CountingIds()
+    database = MemoryDatabase(registry, ids)
     admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
     passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)
 
@@ -167,7 +168,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
 
     return Adapters(
         registry=registry,
-        database=MemoryDatabase(registry, ids),
+        database=database,
         admissions=admissions,
         revocations=admissions,
         passwords=passwords,
@@ -181,7 +182,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
         mailer=MemoryMailer(),
-        upkeep=MemoryUpkeep(),
+        upkeep=MemoryUpkeep(database),
         clock=clock,
         ids=ids,
         own_queries=None,

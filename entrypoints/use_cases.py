@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -37,6 +38,7 @@ from application.identity.operator_accounts import OperatorAccounts
 from application.identity.own_account import OwnAccount
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
+from application.identity.refusals import RefusalTrail
 from application.identity.registration import Registration, RegistrationPolicy
 from application.identity.service_accounts.key_expiry import KeyExpiry
 from application.identity.service_accounts.last_uses import LastUses
@@ -103,17 +105,16 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         batches=Batches(writing, ids),
         histories=Histories(database),
         cross_tenant_access=CrossTenantAccess(database, clock),
+        refusals=RefusalTrail(database, clock),
         exporting=FileExport(database, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
         throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
-        operator_accounts=OperatorAccounts(
-            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock
-        ),
+        operator_accounts=_operator_accounts(adapters, settings),
         system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings)),
+        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _events_kept(settings)),
         registry=adapters.registry,
         database=database,
         admissions=adapters.admissions,
@@ -169,6 +170,17 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
         "smtp" if settings.smtp_url else "files",
         shown_settings(settings),
     )
+
+
+def _operator_accounts(adapters: Adapters, settings: Settings) -> OperatorAccounts:
+    rules = _password_rules(adapters, settings)
+    return OperatorAccounts(
+        adapters.database, adapters.revocations, adapters.passwords, rules, adapters.cache, adapters.clock
+    )
+
+
+def _events_kept(settings: Settings) -> timedelta | None:
+    return timedelta(days=settings.audit_retention_days) if settings.audit_retention_days else None
 
 
 def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:

@@ -118,6 +118,7 @@ def build_pipeline(
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
+        refusals=services.refusals,
         log=log,
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,

@@ -38,6 +38,7 @@ from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.own_account import OwnAccount
 from application.identity.profiles import Profiles
+from application.identity.refusals import RefusalTrail
 from application.identity.registration import Registration
 from application.identity.self_service import SelfService
 from application.identity.service_accounts.administration import ServiceAccountAdministration
@@ -114,6 +115,7 @@ class UseCases:
     exporting: FileExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
+    refusals: RefusalTrail
     system_reports: SystemReports
     throttle: Throttle
     registry: Registry

@@ -28,6 +28,8 @@ class Housekeeping:
     upkeep: Upkeep
     clock: Clock
     lifetimes: Lifetimes
+    events_kept: timedelta | None = None
+    """How long events of the audit trail are kept; None for ever."""
 
     async def sweep(self) -> Mapping[RetentionRule, int] | None:
         """Removes some rows of each rule and returns how many; None while another process is at it."""
@@ -41,6 +43,12 @@ class Housekeeping:
             if removed:
                 swept[rule] = removed
         return swept
+
+    async def forget_events(self) -> int | None:
+        """Deletes some events past their retention and returns how many; None where the login may not delete any."""
+        if self.events_kept is None:
+            return 0
+        return await self.upkeep.forget_events(self.clock.now() - self.events_kept, AT_ONCE)
 
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database is late, and returns the tables' names."""

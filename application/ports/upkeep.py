@@ -1,6 +1,7 @@
 """Care for the tables themselves: dead rows and the planner's statistics."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from domain.entities.declaration import EntityModel
@@ -9,7 +10,7 @@ from domain.entities.declaration import EntityModel
 class Upkeep(Protocol):
     """Done outside any transaction, on tables that are in use: no reader or writer waits for it.
 
-    Both raise ServiceUnavailable while the database is away.
+    All raise ServiceUnavailable while the database is away.
     """
 
     async def tend(self) -> Sequence[str]:
@@ -21,4 +22,11 @@ class Upkeep(Protocol):
 
     async def analyze(self, model: EntityModel) -> None:
         """Renews the statistics of an entity's table, as after an import of many rows."""
+        ...
+
+    async def forget_events(self, before: datetime, most: int) -> int | None:
+        """Deletes events of the audit trail up to ``before``, at most so many, and returns how many.
+
+        None where the login may not, because it does not own the table: the service's own role only adds to it.
+        """
         ...

@@ -87,3 +87,12 @@ def quoted(text: str) -> str:
 def written(cells: Iterable[str | None]) -> str:
     """A line of CSV with every text in quotes, so that an unquoted empty cell is always null."""
     return ",".join("" if cell is None else quoted(cell) for cell in cells) + "\n"
+
+
+def exported_line(cells: Iterable[str | None]) -> str:
+    """A line as PostgreSQL's COPY writes it, without its end: quotes where they are needed, and for empty text."""
+    return ",".join("" if cell is None else _exported(cell) for cell in cells)
+
+
+def _exported(cell: str) -> str:
+    return quoted(cell) if not cell or any(sign in cell for sign in ',"\r\n') else cell

@@ -42,9 +42,24 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
     while swept := await housekeeping.sweep():
         gone.update({what.value: number for what, number in swept.items()})
         await pause(BETWEEN)
+    if swept is not None:
+        gone += await _forget_events(housekeeping, pause)
     if gone:
         log.info("Housekeeping took away %s.", _said(gone))
     return gone if gone or swept is not None else None
+
+
+async def _forget_events(housekeeping: Housekeeping, pause: Pause) -> Counter[str]:
+    """Deletes events past their retention until none is left."""
+    gone: Counter[str] = Counter()
+    while number := await housekeeping.forget_events():
+        gone["events of the audit trail"] += number
+        await pause(BETWEEN)
+    if number is None:
+        log.warning(
+            "TENANTRY_AUDIT_RETENTION_DAYS has no effect: name the tables' owner in TENANTRY_DATABASE_OWNER_URL."
+        )
+    return gone
 
 
 async def tend(housekeeping: Housekeeping) -> Sequence[str]:

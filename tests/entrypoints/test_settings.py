@@ -54,6 +54,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("CONFIRM_EMAIL", True, "False", False, "never"),
     ("PASSWORD_MAX_AGE_DAYS", 0, "365", 365, "a year"),
     ("BREACHED_PASSWORDS", None, "shop.py:is_breached", "shop.py:is_breached", "shop.py"),
+    ("AUDIT_RETENTION_DAYS", 0, "365", 365, "a year"),
     ("LOCKOUT_ATTEMPTS", 5, "3", 3, "0"),
     ("LOCKOUT_MINUTES", 15, "60", 60, "٣"),
     ("RATE_LIMITS", "on", "COUNT", "count", "some"),

@@ -25,6 +25,7 @@ from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
+from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.runtime import Clock
 from application.throttle import Renewal, Throttle
@@ -44,13 +45,13 @@ from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant
 from domain.scope import Scope as TenantScope
 
+AUDITED = frozenset({403, 429})  # of administration
 TENANT_SCOPE = b"x-tenant-scope"
 LONG_BODY = timedelta(seconds=1)
 """Time after which a body has taken so long that the rights of its sender are judged again."""
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
-NO_STORE = (b"cache-control", b"no-store")
-"""Header of every response about persons, and of every one that needs a token, unless the response has its own."""
+NO_STORE = (b"cache-control", b"no-store")  # where a private response says nothing else
 
 
 class Outgoing:
@@ -109,6 +110,7 @@ class Pipeline(ASGIMiddleware):
     throttle: Throttle
     clock: Clock
     cross_tenant_access: CrossTenantAccess
+    refusals: RefusalTrail
     log: AccessLog
     proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
@@ -131,6 +133,8 @@ class Pipeline(ASGIMiddleware):
         elif await self._is_let_in(rules, http, body, outgoing):
             await next_app(http, body, outgoing)
         self._note(rules.operation, http, outgoing.status, perf_counter() - started)
+        if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
+            await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
 
     async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""

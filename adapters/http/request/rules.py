@@ -189,6 +189,11 @@ class Rules:
         """Whether responses are for their caller alone: all that need a token, and all of area A."""
         return self.policy.asks is not None or (self.area == "A" and isinstance(self.limit, Limit))
 
+    @property
+    def is_administration(self) -> bool:
+        """Whether refusals stand in the audit trail: operations of area A that need a permission."""
+        return self.area == "A" and (self.policy.permission is not None or self.policy.super_admin)
+
     def described_parameters(self) -> tuple[Parameter, ...]:
         own = self.parameters() if callable(self.parameters) else self.parameters
         scope = (_WRITES_IN if self.is_write else _READS_IN,) if self.takes_scope else ()

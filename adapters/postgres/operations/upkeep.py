@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -10,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.statements.rows import tables_of
 from domain.entities.declaration import EntityModel, Registry
 
@@ -37,6 +39,18 @@ ORDER BY s.relname"""
 _CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
 _ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
 
+_OWNS_EVENTS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass"
+# Tenant by tenant, by the index of the trail's order; tenants are never deleted for good.
+_FORGET_EVENTS = """
+WITH gone AS (
+    DELETE FROM audit_events WHERE ctid = ANY (ARRAY(
+        SELECT old.place FROM tenants t CROSS JOIN LATERAL (
+            SELECT e.ctid AS place FROM audit_events e WHERE e.tenant_id = t.id AND e.occurred_at <= $1
+            ORDER BY e.occurred_at, e.id LIMIT $2) AS old
+        LIMIT $2))
+    RETURNING 1)
+SELECT count(*) FROM gone"""
+
 PATIENCE = 3600.0
 """Seconds for one table: nobody waits for it."""
 
@@ -62,10 +76,19 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             await connection.execute(_on(model.table, _ANALYZE))
 
+    async def forget_events(self, before: datetime, most: int) -> int | None:
+        async with self._connection() as connection:
+            if not await connection.fetchval(_OWNS_EVENTS):
+                return None
+            gone: int = await connection.fetchval(_FORGET_EVENTS, before, most)
+        return gone
+
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
         with translated():
-            connection = await asyncpg.connect(self.url, timeout=5, command_timeout=PATIENCE)
+            connection = await asyncpg.connect(
+                self.url, timeout=5, command_timeout=PATIENCE, server_settings={"tenantry.scope": EVERY}
+            )
         try:
             with translated(connection):
                 yield connection

@@ -61,7 +61,8 @@ async def test_versions_of_existing_users_stay_however_old_they_are(service: InM
     await swept(service)
     assert not await service.is_alive(caller)
     async with service.adapters.database.read_only(EveryTenant()) as read:
-        assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 1}
+        # raised by the proof of the address and by the logout
+        assert await read.token_versions.of([f"user:{made.id}"]) == {f"user:{made.id}": 2}
 
 
 async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expired(service: InMemoryService) -> None:
@@ -130,3 +131,21 @@ def test_no_setting_lets_a_token_live_longer_than_counts_are_kept() -> None:
     for name in ("ACCESS_TOKEN_MINUTES", "GLOBAL_TOKEN_MINUTES"):
         with pytest.raises(SettingsError):
             read_settings({f"TENANTRY_{name}": str(longest + 1)})
+
+
+async def test_old_events_go_where_a_retention_is_set(registry: Registry) -> None:
+    service = await open_service(registry, {"TENANTRY_AUDIT_RETENTION_DAYS": "30"})
+    await service.admin()
+    assert await service.services.housekeeping.forget_events() == 0
+    service.clock.move(31 * DAY)
+    await service.admin()
+    before = await service.services.housekeeping.forget_events()
+    assert before is not None
+    assert before > 0
+    assert await service.services.housekeeping.forget_events() == 0
+
+
+async def test_events_are_kept_for_ever_otherwise(service: InMemoryService) -> None:
+    await service.admin()
+    service.clock.move(10_000 * DAY)
+    assert await service.services.housekeeping.forget_events() == 0

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from decimal import Decimal
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
@@ -20,7 +21,7 @@ from application.ports.entities.records import Act, Change, NewRow
 from application.ports.whole_database import WholeDatabase
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.csv_rows import written
+from domain.entities.csv_rows import read_rows, written
 from domain.entities.markers import entity, index, many, money, ref, unique
 from domain.entities.query.query import WHOLE, View
 from domain.entities.query.read_query import read_export, read_query
@@ -161,6 +162,37 @@ async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, 
         text = b"".join([piece async for piece in read.transfers.pieces(MODEL, query, form)]).decode()
     assert text.count(mark) == 1
     assert text.count(FULL[TEXTS[0]]) == 2
+
+
+@pytest.mark.parametrize("form", ["csv", "cells"])
+async def test_rows_are_exported_with_more_cells_than_a_select_has(
+    database: WholeDatabase, form: Literal["csv", "cells"]
+) -> None:
+    mark, names = new_id().hex, [link.removesuffix("_id") for link in LINKS]
+    others = await add(database, *({TEXTS[0]: f"of {name}"} for name in names))
+    tricky = {TEXTS[0]: 'a,"b"\r\nc\nd\\', TEXTS[1]: "", TEXTS[2]: "=1+1", TEXTS[3]: None, TEXTS[4]: "é\t\u2028"}
+    await add(database, {TEXTS[-1]: mark, **tricky, **dict(zip(LINKS, others, strict=True))}, {TEXTS[-1]: mark})
+    include = ",".join([*names, "way_0.way_1"])
+    for value, rows in ((mark, 2), ("nothing", 0)):
+        asked = [(TEXTS[-1], value), ("include", include), ("sort", "createdAt:asc")]
+        query = read_export(MODEL, REGISTRY, frozenset(), asked)
+        async with database.read_only(HERE) as read:
+            text = b"".join([piece async for piece in read.transfers.pieces(MODEL, query, form)]).decode()
+        lines = list(read_rows(StringIO(text, newline="")))
+        assert len(lines) == rows + (form == "csv")
+        head = lines[0] if form == "csv" else None
+        if head is not None:
+            assert (len(head), head[0]) == (9 * len(MODEL.fields), "id")
+            assert "way_0.way_1.deletedBy" in head
+        if rows:
+            row = lines[-2]
+            assert len(row) == 9 * len(MODEL.fields)
+            escaped = "'=1+1" if form == "csv" else "=1+1"
+            assert row[3:8] == [tricky[TEXTS[0]], "", escaped, None, tricky[TEXTS[4]]]
+            assert [cell for cell in row if cell is not None and cell.startswith("of ")] == [
+                f"of {name}" for name in names
+            ]
+            assert [cell for cell in lines[-1][len(MODEL.fields) :] if cell is not None] == []
 
 
 async def test_rows_are_imported(database: WholeDatabase) -> None:

@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.http.entities.exports import ASKED_AGAIN, while_alive
-from adapters.memory.clock import MovableClock
+from adapters.memory.clock import CountingIds, MovableClock
+from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
 from adapters.sheets.processes import ProcessSheets
 from application.entities.transfers.imports import FileImport
@@ -45,7 +46,9 @@ FILE = b"name,sku,price\r\nKettle,KETTLE,1\r\n"
 
 async def imported(database: WholeDatabase, registry: Registry, caller: Caller, clock: MovableClock) -> int:
     """Imports a row, and returns how many there are afterwards."""
-    importing = FileImport(database, registry, clock, ProcessSheets(), MemoryUpkeep())
+    importing = FileImport(
+        database, registry, clock, ProcessSheets(), MemoryUpkeep(MemoryDatabase(registry, CountingIds()))
+    )
     with tempfile.TemporaryFile() as upload:
         upload.write(FILE)
         await importing.import_(

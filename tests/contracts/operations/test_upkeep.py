@@ -8,6 +8,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from application.ports.upkeep import Upkeep
@@ -43,8 +44,10 @@ async def told(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "postgres"])
-async def test_a_table_in_order_is_left_alone(kind: str, own_url: str, registry: Registry) -> None:
-    upkeep: Upkeep = MemoryUpkeep() if kind == "memory" else PostgresUpkeep(own_url, registry)
+async def test_a_table_in_order_is_left_alone(
+    kind: str, own_url: str, registry: Registry, memory: MemoryDatabase
+) -> None:
+    upkeep: Upkeep = MemoryUpkeep(memory) if kind == "memory" else PostgresUpkeep(own_url, registry)
     await upkeep.tend()
     await upkeep.analyze(registry["currencies"])
     assert list(await upkeep.tend()) == []

@@ -1,20 +1,29 @@
 """Rows of entities in bulk: out by COPY, and in by COPY to a temporary table and one write from there."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.entities.files.export_statements import cells_statement, counting_statement, json_statement
+from adapters.postgres.entities.files.export_statements import (
+    MOST_CELLS,
+    cell_columns,
+    cells_statement,
+    counting_statement,
+    json_statement,
+)
 from adapters.postgres.entities.files.loading import Load
 from adapters.postgres.entities.reading.select import page_shape, values_of
 from adapters.postgres.statements.compiled import CompiledStatement
 from application.ports.entities.files import Loaded, Loading
+from domain.entities.csv_rows import exported_line
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
-from domain.entities.sheets import Form
+from domain.entities.sheets import Column, Form
 from domain.errors import BadRequest
 from domain.scope import OneTenant, Scope
 
@@ -32,6 +41,12 @@ LONGEST = 6 * 3600.0
 
 FIRST_ROW = 30.0
 """Seconds for the first row of a file, and for counting its rows: as many as any statement of a page has."""
+
+_AS_IT_IS: dict[str, Any] = {"delimiter": "\x01", "quote": "\x02"}
+"""CSV whose signs never stand in JSON, so that the server leaves the text as it is."""
+
+_WIDE = "; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
+"""No step of a plan may keep rows of more columns than a table has: included rows are looked up by their keys."""
 
 Put = Callable[[bytes], Awaitable[None]]
 
@@ -82,10 +97,12 @@ class PostgresTransfers:
     async def _copy(self, model: EntityModel, query: Query, form: Form, waiting: "asyncio.Queue[bytes | None]") -> None:
         """Puts None behind the last piece, and after a failure too: the reader of the queue then awaits this task."""
         statement, options = self._statement(model, query, form)
-        pieces = _FRAMES[form](waiting.put)
+        columns = cell_columns(self.registry, model, page_shape(self.scope, query)) if form != "json" else []
+        is_wide = len(columns) > MOST_CELLS
+        pieces = _WideCells(waiting.put, columns, form) if is_wide else _FRAMES[form](waiting.put)
         arguments = statement.arguments(values_of(self.scope, query))
         try:
-            await self.connection.execute(_planning(query))
+            await self.connection.execute(_planning(query) + (_WIDE if is_wide else ""))
             await self.connection.copy_from_query(
                 statement.text, *arguments, output=pieces.take, timeout=LONGEST, format="csv", **options
             )
@@ -99,8 +116,9 @@ class PostgresTransfers:
         """The statement of a form, with the options of its COPY."""
         shape = page_shape(self.scope, query)
         if form == "json":
-            # CSV whose signs never stand in JSON, so that the server leaves the text as it is
-            return json_statement(self.registry, model, shape), {"delimiter": "\x01", "quote": "\x02"}
+            return json_statement(self.registry, model, shape), _AS_IT_IS
+        if len(cell_columns(self.registry, model, shape)) > MOST_CELLS:
+            return cells_statement(self.registry, model, shape, is_escaped=form == "csv"), _AS_IT_IS
         statement = cells_statement(self.registry, model, shape, is_escaped=form == "csv")
         return statement, {"header": form == "csv"}
 
@@ -176,6 +194,25 @@ class _Json(_Plain):
 
     def _last(self) -> bytes:
         return b"[]\n" if self._before == b"[" else b"]\n"
+
+
+class _WideCells(_Plain):
+    """Lines of cells, each of which comes as a JSON array; a piece may end within a line."""
+
+    def __init__(self, put: Put, columns: Sequence[Column], form: Form) -> None:
+        super().__init__(put)
+        self._end = "\r\n" if form == "csv" else "\n"
+        self._head = exported_line([column.name for column in columns]) + self._end if form == "csv" else ""
+        self._rest = b""
+
+    def _made(self, piece: bytes) -> bytes:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        made = [exported_line(msgspec.json.decode(line, type=list[str | None])) + self._end for line in lines]
+        head, self._head = self._head, ""
+        return (head + "".join(made)).encode()
+
+    def _last(self) -> bytes:
+        return self._head.encode()  # of a file without rows
 
 
 _FRAMES: dict[Form, Callable[[Put], _Plain]] = {"csv": _Csv, "json": _Json, "cells": _Plain}

@@ -18,22 +18,36 @@ from domain.entities.sheets import ABOVE, BELOW, FORMULA, Column, exported_colum
 MOST_ARGUMENTS = 80
 """Most arguments of a call of concat(); the server takes 100."""
 
+MOST_CELLS = 1_664
+"""Most columns of a SELECT."""
+
 REMEMBERED = 256
 """Most shapes of exports that are kept of each kind, the last used ones."""
 
 # constants of these statements hold no $: asyncpg puts the arguments of a COPY into the text itself
 
-_NULL, _QUOTE = constant("null", sa.Text()), constant('"', sa.Text())
+_NULL, _QUOTE, _COMMA = constant("null", sa.Text()), constant('"', sa.Text()), constant(",", sa.Text())
 
 
 @lru_cache(maxsize=REMEMBERED)
 def cells_statement(registry: Registry, model: EntityModel, shape: Shape, *, is_escaped: bool) -> CompiledStatement:
-    """A column per cell, of text; ``is_escaped`` keeps a spreadsheet from running what stands in it."""
+    """A column per cell, of text; ``is_escaped`` keeps a spreadsheet from running what stands in it.
+
+    Where these are more columns than a SELECT takes, a single one: a JSON array of the cells.
+    """
     making = SelectRows(registry, model, shape)
     joined, rows = _included(making)
-    columns = exported_columns(registry, model, shape.view, shows_tenant=shape.reach.is_every)
+    columns = cell_columns(registry, model, shape)
     cells = [_cell(rows[column.steps], column, is_escaped).label(column.name) for column in columns]
-    return compiled(_ordered(making, sa.select(*cells), joined))
+    if len(cells) <= MOST_CELLS:
+        return compiled(_ordered(making, sa.select(*cells), joined))
+    parts = [part for cell in cells for part in (_COMMA, func.coalesce(_json_text(_text(cell)), _NULL))]
+    line = _concatenated([constant("["), *parts[1:], constant("]")])
+    return compiled(_ordered(making, sa.select(line.label("cells")), joined))
+
+
+def cell_columns(registry: Registry, model: EntityModel, shape: Shape) -> list[Column]:
+    return exported_columns(registry, model, shape.view, shows_tenant=shape.reach.is_every)
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -1,0 +1,41 @@
+"""Lines of the audit trail about refused administration: who tried what they may not, or too often."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from application.ports.database import Database
+from application.ports.identity.users import IdentityTransaction
+from application.ports.runtime import Clock
+from domain.errors import ServiceUnavailable
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+APART = timedelta(minutes=1)
+"""Time between two lines of one caller about one operation: refusals cost their sender nothing, and lines do."""
+MOST = 10_000
+
+NAMES = {403: "refused", 429: "limited"}
+"""Ends of the actions, by the status of the response: ``users.update.refused``."""
+
+
+@dataclass(frozen=True)
+class RefusalTrail:
+    database: Database[IdentityTransaction]
+    clock: Clock
+    _noted: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
+
+    async def note(self, caller: Caller, operation: str, status: int, client: Client) -> None:
+        """Adds a line unless this process added one a moment ago; the response has been given already."""
+        now, action = self.clock.now(), f"{operation}.{NAMES[status]}"
+        last = self._noted.get((caller.user_id, action))
+        if last is not None and now - last < APART:
+            return
+        if len(self._noted) >= MOST:
+            self._noted.clear()
+        self._noted[caller.user_id, action] = now
+        # Nobody waits for this line, and a refusal without it is still a refusal.
+        with suppress(ServiceUnavailable):
+            async with self.database.autocommit(EveryTenant()) as tx:
+                line = event(action, caller.user_id, None, client, now)
+                await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
