@@ -12,7 +12,7 @@ from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.self_service import SelfService
 from application.ports.runtime import PasswordRules
-from entrypoints.composition import Adapters, lifetimes
+from entrypoints.composition import Adapters
 from entrypoints.mail import link_secrets
 from entrypoints.settings.settings import Settings
 
@@ -49,5 +49,5 @@ def joining_use_cases(
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
         self_service=SelfService(database, adapters.revocations, cache, clock),
-        tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock, lifetimes(settings)),
+        tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
     )

@@ -5,7 +5,7 @@ import { ApiError, call } from "../api/api";
 import { Icon } from "../parts/Icon";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
-import { choices, enter, login, logout, state } from "../session/session";
+import { challenge, choices, enter, login, logout, showCode, state } from "../session/session";
 import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
 
 const email = signal("");
@@ -19,7 +19,9 @@ export function Login() {
           <Icon name="database" />
           Tenantry
         </p>
-        {state.value === "choosing" ? (
+        {challenge.value ? (
+          <SecondFactor />
+        ) : state.value === "choosing" ? (
           <TenantChoice />
         ) : isForgotten ? (
           <Forgotten back={() => setForgotten(false)} />
@@ -110,6 +112,38 @@ function Password({ forgotten }: { forgotten: () => void }) {
       </button>
       <button type="button" class="link" onClick={forgotten}>
         {t("login.forgotten")}
+      </button>
+    </form>
+  );
+}
+
+function SecondFactor() {
+  const [code, setCode] = useState("");
+  const { isBusy, error, run } = useWork(() => showCode(code));
+  return (
+    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
+      <Title>{t("mfa.title")}</Title>
+      {error && (
+        <p class="bad-text" role="alert">
+          {error}
+        </p>
+      )}
+      <label class="field">
+        <span>{t("mfa.code")}</span>
+        <input
+          name="code"
+          autocomplete="one-time-code"
+          required
+          value={code}
+          onInput={(event) => setCode(event.currentTarget.value)}
+        />
+        <span class="hint small">{t("mfa.hint")}</span>
+      </label>
+      <button type="submit" class="primary block" disabled={isBusy}>
+        {t("login.submit")}
+      </button>
+      <button type="button" class="link" onClick={() => (challenge.value = null)}>
+        {t("login.other")}
       </button>
     </form>
   );
