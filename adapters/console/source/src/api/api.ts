@@ -9,6 +9,8 @@ export interface FieldError {
 export interface Challenge {
   ticket: string;
   methods: string[];
+  /** There is no second factor yet, and the tenant demands one: it is set up now. */
+  isEnrolment?: boolean;
 }
 
 export class ApiError extends Error {

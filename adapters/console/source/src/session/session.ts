@@ -18,6 +18,7 @@ interface TokenResult {
   mustChangePassword?: boolean;
   requiresTenantSelection?: boolean;
   availableTenants?: TenantName[];
+  recoveryCodes?: string[];
 }
 
 export interface Profile {
@@ -155,14 +156,27 @@ export async function showCode(code: string): Promise<void> {
   await started(() => post("/console/session", { with: "mfa", ticket: challenge.peek()?.ticket, method, code: typed }));
 }
 
+/** Recovery codes of a factor that was set up while signing in: shown once, as soon as there is a screen. */
+export const newCodes = signal<string[] | null>(null);
+
+/** Ends what `POST /api/auth/mfa/enrol` began: the code of the new app finishes the login too. */
+export async function enrol(enrolState: string, code: string): Promise<void> {
+  const typed = { state: enrolState, code: code.replace(/\s/g, "") };
+  await started(async () => {
+    const result = await post("/console/session", { with: "enrol", ticket: challenge.peek()?.ticket, ...typed });
+    newCodes.value = result.recoveryCodes ?? null;
+    return result;
+  });
+}
+
 async function started(ask: () => Promise<TokenResult>): Promise<void> {
   try {
     const result = await ask();
     challenge.value = null;
     await taken(result);
   } catch (error) {
-    if (!(error instanceof ApiError && error.code === "MFA_REQUIRED" && error.mfa)) throw error;
-    challenge.value = error.mfa;
+    if (!(error instanceof ApiError && error.mfa)) throw error;
+    challenge.value = { ...error.mfa, isEnrolment: error.code === "MFA_ENROLMENT_REQUIRED" };
     state.value = "out";
   }
 }
