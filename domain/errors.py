@@ -1,7 +1,8 @@
 """Errors of the specification, one class per error code; ``adapters/http`` alone maps them to HTTP statuses."""
 
 import difflib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
@@ -159,11 +160,11 @@ class Conflict(Error):
 
 
 class Referrer(Struct, frozen=True):
-    """A row that forbids a deletion: its entity's plural, the name of its field that refers, its id."""
+    """Rows that forbid a deletion: their entity's plural, the fields by which each of them refers, and their number."""
 
     plural: str
-    field: str
-    id: UUID
+    fields: tuple[str, ...]
+    count: int
 
 
 class StillReferredTo(Conflict):
@@ -174,6 +175,19 @@ class StillReferredTo(Conflict):
     """
 
     sentence = "Something still refers to it."
+
+    @staticmethod
+    def counted(rows: Iterable[tuple[UUID, str, UUID, str | None]]) -> Iterator[tuple[UUID, Referrer | None]]:
+        """Referrers of rows: the id that is referred to, plural, id and field of each; None for another tenant's."""
+        fields: dict[tuple[UUID, str, UUID], set[str]] = {}
+        for row_id, plural, referring, field in rows:
+            if field is None:
+                yield row_id, None
+            else:
+                fields.setdefault((row_id, plural, referring), set()).add(field)
+        counts = Counter((row_id, plural, tuple(sorted(names))) for (row_id, plural, _), names in fields.items())
+        for (row_id, plural, names), count in counts.items():
+            yield row_id, Referrer(plural, names, count)
 
     def __init__(self, found: Iterable[UUID], referred: Iterable[tuple[UUID, Referrer | None]]) -> None:
         super().__init__()

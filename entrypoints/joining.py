@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import TypedDict
 
+from adapters.http.operations.invitation_counts import InvitationCounts
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
 from application.identity.joining.invitations import InvitationAdministration
@@ -22,6 +23,7 @@ class JoiningUseCases(TypedDict):
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    invitation_counts: InvitationCounts
     ownership: Ownership
     own_tenants: OwnTenants
     self_service: SelfService
@@ -36,15 +38,16 @@ def joining_use_cases(
     password_rules: PasswordRules,
 ) -> JoiningUseCases:
     database, cache, clock, ids = adapters.database, adapters.cache, adapters.clock, adapters.ids
-    lifetime = timedelta(days=settings.invitation_days)
+    lifetime, counts = timedelta(days=settings.invitation_days), InvitationCounts()
     return JoiningUseCases(
-        invitations=InvitationAdministration(database, link_secrets(settings), clock, ids, lifetime),
+        invitations=InvitationAdministration(database, link_secrets(settings), clock, ids, lifetime, counts),
         acceptance=InvitationAcceptance(
-            database, adapters.passwords, password_reader, password_rules, entrance, cache, clock, ids
+            database, adapters.passwords, password_reader, password_rules, entrance, cache, clock, ids, counts
         ),
-        inbox=InvitationInbox(database, clock),
+        inbox=InvitationInbox(database, clock, counts),
+        invitation_counts=counts,
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
         self_service=SelfService(database, adapters.revocations, cache, clock),
-        tenant_settings=TenantSettingsAdministration(database, clock),
+        tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
     )

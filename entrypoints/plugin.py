@@ -94,6 +94,7 @@ class Service(TenantryPlugin):
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
         metrics = Metrics()
+        services.invitation_counts.hearers.append(metrics.see_invitations)
         self.use_cases.outcomes.hearers.append(metrics.see_second_factor)
         return service_parts(services, settings, metrics)
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
+from adapters.http.operations.invitation_counts import InvitationCounts
 from adapters.http.operations.outcomes import OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
@@ -63,6 +64,7 @@ from entrypoints.timed_database import TimedDatabase
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
+    invitation_counts: InvitationCounts
     outcomes: OutcomeCounts
     operator_accounts: OperatorAccounts
     first_start: FirstStart

@@ -20,7 +20,7 @@ from adapters.memory.identity.roles import MemoryRoles
 from adapters.memory.identity.service_accounts.accounts import MemoryServiceAccounts
 from adapters.memory.identity.service_accounts.keys import MemoryApiKeys
 from adapters.memory.identity.sessions import MemorySessions
-from adapters.memory.identity.signing_keys import MemorySigningKeys
+from adapters.memory.identity.signing_keys import MemorySigningKeys, MemoryStoredSecrets
 from adapters.memory.identity.social import MemorySocialIdentities
 from adapters.memory.identity.tenants import MemoryTenants
 from adapters.memory.identity.token_versions import MemoryTokenVersions
@@ -124,6 +124,10 @@ class MemoryTransaction:
     @property
     def imported(self) -> MemoryImportedHashes:
         return MemoryImportedHashes(self.access)
+
+    @property
+    def stored_secrets(self) -> MemoryStoredSecrets:
+        return MemoryStoredSecrets(self.access)
 
     @property
     def factors(self) -> MemoryFactors:

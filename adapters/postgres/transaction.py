@@ -21,7 +21,7 @@ from adapters.postgres.identity.roles import PostgresRoles
 from adapters.postgres.identity.service_accounts.accounts import PostgresServiceAccounts
 from adapters.postgres.identity.service_accounts.keys import PostgresApiKeys
 from adapters.postgres.identity.sessions import PostgresSessions
-from adapters.postgres.identity.signing_keys import PostgresSigningKeys
+from adapters.postgres.identity.signing_keys import PostgresSigningKeys, PostgresStoredSecrets
 from adapters.postgres.identity.social import PostgresSocialIdentities
 from adapters.postgres.identity.tenants import PostgresTenants
 from adapters.postgres.identity.used_nonces import PostgresUsedNonces
@@ -121,6 +121,10 @@ class PostgresTransaction:
     @property
     def imported(self) -> PostgresImportedHashes:
         return PostgresImportedHashes(self.connection)
+
+    @property
+    def stored_secrets(self) -> PostgresStoredSecrets:
+        return PostgresStoredSecrets(self.connection)
 
     @property
     def factors(self) -> PostgresFactors:

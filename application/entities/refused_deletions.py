@@ -26,7 +26,7 @@ def told_to(caller: Caller, registry: Registry, ids: Sequence[UUID], error: Stil
     fields = []
     for n, row_id in enumerate(ids):
         if row_id in error.by:
-            seen = [each for each in error.by[row_id] if (each.plural, each.field) not in hidden]
+            seen = [each for each in error.by[row_id] if any((each.plural, name) not in hidden for name in each.fields)]
             readable = [each for each in seen if allows(caller.permissions, registry[each.plural].permission("read"))]
             fields.append(FieldError(f"ids[{n}]", _sentence(readable)))
     return Conflict(_sentence([]) if len(fields) > 1 else fields[0].message, fields)
@@ -54,4 +54,4 @@ def _sentence(referrers: Collection[Referrer]) -> str:
 def _counts(referrers: Collection[Referrer]) -> Iterator[str]:
     """``"products (3)"`` by plural; a row that refers with two fields counts once."""
     for plural in sorted({each.plural for each in referrers}):
-        yield f"{plural} ({len({each.id for each in referrers if each.plural == plural})})"
+        yield f"{plural} ({sum(each.count for each in referrers if each.plural == plural)})"

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
 
 from application.ports.database import Database
-from application.ports.identity.signing_keys import Keyring, KeyTransaction
+from application.ports.identity.factors import FactorSecrets
+from application.ports.identity.signing_keys import Keyring, KeyTransaction, StoredSecret
 from application.ports.runtime import Clock
 from domain.identity.signing_keys import NOTICE, PURPOSES, SIGNS, SigningKey
 from domain.scope import EveryTenant
@@ -12,6 +15,16 @@ from domain.scope import EveryTenant
 # Much shorter than NOTICE, so that every process knows a new key before it is used.
 RELOADED_EVERY = timedelta(seconds=15)
 """Time between two reloads."""
+
+
+AT_ONCE = 500
+
+
+class Resealed(NamedTuple):
+    """Numbers of what was sealed anew: the service's keys, and secrets of authenticator apps."""
+
+    keys: int
+    secrets: int
 
 
 @dataclass(frozen=True)
@@ -48,10 +61,26 @@ class KeyRotation:
         await self.reload()
         return new_keys[SIGNS]
 
-    async def reseal(self) -> int:
-        """Seals every stored key with the current secret, and returns their number; the other secret can go then."""
+    async def reseal(self, secrets: FactorSecrets) -> Resealed:
+        """Seals every stored key and secret with the current secret key; the other one can go then.
+
+        What no secret key opens is left as it is: it is lost already. May be repeated.
+        """
         async with self.database.transaction(EveryTenant()) as tx:
             keys = await tx.keys.all()
             for key in keys:
                 await tx.keys.reseal(self.keyring.resealed(key))
-        return len(keys)
+        done, last = 0, None
+        while stored := await self._secrets_after(last):
+            for secret in stored:
+                opened = secrets.open(secret.user_id, secret.sealed)
+                if opened is not None:
+                    async with self.database.autocommit(EveryTenant()) as tx:
+                        # False for one that was used meanwhile, which sealed it anew itself
+                        done += await tx.stored_secrets.reseal(secret, secrets.seal(secret.user_id, opened))
+            last = stored[-1].id
+        return Resealed(len(keys), done)
+
+    async def _secrets_after(self, last: UUID | None) -> list[StoredSecret]:
+        async with self.database.read_only(EveryTenant()) as read:
+            return await read.stored_secrets.after(last, AT_ONCE)

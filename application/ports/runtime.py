@@ -81,3 +81,11 @@ class BreachedPasswords(Protocol):
     async def is_breached(self, password: str) -> bool:
         """Whether the password, in NFKC, is known from data breaches; False while the breach service is away."""
         ...
+
+
+class InvitationOutcomes(Protocol):
+    """Counts what came of invitations, for the operator's metrics."""
+
+    def count(self, outcome: str, many: int = 1) -> None:
+        """``outcome`` is ``sent``, ``resent``, ``accepted``, ``declined`` or ``revoked``."""
+        ...

@@ -75,6 +75,17 @@ def test_a_wrong_password_of_the_database(
     ) in said
 
 
+def test_create_admin_says_a_wrong_password_once(tenantry: Tenantry, shared: dict[str, str], guarded: str) -> None:
+    """In one sentence: nothing of the copy in Redis, whose lease asks the database too."""
+    password = urlsplit(guarded).password
+    assert password is not None
+    wrong = {**shared, "DATABASE_URL": guarded.replace(password, "hidden")}
+    ended = tenantry("create-admin", "ada@example.com", "--generate", **wrong)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith("PostgreSQL refuses the role or its password (")
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_a_missing_password_of_the_database(tenantry: Tenantry, shared: dict[str, str], guarded: str) -> None:
     without = guarded.replace(f":{urlsplit(guarded).password}", "")
     assert "PostgreSQL refuses the role or its password (" in told(tenantry, "migrate", 2, shared, DATABASE_URL=without)

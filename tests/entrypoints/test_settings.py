@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from entrypoints.settings.settings import VARIABLES, SettingsError, read_settings
+from entrypoints.settings.settings import VARIABLES, SettingsError, read_settings, relying_party
 from entrypoints.settings.variables import Secret
 
 KEY = "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD"
@@ -102,6 +102,16 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("SELF_SERVICE_TENANTS", False, "on", True, "maybe"),
     ("RESET_URL", "http://127.0.0.1:8000/account/reset", "https://app.example/r", "https://app.example/r", "/r"),
     ("REAUTH_MINUTES", 10, "5", 5, "0"),
+    ("REQUIRE_MFA_FOR", "none", "Super-Admins", "super-admins", "some"),
+    ("TOTP_ISSUER", "Tenantry", "Shop", "Shop", None),
+    ("PASSKEY_RP_ID", relying_party("http://127.0.0.1:8000")[0], "example.com", "example.com", "a b"),
+    (
+        "PASSKEY_ORIGINS",
+        relying_party("http://127.0.0.1:8000")[1],
+        "https://app.example, https://b.example",
+        ("https://app.example", "https://b.example"),
+        "app.example",
+    ),
     ("API_KEY_PREFIX", "tnt", "acme2", "acme2", "Acme_"),
     ("API_KEY_MAX_DAYS", 0, "90", 90, "-1"),
     ("SERVICE_TOKEN_MINUTES", 60, "15", 15, "0"),

@@ -16,6 +16,8 @@ from adapters.http.identity.applications import requested_app_id
 from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
+from application.identity.factors.forms import EnrolFinishForm, VerifyForm
+from application.identity.factors.passkey_login import PasskeyLoginForm
 from application.identity.joining.acceptance import AcceptForm
 from application.identity.login.forms import LoginForm, RefreshForm
 from application.identity.login.reauthentication import ReauthenticationForm
@@ -83,4 +85,22 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
         app_id = requested_app_id(request, None)
         return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
 
-    return {"password": by_password, "invitation": by_invitation}
+    async def by_factor(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        return await services.second_factor.verify(read_form(VerifyForm, body), request.from_client)
+
+    async def by_enrolment(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        form = read_form(EnrolFinishForm, body)
+        return await services.second_factor.finish_enrolment(form, request.from_client)
+
+    async def by_passkey(request: StrictRequest, body: Mapping[str, object]) -> Struct:
+        form = read_form(PasskeyLoginForm, body)
+        app_id = requested_app_id(request, form.requested_app_id)
+        return await services.passkey_login.finish(replace(form, requested_app_id=app_id), request.from_client)
+
+    return {
+        "password": by_password,
+        "mfa": by_factor,
+        "enrol": by_enrolment,
+        "passkey": by_passkey,
+        "invitation": by_invitation,
+    }

@@ -27,7 +27,7 @@ BEARER = SecurityScheme(
     type="http",
     scheme="bearer",
     bearer_format="JWT",
-    description="The token that login, refresh and switch-tenant answer with.",
+    description="The token that login, refresh and switch-tenant answer with, or an API key of a service account.",
 )
 _RETRY = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _ERROR_HEADERS: dict[int, Json] = {

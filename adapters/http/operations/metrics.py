@@ -43,6 +43,9 @@ class Metrics:
             "tenantry_mfa_total", "Second factors by method and outcome.", ["method", "outcome"], registry=self._own
         )
         self._keys = Counter("tenantry_keys_used", "Requests with a known API key.", registry=self._own)
+        self._invitations = Counter(
+            "tenantry_invitations_total", "Invitations by what came of them.", ["outcome"], registry=self._own
+        )
         # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
@@ -55,6 +58,9 @@ class Metrics:
         observe(line.took)
         if line.by_key and line.user_id is not None:
             self._keys.inc()
+
+    def see_invitations(self, outcome: str, many: int) -> None:
+        self._invitations.labels(outcome).inc(many)
 
     def see_second_factor(self, method: str, outcome: str) -> None:
         self._second_factors.labels(method, outcome).inc()

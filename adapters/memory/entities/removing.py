@@ -10,7 +10,7 @@ from adapters.memory.store import Row, Tables
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.errors import Referrer, StillReferredTo
+from domain.errors import StillReferredTo
 
 Key = tuple[EntityModel, UUID]
 
@@ -26,16 +26,17 @@ class MemoryRemoval:
     _deletions: dict[Key, bool] = dataclasses.field(default_factory=dict)
     _roots: dict[Key, UUID] = dataclasses.field(default_factory=dict)
     _cleared: dict[tuple[Key, str], bool] = dataclasses.field(default_factory=dict)
-    _restricting: dict[Key, set[tuple[UUID, Referrer | None]]] = dataclasses.field(default_factory=dict)
+    _restricting: dict[Key, set[tuple[UUID, str | None]]] = dataclasses.field(default_factory=dict)
 
     def remove(self, model: EntityModel, rows: list[Row], *, is_final: bool) -> None:
         for row in rows:
             self._gather(model, [row], _key(model, row)[1], is_final=is_final)
         # A row that restricts may itself be deleted by cascade: only the others forbid the deletion.
         if forbidding := self._restricting.keys() - self._deletions.keys():
-            raise StillReferredTo(
-                [_key(model, row)[1] for row in rows], (pair for key in forbidding for pair in self._restricting[key])
+            referring = (
+                (root, key[0].plural, key[1], name) for key in forbidding for root, name in self._restricting[key]
             )
+            raise StillReferredTo([_key(model, row)[1] for row in rows], StillReferredTo.counted(referring))
         marked = {"is_deleted": True, "deleted_at": self.act.at, "deleted_by": self.act.by}
         for key, for_good in self._deletions.items():
             if not for_good:
@@ -73,8 +74,7 @@ class MemoryRemoval:
             for row in found:
                 key = _key(referring, row)
                 is_ours = row.get("tenant_id") in (None, self.tenant)
-                referrer = Referrer(referring.plural, field.name, key[1]) if is_ours else None
-                self._restricting.setdefault(key, set()).add((root, referrer))
+                self._restricting.setdefault(key, set()).add((root, field.name if is_ours else None))
 
     def _referring(
         self, model: EntityModel, row: Row, reference: tuple[EntityModel, FieldModel], *, is_final: bool

@@ -1,10 +1,12 @@
 """The service's keys."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from msgspec.structs import replace
 
 from adapters.memory.store import Access
+from application.ports.identity.signing_keys import StoredSecret
 from domain.identity.signing_keys import SigningKey
 
 
@@ -29,3 +31,24 @@ class MemorySigningKeys:
     async def reseal(self, key: SigningKey) -> None:
         async with self.access.write() as store:
             store.keys[key.kid] = replace(store.keys[key.kid], sealed=key.sealed)
+
+
+@dataclass(frozen=True)
+class MemoryStoredSecrets:
+    access: Access
+
+    async def after(self, last: UUID | None, most: int) -> list[StoredSecret]:
+        factors = sorted(self.access.read().factors.values(), key=lambda factor: factor.id)
+        return [
+            StoredSecret(factor.id, factor.user_id, factor.sealed)
+            for factor in factors
+            if factor.sealed is not None and (last is None or factor.id > last)
+        ][:most]
+
+    async def reseal(self, secret: StoredSecret, sealed: str) -> bool:
+        async with self.access.write() as store:
+            factor = store.factors.get(secret.id)
+            if factor is None or factor.sealed != secret.sealed:
+                return False
+            store.factors[secret.id] = replace(factor, sealed=sealed)
+            return True

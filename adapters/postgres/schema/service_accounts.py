@@ -13,7 +13,7 @@ from adapters.postgres.schema.sql import without_case
 
 
 class ServiceAccountRow(IdentityBase):
-    """Account of a tenant that stands for no person; a deleted one keeps its row for its ended keys."""
+    """Account of a tenant that stands for no person; a deleted one keeps its row, to which its ended keys refer."""
 
     __tablename__ = "service_accounts"
 

@@ -1,19 +1,24 @@
 """Settings of a tenant that its own administrators change."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from application.identity.administration.security_forms import SecurityForm, asked_security, security_errors
 from application.identity.administration.tenant_forms import SettingsForm, settings_errors
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, ValidationError
+from domain.identity.factors import NO_SECURITY, TenantSecurity
+from domain.identity.tokens import tenant_subject
 from domain.identity.users import Branding, Tenant, TenantSettings, is_address, text_errors, url_errors
 from domain.scope import Caller, Client, EveryTenant, event
 
@@ -38,6 +43,7 @@ class OwnSettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_onl
     currency: str | UnsetType = UNSET
     custom_settings: dict[str, Any] | UnsetType = UNSET
     branding: BrandingForm | UnsetType = UNSET
+    security: SecurityForm | UnsetType = UNSET
 
 
 class OwnSettings(Struct, rename="camel", kw_only=True):
@@ -47,11 +53,13 @@ class OwnSettings(Struct, rename="camel", kw_only=True):
     enabled_features: tuple[str, ...]
     custom_settings: dict[str, Any]
     branding: Branding
+    security: TenantSecurity
 
 
 @dataclass(frozen=True)
 class TenantSettingsAdministration:
     database: Database[TenantTransaction]
+    revocations: Revocations
     clock: Clock
 
     async def get(self, caller: Caller) -> OwnSettings:
@@ -63,34 +71,47 @@ class TenantSettingsAdministration:
     async def update(self, caller: Caller, form: OwnSettingsForm, client: Client) -> OwnSettings:
         if errors := [*_errors(form)]:
             raise ValidationError(fields=errors)
+        # What is asked of logins holds at once: tokens of before are stale, and their refresh passes the gate.
+        subjects = () if form.security is UNSET else (tenant_subject(caller.tenant.id),)
+        async with self.revocations.publishing(subjects) as published:
+            after, versions = await self._store(caller, form, subjects, client)
+            published.update(versions)
+        return _shown(after)
+
+    async def _store(
+        self, caller: Caller, form: OwnSettingsForm, subjects: tuple[str, ...], client: Client
+    ) -> tuple[Tenant, Mapping[str, int]]:
         now, tenant_id = self.clock.now(), caller.tenant.id
         async with self.database.transaction(EveryTenant()) as tx:
             before = await tx.tenants.lock(tenant_id)
             if before is None:
                 raise NotFound
-            after = replace(before, settings=_changed(before.settings, form))
+            after = replace(before, settings=_changed(before.settings, form, now))
             names = changed_names(before.settings, after.settings)
             if names:
                 await tx.tenants.save(after)
                 # The trail tells what was changed, and never to what: settings may be secrets of the tenant.
                 action = f"settings.changed:{','.join(names)}"
                 await tx.audit.add(tenant_id, event(action, caller.user_id, tenant_id, client, now))
-        return _shown(after)
+            versions = await tx.token_versions.bump(subjects) if subjects and "security" in names else {}
+        return after, versions
 
 
 def changed_names(before: TenantSettings, after: TenantSettings) -> list[str]:
     """Wire names of the settings that differ, in their order: ``["timezone", "branding"]``."""
     encoded = {"custom_settings": "customSettings"}
-    fields = ("timezone", "language", "currency", "custom_settings", "branding")
+    fields = ("timezone", "language", "currency", "custom_settings", "branding", "security")
     return [encoded.get(name, name) for name in fields if getattr(before, name) != getattr(after, name)]
 
 
-def _changed(settings: TenantSettings, form: OwnSettingsForm) -> TenantSettings:
+def _changed(settings: TenantSettings, form: OwnSettingsForm, now: datetime) -> TenantSettings:
     names = ("timezone", "language", "currency", "custom_settings")
     given: dict[str, Any] = {name: getattr(form, name) for name in names if getattr(form, name) is not UNSET}
     if form.branding is not UNSET:
         before = Branding() if settings.branding is UNSET else settings.branding
         given["branding"] = replace(before, **_sent(form.branding))
+    if form.security is not UNSET:
+        given["security"] = asked_security(settings.security, form.security, now)
     return replace(settings, **given)
 
 
@@ -103,6 +124,8 @@ def _errors(form: OwnSettingsForm) -> Iterator[FieldError]:
     given = {name: getattr(form, name) for name in ("timezone", "language", "currency")}
     for error in settings_errors(SettingsForm(**given)):
         yield FieldError(error.field.removeprefix("settings."), error.message)
+    if form.security is not UNSET:
+        yield from security_errors(form.security)
     if form.branding is UNSET:
         return
     sent = _sent(form.branding)
@@ -126,4 +149,5 @@ def _shown(tenant: Tenant | None) -> OwnSettings:
         enabled_features=settings.enabled_features,
         custom_settings=settings.custom_settings,
         branding=Branding() if settings.branding is UNSET else settings.branding,
+        security=settings.own_security or NO_SECURITY,
     )

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.users import VerifiedIdentity
-from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.runtime import Clock, Ids, InvitationOutcomes, PasswordRules, Passwords
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
@@ -74,6 +74,7 @@ class InvitationAcceptance:
     cache: Cache
     clock: Clock
     ids: Ids
+    outcomes: InvitationOutcomes
 
     async def accept(self, caller: Caller, form: AcceptForm, client: Client) -> JoinedTenant:
         """Joins with the caller's account, whose address must be that of the invitation."""
@@ -127,6 +128,7 @@ class InvitationAcceptance:
             await tx.audit.add(invitation.tenant_id, event("user.registered", user.id, user.id, client, now))
             state = await tx.users.state(user.id)
         assert state is not None
+        self.outcomes.count("accepted")
         return state
 
     @retry_on_conflict
@@ -149,6 +151,8 @@ class InvitationAcceptance:
                     # A member stays as they are: an old invitation must not bring back roles that were taken away.
                     await self._end(tx, invitation, caller.user_id, client, now)
             joined = _membership(state, invitation.tenant_id)
+        if invitation.accepted_by is None:
+            self.outcomes.count("accepted")
         await self.cache.drop([profile_key(caller.user_id)])
         if joined is None:
             raise wrong_link()

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from application.identity.administration.listing import ParameterReader, Parameters, paging
 from application.ports.database import Database, Mail
 from application.ports.identity.invitations import InvitationListing, InvitationTransaction, NewInvitation, Standing
-from application.ports.runtime import Clock, Ids, LinkSecrets
+from application.ports.runtime import Clock, Ids, InvitationOutcomes, LinkSecrets
 from application.retry import retry_on_conflict
 from domain.errors import (
     Conflict,
@@ -71,6 +71,7 @@ class InvitationAdministration:
     clock: Clock
     ids: Ids
     lifetime: timedelta
+    outcomes: InvitationOutcomes
 
     async def create(self, caller: Caller, form: InvitationForm, client: Client) -> InvitationItem:
         """Invites an address, whether or not it has an account. Raises Conflict while it has a pending invitation."""
@@ -119,6 +120,7 @@ class InvitationAdministration:
             if mail is not None:
                 await tx.outbox.add(mail)
             await tx.audit.add(tenant_id, event("invitation.resent", caller.user_id, found.id, client, now))
+        self.outcomes.count("resent")
         return _item(renewed, tuple(role.name for role in roles), now)
 
     @retry_on_conflict
@@ -128,6 +130,7 @@ class InvitationAdministration:
             await self._pending(tx, tenant_id, invitation_id, now)
             await tx.invitations.end(tenant_id, invitation_id, "revoked", now, None)
             await tx.audit.add(tenant_id, event("invitation.revoked", caller.user_id, invitation_id, client, now))
+        self.outcomes.count("revoked")
 
     async def _pending(
         self, tx: InvitationTransaction, tenant_id: UUID, invitation_id: UUID, now: datetime
@@ -156,6 +159,7 @@ class InvitationAdministration:
             if await tx.invitations.add(sent) != len(sent):
                 # Another request has just invited one of them: the next try says which.
                 raise SerializationConflict
+        self.outcomes.count("sent", len(sent))
         return [
             _item(new.invitation, tuple(sorted(role.name for role in roles)), now)
             for new, roles in zip(sent, given, strict=True)

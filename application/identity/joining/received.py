@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction, Offer
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.invitations import ensure_proved, wrong_link
@@ -51,6 +51,7 @@ class ReceivedInvitation(Struct, rename="camel", kw_only=True):
 class InvitationInbox:
     database: Database[InvitationTransaction]
     clock: Clock
+    outcomes: InvitationOutcomes
 
     async def preview(self, form: LinkForm) -> InvitationPreview:
         """The invitation of a link. Raises the one ValidationError on ``token`` for every link that serves no more."""
@@ -91,6 +92,7 @@ class InvitationInbox:
                 raise wrong_link()
             await tx.invitations.end(found.tenant_id, found.id, "declined", now, None)
             await tx.audit.add(found.tenant_id, event("invitation.declined", None, found.id, client, now))
+        self.outcomes.count("declined")
 
 
 def _received(offer: Offer) -> ReceivedInvitation:

@@ -6,12 +6,13 @@ from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from application.ports.identity.tickets import Tickets
 from application.ports.identity.users import RenewedHash
 from domain.errors import Challenge, MfaEnrolmentRequired, MfaRequired
 from domain.identity.factors import Demand, FactorKind, Step, demand_of, step_needed
-from domain.identity.tokens import Session, user_subject
+from domain.identity.tokens import Lifetimes, Session, user_subject
 from domain.identity.users import AccountState, Membership
 
 WAITS = timedelta(minutes=5)
@@ -88,6 +89,16 @@ class SecondFactorGate:
         if membership is None:
             return Demand(required=by_service)
         return demand_of(membership.security, membership.joined_at, service_requires=by_service)
+
+    def lifetimes(self, state: AccountState, tenant_id: UUID | None, service: Lifetimes) -> Lifetimes:
+        """Lifetimes of a session in the tenant, whose settings only shorten the service's."""
+        held = next((held for held in state.memberships if held.tenant_id == tenant_id), None)
+        asked = held.security if held is not None else None
+        if asked is None:
+            return service
+        session = timedelta(days=asked.session_days) if asked.session_days else service.session
+        unused = timedelta(days=asked.idle_days) if asked.idle_days else service.unused
+        return replace(service, session=min(session, service.session), unused=min(unused, service.unused))
 
     def _refusal(self, step: Step, state: AccountState, waiting: Waiting, now: datetime) -> MfaRequired:
         is_enrolment = step.outcome == "enrolment"

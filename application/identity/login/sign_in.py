@@ -162,7 +162,8 @@ class SignIn:
             raise TokenInvalid("The refresh token is not valid.")
         session, state = await self.issuing.session(opened.session_id)
         now = self.clock.now()
-        outcome = refresh_outcome(session, opened.counter, now, self.issuing.policy.lifetimes)
+        lifetimes = self.issuing.gate.lifetimes(state, session.tenant_id, self.issuing.policy.lifetimes)
+        outcome = refresh_outcome(session, opened.counter, now, lifetimes)
         # RFC 9700: a reused refresh token ends the session, since the thief may hold its successor.
         if outcome is RefreshOutcome.STOLEN:
             await self._end_stolen(session, state.user, client)

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
+from uuid import UUID
+
+from msgspec import Struct
 
 from domain.identity.signing_keys import Purpose, SigningKey
 
@@ -25,11 +28,33 @@ class SigningKeys(Protocol):
         ...
 
 
+class StoredSecret(Struct, frozen=True):
+    """Sealed secret of a user's authenticator app, by the id of the factor."""
+
+    id: UUID
+    user_id: UUID
+    sealed: str
+
+
+class StoredSecrets(Protocol):
+    """Secrets of authenticator apps as they are stored, for a change of the key that seals them."""
+
+    async def after(self, last: UUID | None, most: int) -> list[StoredSecret]:
+        """The next secrets in the order of their ids, behind ``last``, or the first ones."""
+        ...
+
+    async def reseal(self, secret: StoredSecret, sealed: str) -> bool:
+        """Stores the secret as it is sealed now; False when it was sealed anew since it was read, or is gone."""
+        ...
+
+
 class KeyTransaction(Protocol):
-    """Parts of the database that hold keys."""
+    """Parts of the database that hold keys, and what the service's secret seals."""
 
     @property
     def keys(self) -> SigningKeys: ...
+    @property
+    def stored_secrets(self) -> StoredSecrets: ...
 
 
 class Keyring(Protocol):

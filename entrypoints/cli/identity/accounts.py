@@ -40,8 +40,11 @@ async def rotate_keys(settings: Settings) -> str:
 
 async def reseal_keys(settings: Settings) -> str:
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        number = await assemble(adapters, settings).signing_keys.reseal()
-    sealed = f"{number} stored keys are sealed with TENANTRY_SECRET_KEY now."
+        done = await assemble(adapters, settings).signing_keys.reseal(adapters.second_factors.secrets)
+    sealed = (
+        f"{done.keys} stored keys and {done.secrets} secrets of authenticator apps are sealed with TENANTRY_SECRET_KEY"
+        " now."
+    )
     if settings.other_secret_key is None:
         return sealed
     return (

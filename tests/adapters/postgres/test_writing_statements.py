@@ -59,6 +59,7 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
         yield removal.lock_rows(registry, model, is_final=is_final)
         for referring, field in registry.referring(model.plural):
             reference = (referring, field.name)
+            yield removal.count_referring(registry, referring, ((model, field.name, True), (model, field.name, False)))
             yield removal.find_referring(registry, model, reference, is_final=is_final, locks=is_final)
             yield removal.clear_references(registry, model, reference, is_final=is_final)
     if is_soft(model):

@@ -1,6 +1,7 @@
 """Deletions that ``restrict`` refuses: what refers to a row is named, as far as the caller may know of it."""
 
 from collections.abc import Awaitable
+from decimal import Decimal
 from uuid import UUID
 
 import pytest
@@ -83,3 +84,26 @@ async def test_what_a_cascade_would_take_along_is_told_of_the_row_that_was_named
     await desk.create("marks", text="m", other_id=volume.id)
     model, write = desk.registry["shelves"], Write(caller=ADA, scope=HERE)
     assert (await told(desk.crud.delete(write, model, shelf.id, None)))[0] == "Rows still refer to it: marks (1)."
+
+
+async def test_rows_that_no_cascade_reaches_are_counted_by_every_way_that_they_refer(
+    database: WholeDatabase, registry: Registry
+) -> None:
+    """The server counts them: it would be asked for each of any number of rows otherwise."""
+    desk = Desk(database, registry)
+    first, second = [await desk.create("categories", name=name) for name in ("A", "B")]
+    for n in range(5):
+        category = (first, second)[n > 2]
+        await desk.create("products", name="P", sku=f"SKU-{n}", price=Decimal(1), category_id=category.id)
+    foreign = await desk.create("categories", THERE, name="C")
+    await desk.create("products", THERE, name="P", sku="SKU-9", price=Decimal(1), category_id=foreign.id)
+    model, write = registry["categories"], Write(caller=ADA, scope=HERE)
+    _, fields = await told(desk.batches.delete(write, model, [second.id, first.id]))
+    assert fields == [
+        ("ids[0]", "Rows still refer to it: products (2)."),
+        ("ids[1]", "Rows still refer to it: products (3)."),
+    ]
+    sentence = "Rows still refer to it: products (3)."
+    assert await told(desk.crud.purge(write, model, first.id, None)) == (sentence, [("id", sentence)])
+    blind = Write(caller=replace(CLERK, permissions=("delete:categories",)), scope=HERE)
+    assert await told(desk.crud.delete(blind, model, first.id, None)) == (UNNAMED, [("id", UNNAMED)])

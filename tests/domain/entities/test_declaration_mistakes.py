@@ -153,6 +153,12 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
     "no columns": (declared({"name": str}, columns=[]), "columns is empty: name one field or more"),
     "a column of no field": (declared({"name": str}, columns=["nam"]), "columns names 'nam', which is not a field"),
     "a column twice": (declared({"name": str}, columns=["name", "name"]), "columns names 'name' twice"),
+    "the path of service accounts": (
+        declared({"name": str}, plural="service-accounts"),
+        "is a path of the service itself",
+    ),
+    "a path that is kept for webhooks": (declared({"name": str}, plural="webhooks"), "is a path of the service itself"),
+    "the table of keys": (declared({"name": str}, plural="api-keys"), "is a table of the service itself"),
     "the path of the descriptions": (declared({"name": str}, plural="entities"), "is a path of the service itself"),
     "an annotation of nothing": (entity("as")(type("A", (Struct,), {"__annotations__": {"b": "Nothing"}})), "Nothing"),
 }

@@ -59,6 +59,12 @@ OTHERS = {
     ("POST", "/api/auth/invitations/accept"): 10,
     ("POST", "/api/auth/invitations/decline"): 10,
     ("POST", "/api/auth/token"): 60,
+    ("POST", "/api/auth/mfa/verify"): 10,
+    ("POST", "/api/auth/mfa/passkey"): 10,
+    ("POST", "/api/auth/mfa/enrol"): 10,
+    ("POST", "/api/auth/mfa/enrol/finish"): 10,
+    ("POST", "/api/auth/passkeys/begin"): 10,
+    ("POST", "/api/auth/passkeys/finish"): 10,
     ("GET", "/api/entities"): 100,
     ("GET", "/api/system"): 100,
 }

@@ -30,6 +30,8 @@ class AcceptanceController(Controller):
             PUBLIC_OR_TOKEN,
             "CONFLICT",
             "FORBIDDEN",
+            "MFA_REQUIRED",
+            "MFA_ENROLMENT_REQUIRED",
             limit=INVITATION_LINK,
             parameters=(APP_ID,),
             example={"token": "of the link", "fullName": "Ada Example", "password": "a password of your own"},

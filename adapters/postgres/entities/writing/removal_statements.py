@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.history import history_lines, with_history
 from adapters.postgres.schema.sql import DELETED_WITH
-from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
     AT,
@@ -53,6 +53,36 @@ def find_referring(
     rows = _by_tenant(referring, table, table.c[name].label("target"))
     rows = rows.where(*_refers(model, reference, table, is_final=is_final))
     return compiled(rows.with_for_update() if locks else rows)
+
+
+@lru_cache(REMEMBERED)
+def count_referring(
+    registry: Registry, referring: EntityModel, references: tuple[tuple[EntityModel, str, bool], ...]
+) -> CompiledStatement:
+    """Counts rows that refer by these fields, by ``root``, ``is_ours`` and the ``names`` of the fields of each row.
+
+    A reference is its target, its field and whether rows that are marked deleted count. Arguments for each, by its
+    number: ``ids_0`` with their ``roots_0``, and ``tenant_0``; ``ours`` is the tenant whose rows may be told of.
+    """
+    parts = []
+    for number, (model, name, is_final) in enumerate(references):
+        table = table_of(registry, referring).alias(f"r{number}")
+        arrays = (parameter(f"{each}_{number}", ARRAY(sa.Uuid())) for each in ("ids", "roots"))
+        going = func.unnest(*arrays).table_valued(sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid()))
+        going = going.render_derived(name=f"g{number}")
+        tenant = table.c.tenant_id if referring.tenant_owned else sa.cast(sa.null(), sa.Uuid())
+        refers = [table.c[name] == going.c.id, *([] if is_final else living(referring, table))]
+        if model.tenant_owned:
+            refers.append(table.c.tenant_id == parameter(f"tenant_{number}", sa.Uuid()))
+        named = constant(name, sa.Text()).label("name")
+        parts.append(sa.select(tenant.label("tenant"), table.c.id, going.c.root, named).where(*refers))
+    found = sa.union_all(*parts).subquery("found")
+    names = func.array_agg(sa.distinct(found.c.name)).label("names")
+    is_ours = found.c.tenant.is_(None) | (found.c.tenant == parameter("ours", sa.Uuid()))
+    rows = sa.select(found.c.root, func.coalesce(is_ours, sa.false()).label("is_ours"), names)
+    each = rows.group_by(found.c.tenant, found.c.id, found.c.root).subquery("each")
+    counted = sa.select(each.c.root, each.c.is_ours, each.c.names, func.count().label("count"))
+    return compiled(counted.group_by(each.c.root, each.c.is_ours, each.c.names))
 
 
 @lru_cache(REMEMBERED)

@@ -1,6 +1,6 @@
 """Deleting rows, and what their deletion does to the rows that refer to them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -10,6 +10,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.writing.removal_statements import (
     ReferringField,
     clear_references,
+    count_referring,
     find_referring,
     lock_rows,
     mark_deleted,
@@ -45,13 +46,16 @@ class RemovalPlan:
 
     ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
     they lead to; ``restricting`` are rows that forbid the act unless they are deleted too, with the roots that they
-    forbid, and None in place of a referrer of another tenant.
+    forbid and their fields, None for rows of another tenant. ``restricted`` are rows that entities refer to whose rows
+    this act cannot delete, by the field that refers.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
     cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
-    restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, Referrer | None]]] = field(default_factory=dict)
+    restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, str | None]]] = field(default_factory=dict)
+    restricted: dict[EntityModel, list[tuple[str, RowsByModel, bool]]] = field(default_factory=dict)
+    deletable: frozenset[EntityModel] = frozenset()
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
         """Adds rows to the plan and returns those that are new to it."""
@@ -101,11 +105,17 @@ class PostgresRemoval:
         found = await fetch(self.connection, lock_rows(self.registry, rows.model, is_final=is_final), rows.values)
         if not all(is_wanted(version, row["version"]) for row in found):
             raise PreconditionFailed
-        ids, plan = [row["id"] for row in found], RemovalPlan()
+        ids, plan = [row["id"] for row in found], RemovalPlan(deletable=self._deletable(rows.model))
         roots = {row_id: row_id for row_id in ids}
         await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
-        if forbidding := plan.restricting.keys() - plan.is_final.keys():
-            raise StillReferredTo(ids, (pair for key in forbidding for pair in plan.restricting[key]))
+        forbidding = plan.restricting.keys() - plan.is_final.keys()
+        read = (
+            (root, model.plural, row_id, name)
+            for model, row_id in forbidding
+            for root, name in plan.restricting[model, row_id]
+        )
+        if referred := [*StillReferredTo.counted(read), *[pair async for pair in self._counted(plan)]]:
+            raise StillReferredTo(ids, referred)
         await self._write(plan, rows.model)
         return ids
 
@@ -124,18 +134,43 @@ class PostgresRemoval:
         if on_delete == "clear":
             plan.cleared.append((rows, reference, is_final))
             return
+        if on_delete == "restrict" and referring not in plan.deletable:
+            plan.restricted.setdefault(referring, []).append((name, rows, is_final))
+            return
         locks = on_delete == "cascade"
         statement = find_referring(self.registry, rows.model, reference, is_final=is_final, locks=locks)
         found = await fetch(self.connection, statement, rows.values)
         if on_delete == "restrict":
             for row in found:
-                referrer = Referrer(referring.plural, name, row["id"]) if self._is_ours(row["tenant_id"]) else None
                 forbidden = plan.restricting.setdefault((referring, row["id"]), set())
-                forbidden.add((rows.roots[row["target"]], referrer))
+                forbidden.add((rows.roots[row["target"]], name if self._is_ours(row["tenant_id"]) else None))
             return
         for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
             roots = {row["id"]: rows.roots[row["target"]] for row in theirs}
             await self._gather(plan, RowsByModel(referring, tenant, roots), is_final=is_final)
+
+    async def _counted(self, plan: RemovalPlan) -> AsyncIterator[tuple[UUID, Referrer | None]]:
+        """Rows that forbid the act, counted by the server: there may be any number of them."""
+        for referring, parts in plan.restricted.items():
+            references = tuple((rows.model, name, is_final) for name, rows, is_final in parts)
+            values: dict[str, Any] = {"ours": self.scope.id if isinstance(self.scope, OneTenant) else None}
+            for number, (_, rows, _) in enumerate(parts):
+                values[f"ids_{number}"], values[f"roots_{number}"] = list(rows.roots), list(rows.roots.values())
+                values[f"tenant_{number}"] = rows.tenant
+            for row in await fetch(self.connection, count_referring(self.registry, referring, references), values):
+                is_ours = row["is_ours"]
+                yield row["root"], Referrer(referring.plural, tuple(row["names"]), row["count"]) if is_ours else None
+
+    def _deletable(self, root: EntityModel) -> frozenset[EntityModel]:
+        """Entities whose rows the deletion of rows of ``root`` can take along."""
+        found, waiting = {root}, [root]
+        while waiting:
+            for referring, reference in self.registry.referring(waiting.pop().plural):
+                declared = reference.reference
+                if declared is not None and declared.on_delete == "cascade" and referring not in found:
+                    found.add(referring)
+                    waiting.append(referring)
+        return frozenset(found)
 
     def _is_ours(self, tenant: UUID | None) -> bool:
         return tenant is None or (isinstance(self.scope, OneTenant) and self.scope.id == tenant)

@@ -1,4 +1,4 @@
-"""Service accounts. A deleted account keeps its row for as long as its ended keys are kept, and frees its name."""
+"""Service accounts. A deleted account keeps its row, to which its ended keys refer, and frees its name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,6 +6,13 @@ export interface FieldError {
   row?: number;
 }
 
+export interface Challenge {
+  ticket: string;
+  methods: string[];
+  /** There is no second factor yet, and the tenant demands one: it is set up now. */
+  isEnrolment?: boolean;
+}
+
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -14,6 +21,8 @@ export class ApiError extends Error {
     readonly fields: FieldError[] = [],
     readonly retryAfter = 0,
     readonly traceId = "",
+    /** A login that waits for a second factor. */
+    readonly mfa: Challenge | null = null,
   ) {
     super(message);
   }
@@ -108,6 +117,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     (inner.details ?? inner.errors ?? []) as FieldError[],
     Number(response.headers.get("retry-after") ?? 0),
     String(inner.traceId ?? response.headers.get("x-request-id") ?? ""),
+    (body?.mfa as Challenge | undefined) ?? null,
   );
 }
 

@@ -8,9 +8,20 @@ import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, parts } from "../session/routes";
-import { enter, logout, may, mustChangePassword, profile, resume, scope, state, tenant } from "../session/session";
+import {
+  enter,
+  logout,
+  may,
+  mustChangePassword,
+  newCodes,
+  profile,
+  resume,
+  scope,
+  state,
+  tenant,
+} from "../session/session";
 import { t } from "../words/words";
-import { Questions } from "./Dialog";
+import { Dialog, Questions } from "./Dialog";
 import { Icon } from "./Icon";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
@@ -117,6 +128,12 @@ export function Shell() {
       </div>
       <Questions />
       <Proof />
+      {newCodes.value && (
+        <Dialog title={t("mfa.codes")} onClose={() => (newCodes.value = null)}>
+          <p>{t("mfa.codes.text")}</p>
+          <pre dir="ltr">{newCodes.value.join("\n")}</pre>
+        </Dialog>
+      )}
       <Toasts />
     </div>
   );

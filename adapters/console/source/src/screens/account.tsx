@@ -8,6 +8,7 @@ import { failed, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
 import { chooseLanguage, date, type Key, LANGUAGES, language, t } from "../words/words";
+import { Factors } from "./factors";
 import { MyInvitations } from "./invitations";
 import { Sessions } from "./sessions";
 
@@ -57,6 +58,7 @@ export function Account() {
         </div>
         <div class="section">
           <Looks />
+          <Factors />
           <Password />
         </div>
       </div>

@@ -3,9 +3,10 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { Icon } from "../parts/Icon";
+import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
-import { choices, enter, login, logout, state } from "../session/session";
+import { challenge, choices, enrol, enter, login, logout, showCode, state } from "../session/session";
 import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
 
 const email = signal("");
@@ -19,7 +20,13 @@ export function Login() {
           <Icon name="database" />
           Tenantry
         </p>
-        {state.value === "choosing" ? (
+        {challenge.value ? (
+          challenge.value.isEnrolment ? (
+            <Enrolment ticket={challenge.value.ticket} />
+          ) : (
+            <SecondFactor />
+          )
+        ) : state.value === "choosing" ? (
           <TenantChoice />
         ) : isForgotten ? (
           <Forgotten back={() => setForgotten(false)} />
@@ -110,6 +117,89 @@ function Password({ forgotten }: { forgotten: () => void }) {
       </button>
       <button type="button" class="link" onClick={forgotten}>
         {t("login.forgotten")}
+      </button>
+    </form>
+  );
+}
+
+function SecondFactor() {
+  const [code, setCode] = useState("");
+  const { isBusy, error, run } = useWork(() => showCode(code));
+  return (
+    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
+      <Title>{t("mfa.title")}</Title>
+      {error && (
+        <p class="bad-text" role="alert">
+          {error}
+        </p>
+      )}
+      <label class="field">
+        <span>{t("mfa.code")}</span>
+        <input
+          name="code"
+          autocomplete="one-time-code"
+          required
+          value={code}
+          onInput={(event) => setCode(event.currentTarget.value)}
+        />
+        <span class="hint small">{t("mfa.hint")}</span>
+      </label>
+      <button type="submit" class="primary block" disabled={isBusy}>
+        {t("login.submit")}
+      </button>
+      <button type="button" class="link" onClick={() => (challenge.value = null)}>
+        {t("login.other")}
+      </button>
+    </form>
+  );
+}
+
+interface Begun {
+  state: string;
+  secret: string;
+  qrSvg: string;
+}
+
+/** The tenant demands a second factor, and the account has none: an app is set up before the first screen. */
+function Enrolment({ ticket }: { ticket: string }) {
+  const [code, setCode] = useState("");
+  const loaded = useLoaded(async () => {
+    const json = { ticket, kind: "totp" };
+    return (await call<Begun>("POST", "/api/auth/mfa/enrol", { json, isAnonymous: true })).data;
+  }, [ticket]);
+  const { isBusy, error, run } = useWork(() => enrol(loaded.data?.state ?? "", code));
+  return (
+    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
+      <Title>{t("mfa.add")}</Title>
+      {error && (
+        <p class="bad-text" role="alert">
+          {error}
+        </p>
+      )}
+      <p>{t("mfa.scan")}</p>
+      <Ready loaded={loaded}>
+        {(begun) => (
+          <>
+            <img class="qr" alt={t("mfa.qr")} src={`data:image/svg+xml,${encodeURIComponent(begun.qrSvg)}`} />
+            <pre dir="ltr">{begun.secret}</pre>
+          </>
+        )}
+      </Ready>
+      <label class="field">
+        <span>{t("mfa.code")}</span>
+        <input
+          name="code"
+          autocomplete="one-time-code"
+          required
+          value={code}
+          onInput={(event) => setCode(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="primary block" disabled={isBusy}>
+        {t("login.submit")}
+      </button>
+      <button type="button" class="link" onClick={() => (challenge.value = null)}>
+        {t("login.other")}
       </button>
     </form>
   );

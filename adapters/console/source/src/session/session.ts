@@ -1,7 +1,7 @@
 // Who is signed in, in this tab. The access token lives in this module's memory; the refresh token in a cookie that
 // no script can read. Another tab may be in another tenant.
 import { computed, signal } from "@preact/signals";
-import { ApiError, call, hooks } from "../api/api";
+import { ApiError, type Challenge, call, hooks } from "../api/api";
 import { loadMeta, meta } from "../api/meta";
 import { applyAccent } from "./theme";
 
@@ -18,6 +18,7 @@ interface TokenResult {
   mustChangePassword?: boolean;
   requiresTenantSelection?: boolean;
   availableTenants?: TenantName[];
+  recoveryCodes?: string[];
 }
 
 export interface Profile {
@@ -140,9 +141,44 @@ export async function reloadProfile(): Promise<void> {
   profile.value = (await call<Profile>("GET", "/api/auth/me/complete")).data;
 }
 
+/** Set while a login waits for a second factor. */
+export const challenge = signal<Challenge | null>(null);
+
 export async function login(email: string, password: string): Promise<void> {
   mustChangePassword.value = false;
-  await taken(await post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
+  await started(() => post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
+}
+
+/** Six digits are of an app, anything else is a recovery code. */
+export async function showCode(code: string): Promise<void> {
+  const typed = code.replace(/\s/g, "");
+  const method = /^\d{6}$/.test(typed) ? "totp" : "recovery";
+  await started(() => post("/console/session", { with: "mfa", ticket: challenge.peek()?.ticket, method, code: typed }));
+}
+
+/** Recovery codes of a factor that was set up while signing in: shown once, as soon as there is a screen. */
+export const newCodes = signal<string[] | null>(null);
+
+/** Ends what `POST /api/auth/mfa/enrol` began: the code of the new app finishes the login too. */
+export async function enrol(enrolState: string, code: string): Promise<void> {
+  const typed = { state: enrolState, code: code.replace(/\s/g, "") };
+  await started(async () => {
+    const result = await post("/console/session", { with: "enrol", ticket: challenge.peek()?.ticket, ...typed });
+    newCodes.value = result.recoveryCodes ?? null;
+    return result;
+  });
+}
+
+async function started(ask: () => Promise<TokenResult>): Promise<void> {
+  try {
+    const result = await ask();
+    challenge.value = null;
+    await taken(result);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.mfa)) throw error;
+    challenge.value = { ...error.mfa, isEnrolment: error.code === "MFA_ENROLMENT_REQUIRED" };
+    state.value = "out";
+  }
 }
 
 /** Shows anew that it is still the same person: the tokens of the same session get a new time of proof. */
@@ -159,7 +195,7 @@ export async function reauthenticate(password: string): Promise<void> {
 export async function enter(id: string): Promise<void> {
   scope.value = null;
   sessionStorage.setItem(TAB, id);
-  await taken(await exclusively(() => refreshed(id)));
+  await started(() => exclusively(() => refreshed(id)));
 }
 
 /** At the start of the page: a cookie of before is exchanged for a token, or the sign-in screen is shown. */
@@ -220,6 +256,7 @@ export function forget(): void {
   meta.value = null;
   scope.value = null;
   choices.value = [];
+  challenge.value = null;
   applyAccent(null);
   state.value = "out";
 }

@@ -1,0 +1,44 @@
+"""What a tenant's administrators ask of logins into it."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict, replace
+
+from domain.errors import FieldError
+from domain.identity.factors import NO_SECURITY, Method, TenantSecurity, changed_security
+
+MOST_DAYS = 3_650
+
+
+class SecurityForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Fields sent change, fields left out stay; null leaves the service's days of a session."""
+
+    require_mfa: bool | UnsetType = UNSET
+    mfa_methods: list[Method] | UnsetType = UNSET
+    mfa_grace_days: int | UnsetType = UNSET
+    session_days: int | None | UnsetType = UNSET
+    idle_days: int | None | UnsetType = UNSET
+
+
+def security_errors(form: SecurityForm) -> Iterator[FieldError]:
+    """Every invalid field, by its wire name."""
+    methods = form.mfa_methods
+    if methods is not UNSET and methods and set(methods) == {"recovery"}:
+        yield FieldError("security.mfaMethods", "takes passkey or totp beside recovery, which only stands in for them")
+    for name, shortest in (("mfa_grace_days", 0), ("session_days", 1), ("idle_days", 1)):
+        days = getattr(form, name)
+        if isinstance(days, int) and not shortest <= days <= MOST_DAYS:
+            first, _, last = name.partition("_")
+            wire = {"mfa_grace_days": "mfaGraceDays"}.get(name, first + last.title())
+            yield FieldError(f"security.{wire}", f"takes {shortest} to {MOST_DAYS} days")
+
+
+def asked_security(before: TenantSecurity | UnsetType, form: SecurityForm, now: datetime) -> TenantSecurity:
+    """The settings ``before``, or the defaults, changed by the form."""
+    old = NO_SECURITY if before is UNSET else before
+    sent = {name: value for name, value in asdict(form).items() if value is not UNSET}
+    if "mfa_methods" in sent:
+        sent["mfa_methods"] = tuple(sorted(set(sent["mfa_methods"])))
+    return changed_security(old, replace(old, **sent), now)

@@ -1,0 +1,116 @@
+"""What a login costs: who has no second factor pays nothing for those who have one."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.cache import MemoryCache
+from adapters.postgres.database import PostgresDatabase
+from application.identity.login.forms import LoginForm
+from domain.entities.declaration import Registry
+from domain.errors import MfaRequired
+from domain.scope import Client, EveryTenant, Scope
+from entrypoints.composition import memory_adapters
+from entrypoints.settings.settings import read_settings
+from entrypoints.testing import ensure_keys
+from entrypoints.use_cases import Services, assemble
+from tests.builders import NOW, role, tenant, user
+from tests.contracts.identity.test_factors import app_of
+from tests.http.app import PASSWORD, SETTINGS
+
+HERE = Client(address="192.0.2.1", network="192.0.2.1")
+EMAIL = "ada@example.com"
+
+
+@dataclass
+class Counted:
+    """The database, with the statements that went to the server."""
+
+    database: PostgresDatabase
+    sent: list[str] = field(default_factory=list)
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        return self._logged(self.database.transaction(scope))
+
+    def read_only(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        return self._logged(self.database.read_only(scope))
+
+    def autocommit(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        return self._logged(self.database.autocommit(scope))
+
+    @asynccontextmanager
+    async def _logged(self, opened: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+        async with opened as tx:
+            with tx.connection.query_logger(lambda record: self._note(record.query)):
+                yield tx
+
+    def _note(self, query: str) -> None:
+        if "typeinfo_tree" not in query and "current_setting('jit')" not in query:
+            self.sent.append(" ".join(query.split())[:60])
+
+
+@dataclass
+class CountedCalls:
+    """An adapter of the shared memory, with the calls that would each be a round trip."""
+
+    adapter: Any
+    calls: list[str] = field(default_factory=list)
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls.append(name)
+        return getattr(self.adapter, name)
+
+
+@pytest.fixture
+async def counted(postgres: PostgresDatabase, registry: Registry) -> tuple[Services, Counted, CountedCalls]:
+    database = Counted(postgres)
+    adapters = memory_adapters(read_settings(SETTINGS), registry)
+    cache = CountedCalls(MemoryCache(adapters.clock))
+    assert isinstance(adapters.admissions, MemoryAdmissions)
+    services = assemble(replace(adapters, database=database, cache=cache), read_settings(SETTINGS))  # type: ignore[arg-type]
+    await ensure_keys(services)
+    ada, acme = user(email=EMAIL, password_hash=await adapters.passwords.hash(PASSWORD), email_confirmed=True), tenant()
+    member = role(acme.id)
+    async with postgres.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.tenants.add(acme)
+        await tx.roles.add(member)
+        await tx.memberships.save(ada.id, acme.id, [member.id], None, NOW)
+    return services, database, cache
+
+
+async def log_in(services: Services) -> None:
+    await services.sign_in.login(LoginForm(email=EMAIL, password=PASSWORD, is_password_encrypted=False), HERE)
+
+
+async def test_a_login_without_factors_takes_three_statements_and_one_call_of_the_cache(
+    counted: tuple[Services, Counted, CountedCalls],
+) -> None:
+    """The attempt, the state of the account with its factors, and the session with all that belongs to it."""
+    services, database, cache = counted
+    await log_in(services)
+    database.sent.clear()
+    cache.calls.clear()
+    await log_in(services)
+    assert len(database.sent) == 3, database.sent
+    assert cache.calls == ["drop"]
+
+
+async def test_a_login_that_waits_begins_no_session(
+    counted: tuple[Services, Counted, CountedCalls], postgres: PostgresDatabase
+) -> None:
+    services, database, _ = counted
+    async with postgres.transaction(EveryTenant()) as tx:
+        state = await tx.users.state_by_email(EMAIL)
+        assert state is not None
+        await tx.factors.add(app_of(state.user))
+    database.sent.clear()
+    with pytest.raises(MfaRequired):
+        await log_in(services)
+    assert not [query for query in database.sent if "INSERT INTO sessions" in query or "entered AS" in query]
+    async with postgres.read_only(EveryTenant()) as read:
+        assert await read.connection.fetchval("SELECT count(*) FROM sessions") == 0
