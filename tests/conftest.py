@@ -21,7 +21,7 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from tests.databases import create_database, drop_database, named
+from tests.databases import create_database, drop_databases, named
 from tests.examples import ASKED, load_profile
 
 NewDatabase = Callable[[], Awaitable[str]]
@@ -101,17 +101,29 @@ def redis_url(servers: tuple[str, str]) -> str:
 
 
 @pytest.fixture(scope="session")
-async def template(servers: tuple[str, str], registry: Registry) -> AsyncIterator[str]:
+async def empty_database(servers: tuple[str, str]) -> AsyncIterator[NewDatabase]:
+    """Makes databases without tables, which are dropped after all tests of the worker."""
+    name, made = f"tenantry_test_{uuid4().hex[:12]}", list[str]()
+
+    async def make() -> str:
+        made.append(await create_database(servers[0], f"{name}_{len(made)}"))
+        return made[-1]
+
+    yield make
+    await drop_databases(made)
+
+
+@pytest.fixture(scope="session")
+async def template(empty_database: NewDatabase, registry: Registry) -> str:
     """A migrated database without connections, for CREATE DATABASE … TEMPLATE."""
-    url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
+    url = await empty_database()
     assert await upgrade(url, registry) == []
-    yield url
-    await drop_database(url)
+    return url
 
 
 @pytest.fixture(scope="session")
 async def new_database(template: str) -> AsyncIterator[NewDatabase]:
-    """Makes migrated and empty databases, which are dropped after the tests."""
+    """Makes migrated and empty databases, which are dropped after all tests of the worker."""
     made: list[str] = []
 
     async def make() -> str:
@@ -119,8 +131,7 @@ async def new_database(template: str) -> AsyncIterator[NewDatabase]:
         return made[-1]
 
     yield make
-    for url in made:
-        await drop_database(url)
+    await drop_databases(made)
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,13 @@ import fcntl
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database
 from tests.entrypoints.forks import Commands
 from tests.entrypoints.processes import COMMAND, PASSWORD, ROOT, Serve, Served, Tenantry, environment, free_port
 
@@ -87,11 +85,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-async def shared(servers: tuple[str, str]) -> AsyncIterator[dict[str, str]]:
+async def shared(servers: tuple[str, str], empty_database: NewDatabase) -> dict[str, str]:
     """Settings that name servers, with a database that is still empty."""
-    database_url = await create_database(servers[0], f"tenantry_serve_{uuid4().hex[:12]}")
-    yield settings_of(database_url, servers[1])
-    await drop_database(database_url)
+    return settings_of(await empty_database(), servers[1])
 
 
 @pytest.fixture

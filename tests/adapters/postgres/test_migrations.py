@@ -3,7 +3,6 @@
 import asyncio
 import re
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
@@ -24,7 +23,6 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database
 
 
 @entity("books", search=["title"], unique=[unique("title", ignore_case=True)])
@@ -47,10 +45,8 @@ WITH_NEW_BOOKS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, NewBook])
 
 
 @pytest.fixture
-async def empty(servers: tuple[str, str]) -> AsyncIterator[str]:
-    url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
-    yield url
-    await drop_database(url)
+async def empty(empty_database: NewDatabase) -> str:
+    return await empty_database()
 
 
 @pytest.fixture

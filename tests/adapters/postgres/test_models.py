@@ -1,8 +1,5 @@
 """Models and migrations describe the same tables: the catalogues of two databases are compared as sets."""
 
-from collections.abc import AsyncIterator
-from uuid import uuid4
-
 import asyncpg
 import pytest
 import sqlalchemy as sa
@@ -21,7 +18,6 @@ from domain.entities.catalogue import Category, Product, Review
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database
 from tests.library import LIBRARY
 
 COLUMNS = """
@@ -37,17 +33,16 @@ INDEXES = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'"
 
 
 @pytest.fixture
-async def made_from_models(servers: tuple[str, str], registry: Registry) -> AsyncIterator[str]:
+async def made_from_models(empty_database: NewDatabase, registry: Registry) -> str:
     """A database with the tables of the models, which no migration has seen."""
-    url = await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}")
+    url = await empty_database()
     engine = create_async_engine(
         "postgresql+asyncpg://", async_creator=lambda: asyncpg.connect(url), poolclass=NullPool
     )
     async with engine.begin() as connection:
         await connection.run_sync(metadata_for(registry).create_all)
     await engine.dispose()
-    yield url
-    await drop_database(url)
+    return url
 
 
 async def catalogue(url: str) -> set[str]:

@@ -30,7 +30,7 @@ from domain.entities.registry import build_registry
 from domain.errors import Conflict
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -76,15 +76,14 @@ MODEL = NAMES["references"]
 
 
 @pytest.fixture(scope="module")
-async def names_url(servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+async def names_url(empty_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder: Path = tmp_path_factory.mktemp("names")
-    url = await create_database(servers[0], f"tenantry_names_{uuid4().hex[:12]}")
+    url = await empty_database()
     assert await write_migration(url, NAMES, "names", (VERSIONS, folder)) is not None
     assert await upgrade(url, NAMES, (VERSIONS, folder)) == []
     # A second migration would be written if the names came back from the database in another form.
     assert await write_migration(url, NAMES, "again", (VERSIONS, folder)) is None
-    yield url
-    await drop_database(url)
+    return url
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from msgspec import Struct
@@ -23,7 +23,7 @@ from domain.entities.registry import build_registry
 from domain.errors import Conflict
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -91,18 +91,17 @@ class Rings:
 
 @pytest.fixture(scope="module")
 async def ring_database(
-    servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+    empty_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[WholeDatabase]:
     """A database made by the migration that is generated from the entities."""
     folder: Path = tmp_path_factory.mktemp("rings")
-    url = await create_database(servers[0], f"tenantry_rings_{uuid4().hex[:12]}")
+    url = await empty_database()
     assert await write_migration(url, RINGS, "rings", (VERSIONS, folder)) is not None
     assert await upgrade(url, RINGS, (VERSIONS, folder)) == []
     database = PostgresDatabase(url, RINGS, CountingIds())
     await database.open()
     yield database
     await database.close()
-    await drop_database(url)
 
 
 @pytest.fixture(params=["memory", "ring_database"])

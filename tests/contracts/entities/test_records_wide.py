@@ -6,7 +6,7 @@ from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 from msgspec import defstruct
@@ -28,7 +28,7 @@ from domain.entities.query.read_query import read_export, read_query
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -66,17 +66,16 @@ FULL: dict[str, Any] = EMPTY | {name: f"text of {name}" for name in TEXTS} | {"p
 
 @pytest.fixture(scope="module")
 async def wide_database(
-    servers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+    empty_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[WholeDatabase]:
     folder: Path = tmp_path_factory.mktemp("wide")
-    url = await create_database(servers[0], f"tenantry_wide_{uuid4().hex[:12]}")
+    url = await empty_database()
     assert await write_migration(url, REGISTRY, "wide", (VERSIONS, folder)) is not None
     assert await upgrade(url, REGISTRY, (VERSIONS, folder)) == []
     opened = PostgresDatabase(url, REGISTRY, CountingIds())
     await opened.open()
     yield opened
     await opened.close()
-    await drop_database(url)
 
 
 @pytest.fixture(params=["memory", "wide_database"])

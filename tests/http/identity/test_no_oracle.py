@@ -23,6 +23,7 @@ from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import assemble
 from tests.builders import user
+from tests.contracts.identity.test_factors import app_of
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of
 from tests.keys import ensure_keys
 
@@ -92,16 +93,25 @@ async def open_login_probe(*, disguised: bool = True, **variables: str) -> Login
         user(email="unconfirmed@example.com", password_hash=stored),
         user(email="social@example.com", email_confirmed=True),
         user(email="locked@example.com", password_hash=stored, email_confirmed=True),
+        user(email="enrolled@example.com", password_hash=stored, email_confirmed=True),
     )
     async with adapters.database.transaction(EveryTenant()) as tx:
         for account in accounts:
             await tx.users.add(account)
+        await tx.factors.add(app_of(accounts[-1]))
     return LoginProbe(adapters, client_of(services, HttpSettings(counts_limits=False)))
 
 
 UNKNOWN = "unknown@example.com"
-STATES = (UNKNOWN, "known@example.com", "disabled@example.com", "unconfirmed@example.com", "social@example.com")
-"""An account that does not exist, and living, disabled, unconfirmed and passwordless ones."""
+STATES = (
+    UNKNOWN,
+    "known@example.com",
+    "disabled@example.com",
+    "unconfirmed@example.com",
+    "social@example.com",
+    "enrolled@example.com",
+)
+"""An account that does not exist, and living, disabled, unconfirmed and passwordless ones, and one with a factor."""
 
 
 @pytest_asyncio.fixture
@@ -122,7 +132,10 @@ async def test_a_refused_login_says_the_same_of_every_account(street: LoginProbe
     assert all(answer == answers[0] for answer in answers)
 
 
-@pytest.mark.parametrize(("email", "code"), [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED")])
+@pytest.mark.parametrize(
+    ("email", "code"),
+    [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED"), (STATES[5], "MFA_REQUIRED")],
+)
 async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
     street: LoginProbe, email: str, code: str
 ) -> None:

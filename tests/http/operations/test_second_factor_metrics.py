@@ -1,0 +1,21 @@
+"""The metric of second factors: every outcome is counted under its method."""
+
+from adapters.http.operations.metrics import Metrics
+from adapters.http.operations.outcomes import OutcomeCounts
+from tests.http.app import TestApp
+from tests.http.identity.factors import Person
+
+
+async def test_what_came_of_second_factors_is_counted(app: TestApp) -> None:
+    metrics, person = Metrics(), Person(app)
+    outcomes = app.services.outcomes
+    assert isinstance(outcomes, OutcomeCounts)
+    outcomes.hearers.append(metrics.see_second_factor)
+    await person.login()
+    await person.add_app()
+    ticket = await person.ticket()
+    for code in ("000000", "000000", person.code()):
+        await person.verify(ticket, code=code)
+    text = metrics.text().decode()
+    assert 'tenantry_mfa_total{method="totp",outcome="refused"} 2.0' in text
+    assert 'tenantry_mfa_total{method="totp",outcome="accepted"} 1.0' in text
