@@ -1,15 +1,18 @@
 """Migration 0052: keys of stored addresses beyond ASCII."""
 
 import logging
+from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from adapters.postgres.migrations import inspection
+from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.migrate import upgrade
+from adapters.postgres.migrations.pending import VERSIONS
+from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 from tests.builders import NOW, new_id
-from tests.conftest import NewDatabase
+from tests.databases import create_database, drop_database
 
 BEFORE = {
     "ada@example.com": "ada@example.com",
@@ -21,11 +24,10 @@ BEFORE = {
 
 
 async def test_addresses_beyond_ascii_get_their_new_form(
-    new_database: NewDatabase, registry: Registry, caplog: pytest.LogCaptureFixture
+    servers: tuple[str, str], registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    url = await new_database()
-    await upgrade(url, registry)
-    await inspection.stamp(url, registry, "0051")
+    url = await create_database(servers[0], f"tenantry_addresses_{uuid4().hex[:12]}")
+    await run_command(url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade("0051"))
     connection = await asyncpg.connect(url)
     try:
         for email, key in BEFORE.items():
@@ -39,6 +41,7 @@ async def test_addresses_beyond_ascii_get_their_new_form(
         rows = await connection.fetch("SELECT id, email, email_key FROM users")
     finally:
         await connection.close()
+        await drop_database(url)
     assert {row["email"]: row["email_key"] for row in rows} == {
         **BEFORE,
         "ceo@Straße.example": "ceo@xn--strae-oqa.example",

@@ -102,7 +102,8 @@ class PostgresTransfers:
         pieces = _WideCells(waiting.put, columns, form) if is_wide else _FRAMES[form](waiting.put)
         arguments = statement.arguments(values_of(self.scope, query))
         try:
-            await self.connection.execute(_planning(query) + (_WIDE if is_wide else ""))
+            settings = _planning(query) + (_WIDE if is_wide else "")
+            await self.connection.execute(settings)
             await self.connection.copy_from_query(
                 statement.text, *arguments, output=pieces.take, timeout=LONGEST, format="csv", **options
             )

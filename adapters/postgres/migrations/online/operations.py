@@ -18,9 +18,10 @@ from sqlalchemy.dialects import postgresql
 
 ONLINE = "online"
 """Key of Alembic's attributes: whether each statement of the file is a transaction of its own."""
-_INVALID = "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:name)"
-_VALID = "SELECT convalidated FROM pg_constraint WHERE conrelid = to_regclass(:table) AND conname = :name"
-_LIMIT = "SELECT set_config('lock_timeout', :limit, false)"
+_INDEXES = sa.table("pg_index", sa.column("indexrelid"), sa.column("indisvalid", sa.Boolean()))
+_CONSTRAINTS = sa.table(
+    "pg_constraint", sa.column("conrelid"), sa.column("conname"), sa.column("convalidated", sa.Boolean())
+)
 
 
 def create_index_online(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
@@ -29,8 +30,9 @@ def create_index_online(name: str, table: str, columns: Sequence[Any], **options
         op.create_index(name, table, columns, **options)
         return
     with _by_itself():
-        if _answer(_INVALID, name=_quoted(name)):
-            op.execute(f"DROP INDEX CONCURRENTLY {_quoted(name)}")
+        is_broken = sa.select(sa.not_(_INDEXES.c.indisvalid)).where(_INDEXES.c.indexrelid == _known(name))
+        if _answer(is_broken):
+            op.drop_index(name, table, postgresql_concurrently=True)
         op.create_index(name, table, columns, if_not_exists=True, postgresql_concurrently=True, **options)
 
 
@@ -56,8 +58,7 @@ def set_not_null_online(table: str, column: str) -> None:
     check = f"{column[:54]}_is_set"
     state = _constraint(table, check)
     if state is None:
-        fact = f"CHECK ({_quoted(column)} IS NOT NULL) NOT VALID"
-        op.execute(f"ALTER TABLE {_quoted(table)} ADD CONSTRAINT {_quoted(check)} {fact}")
+        op.create_check_constraint(check, table, sa.column(column).is_not(None), postgresql_not_valid=True)
     if not state:
         _validate(table, check)
     # PostgreSQL knows by the constraint that no row is null, and reads none
@@ -72,13 +73,15 @@ def _is_online() -> bool:
 
 def _constraint(table: str, name: str) -> bool | None:
     """Whether all rows are known to obey the constraint; None where the table has none of this name."""
-    found = _answer(_VALID, table=_quoted(table), name=name)
+    named = (_CONSTRAINTS.c.conrelid == _known(table), _CONSTRAINTS.c.conname == name)
+    found = _answer(sa.select(_CONSTRAINTS.c.convalidated).where(*named))
     return None if found is None else bool(found)
 
 
 def _validate(table: str, name: str) -> None:
     with _by_itself():
-        op.execute(f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}")
+        statement = f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}"
+        op.execute(statement)
 
 
 @contextmanager
@@ -91,16 +94,25 @@ def _by_itself() -> Iterator[None]:
         context.impl.emit_begin()
         return
     before = op.get_bind().execute(sa.text("SHOW lock_timeout")).scalar_one()
-    op.get_bind().execute(sa.text(_LIMIT), {"limit": "0"})
+    _wait_for_locks("0")
     try:
         yield
     finally:
-        op.get_bind().execute(sa.text(_LIMIT), {"limit": before})
+        _wait_for_locks(before)
 
 
-def _answer(statement: str, **values: str) -> Any:
+def _wait_for_locks(limit: str) -> None:
+    op.get_bind().execute(sa.select(sa.func.set_config("lock_timeout", limit, False)))
+
+
+def _answer(statement: sa.Select[Any]) -> Any:
     """The first value; None for SQL that is printed, which is for a database where nothing has failed."""
-    return None if op.get_context().as_sql else op.get_bind().execute(sa.text(statement), values).scalar()
+    return None if op.get_context().as_sql else op.get_bind().execute(statement).scalar()
+
+
+def _known(name: str) -> sa.ColumnElement[Any]:
+    """The relation of this name; null where there is none."""
+    return sa.func.to_regclass(_quoted(name))
 
 
 def _quoted(name: str) -> str:

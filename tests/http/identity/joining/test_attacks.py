@@ -1,6 +1,7 @@
 """Ways into a tenant that others found in other services, each refused here."""
 
 import asyncio
+import re
 from uuid import UUID
 
 import httpx
@@ -297,7 +298,8 @@ async def test_a_name_in_a_mail_is_text_and_no_address(invited: Invited, name: s
     (mail,) = await invited.mails()
     assert mail.subject == "Tenantry: An invitation"
     assert "<script" not in mail.html
-    assert "49" not in mail.text
+    # what `{{7*7}}` would become; the link has random digits of its own
+    assert "49" not in re.sub(r"https?://\S+", "", mail.text)
     for said in (mail.text, mail.html):
         assert "evil.example" not in said
         assert "evil．example" not in said
