@@ -155,7 +155,9 @@ async def test_a_process_killed_between_the_commit_and_redis_leaves_no_living_to
     new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Cut off from Redis it has committed and waits: nobody has been answered, and the others find out themselves."""
-    async with pair_on(tmp_path_factory.mktemp("killed"), await new_database()) as pair:
+    # the loop at the end asks as often as it can
+    folder, variables = tmp_path_factory.mktemp("killed"), {"RATE_LIMITS": "count"}
+    async with pair_on(folder, await new_database(), **variables) as pair:
         session = await pair.first.log_in()
         await both_believe_redis(pair, session["token"])
         pair.wires[0].cut()

@@ -8,7 +8,8 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -182,14 +183,20 @@ def resident(pid: int) -> int:
 
 def children() -> Iterator[int]:
     for task in Path("/proc/self/task").iterdir():
-        yield from map(int, (task / "children").read_text().split())
+        with suppress(FileNotFoundError):  # a thread that has ended meanwhile
+            yield from map(int, (task / "children").read_text().split())
 
 
-async def watched(peak: list[int]) -> None:
-    others = set(children())  # of tests that ran before in this process
-    while True:
-        peak[0] = max(peak[0], sum(resident(pid) for pid in children() if pid not in others))
-        await asyncio.sleep(0.005)
+def watched(peak: list[int]) -> "Coroutine[None, None, None]":
+    """Measures the processes that are started from now on, and not those of tests that ran before."""
+    others = set(children())
+
+    async def watch() -> None:
+        while True:
+            peak[0] = max(peak[0], sum(resident(pid) for pid in children() if pid not in others))
+            await asyncio.sleep(0.005)
+
+    return watch()
 
 
 @pytest.mark.parametrize("name", FILES)
