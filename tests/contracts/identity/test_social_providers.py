@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ async def provider() -> AsyncIterator[FakeProvider]:
 @pytest.fixture
 async def http(provider: FakeProvider) -> AsyncIterator[HttpSocialProviders]:
     settings = ProviderSettings(client_id=CLIENT, client_secret=SECRET, base_url=provider.url + "/")
+    import_module("httpx2")  # the first call would import it, and that takes as long as a provider may here
     opened = HttpSocialProviders(dict.fromkeys(NAMES, settings), lambda: NOW, seconds=0.5)
     yield opened
     await opened.close()
