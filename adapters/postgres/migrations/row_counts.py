@@ -31,7 +31,8 @@ def duplicates(
     connection: Connection, table: Table, keys: list[ColumnElement[Any]], where: ColumnElement[bool] | None
 ) -> Duplicates | None:
     """Values that a unique index over ``keys`` would refuse; None when there are none."""
-    known = sa.and_(*(key.is_not(None) for key in keys), *(() if where is None else (where,)))
+    # `true`: a unique of new columns alone has no key that could be null
+    known = sa.and_(sa.true(), *(key.is_not(None) for key in keys), *(() if where is None else (where,)))
     # read as they are stored: the same migration may give a key its declared type
     read: list[ColumnElement[Any]] = [sa.type_coerce(key, sa.types.NullType()) for key in keys]
     grouped = sa.select(*read, sa.func.count().label("rows")).select_from(table).where(known).group_by(*keys)

@@ -158,9 +158,14 @@ async def _check(drawing: Drawing, case: Case) -> None:
         _answer(path, expected)
     if expected.is_refused:
         event("refused by the database")
-        with pytest.raises(MigrationRefused, match="cannot be applied, and nothing was changed"):
+        with pytest.raises(MigrationRefused, match="cannot be applied, and ") as refused:
             await drawing.apply(case.after)
-        assert await drawing.stored() == stored
+        if "nothing was changed" in str(refused.value):
+            assert await drawing.stored() == stored
+            return
+        # the file beside reads and writes comes after one that is applied: it begins anew, and finds the same rows
+        with pytest.raises(MigrationRefused, match="begins anew the next time"):
+            await drawing.apply(case.after)
         return
     assert await drawing.apply(case.after) == []
     event("applied with answers" if asked else "applied" if path else "nothing to write")
