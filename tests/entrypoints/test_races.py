@@ -156,8 +156,9 @@ async def test_of_a_thousand_wrong_guesses_at_once_few_are_counted_and_five_chec
     codes = Counter(answer.json()["errorCode"] for answer in answers)
     assert codes.keys() == {"INVALID_CREDENTIALS", "ACCOUNT_LOCKED", "RATE_LIMITED"}
     assert codes["INVALID_CREDENTIALS"] <= 5
-    # the limit of the address lets ten of a minute come to the lock, and one more where the minute ends
-    assert 10 <= 1_000 - codes["RATE_LIMITED"] <= 20
+    # the limit of the address lets ten of a minute come to the lock; a process that waits for Redis too long counts for
+    # itself meanwhile, and a minute may end
+    assert 10 <= 1_000 - codes["RATE_LIMITED"] <= 40
     assert await audited(pair, "login.failed") - before == 1_000 - codes["RATE_LIMITED"]
     assert (await pair.second.try_login(email, PASSWORD, AWAY)).status_code in (401, 429)
 
@@ -226,7 +227,16 @@ async def timed_login(pair: Pair, email: str) -> tuple[int, float, bool]:
     return int(answer.split()[1]), took, b"\r\nretry-after:" in answer.lower()
 
 
-async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantry: Tenantry) -> None:
+@pytest.fixture
+async def unlimited(new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Pair]:
+    """Another pair, for who asks as often as it can."""
+    folder, variables = tmp_path_factory.mktemp("unlimited"), {"RATE_LIMITS": "count"}
+    async with pair_on(folder, await new_database(), **variables) as made:
+        yield made
+
+
+async def test_keys_rotate_while_requests_run_and_none_fails(unlimited: Pair, tenantry: Tenantry) -> None:
+    pair = unlimited
     old = await pair.first.log_in()
     rotated = await asyncio.to_thread(tenantry, "keys", "rotate", **pair.variables)
     assert rotated.returncode == 0, rotated.stderr
@@ -234,7 +244,6 @@ async def test_keys_rotate_while_requests_run_and_none_fails(pair: Pair, tenantr
     await pair.database.execute(
         "UPDATE signing_keys SET active_from = now() + interval '16 seconds' WHERE active_from > now()"
     )
-    # Refreshing has the limit of an address, of which there are many; asking who one is has that of a user.
     session, tokens = await pair.second.log_in(), {kid_of(old["token"]): old["token"]}
     deadline, number = time.monotonic() + 40, 0
     while len(tokens) < 2:
