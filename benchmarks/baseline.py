@@ -139,41 +139,63 @@ async def page(  # noqa: PLR0913, PLR0917  # so a handler of this framework take
     status: FromQuery[str | None] = None,
     search: FromQuery[str | None] = None,
     include: FromQuery[str | None] = None,
+    sort: FromQuery[Literal["price:desc"] | None] = None,
+    category_name: Annotated[str | None, QueryParameter(name="category.name")] = None,
+    min_price: Annotated[Decimal | None, QueryParameter(name="minPrice")] = None,
+    max_price: Annotated[Decimal | None, QueryParameter(name="maxPrice")] = None,
     number: Annotated[int, QueryParameter(name="page", ge=1)] = 1,
     size: Annotated[int, QueryParameter(name="pageSize", ge=1, le=100)] = 20,
 ) -> Response[bytes]:
-    where, arguments = _conditions(caller(request).tenant_id, category_id, status, search)
+    asked = Filters(category_id, status, search, category_name, min_price, max_price)
+    where, arguments = _conditions(caller(request).tenant_id, asked)
+    join = CATEGORY if category_name is not None or include == "category" else ""
+    counted = f"SELECT count(*) FROM products p {join if category_name is not None else ''} WHERE {where}"
     async with request.app.state.pool.acquire() as connection:
-        total = await connection.fetchval(f"SELECT count(*) FROM products p WHERE {where}", *arguments)
-        rows = await connection.fetch(_page_text(where, len(arguments), include), *arguments, size, (number - 1) * size)
+        total = await connection.fetchval(counted, *arguments)
+        text = _page_text(where, len(arguments), include, join, sort)
+        rows = await connection.fetch(text, *arguments, size, (number - 1) * size)
     items = [_in_category(row) for row in rows] if include == "category" else [Product(*row) for row in rows]
     pages = -(-total // size)
     return answer(Success(Page(items, number, size, total, pages, number < pages, number > 1)))
 
 
-def _conditions(
-    tenant_id: UUID, category_id: UUID | None, status: str | None, search: str | None
-) -> tuple[str, list[Any]]:
+class Filters(Struct, frozen=True):
+    category_id: UUID | None
+    status: str | None
+    search: str | None
+    category_name: str | None
+    min_price: Decimal | None
+    max_price: Decimal | None
+
+
+def _conditions(tenant_id: UUID, asked: Filters) -> tuple[str, list[Any]]:
     where, arguments = ["p.tenant_id = $1", "NOT p.is_deleted"], list[Any]([tenant_id])
-    if category_id is not None:
-        arguments.append(category_id)
-        where.append(f"p.category_id = ${len(arguments)}")
-    if status is not None:
-        arguments.append(status)
-        where.append(f"p.status = ${len(arguments)}")
-    for word in (search or "").split():
+    for condition, value in (
+        ("p.category_id =", asked.category_id),
+        ("p.status =", asked.status),
+        ("c.name =", asked.category_name),
+        ("p.price >=", asked.min_price),
+        ("p.price <=", asked.max_price),
+    ):
+        if value is not None:
+            arguments.append(value)
+            where.append(f"{condition} ${len(arguments)}")
+    for word in (asked.search or "").split():
         arguments.append(f"%{word}%")
         place = f"${len(arguments)}"
         where.append(f"(p.name ILIKE {place} OR p.sku ILIKE {place} OR p.description ILIKE {place})")
     return " AND ".join(where), arguments
 
 
-def _page_text(where: str, taken: int, include: str | None) -> str:
-    columns, join = _prefixed("p", COLUMNS), ""
+CATEGORY = "LEFT JOIN categories c ON c.tenant_id = p.tenant_id AND c.id = p.category_id AND NOT c.is_deleted"
+
+
+def _page_text(where: str, taken: int, include: str | None, join: str, sort: str | None) -> str:
+    columns = _prefixed("p", COLUMNS)
     if include == "category":
         columns += ", " + _prefixed("c", CATEGORY_COLUMNS)
-        join = "LEFT JOIN categories c ON c.tenant_id = p.tenant_id AND c.id = p.category_id AND NOT c.is_deleted"
-    order = f"ORDER BY p.created_at DESC, p.id DESC LIMIT ${taken + 1} OFFSET ${taken + 2}"
+    first = "p.created_at DESC" if sort is None else "p.price DESC"
+    order = f"ORDER BY {first}, p.id DESC LIMIT ${taken + 1} OFFSET ${taken + 2}"
     return f"SELECT {columns} FROM products p {join} WHERE {where} {order}"
 
 

@@ -9,7 +9,8 @@ PASSWORD = "correct horse battery staple 7"
 TRANSIENT = "B-"
 """Prefix of the sku of every row that a run makes; such rows are removed before the next run."""
 
-PERMISSIONS = [f"{action}:{what}" for what in ("categories", "products") for action in ("create", "read", "update")]
+ACTIONS = ("create", "read", "update", "delete")
+PERMISSIONS = [f"{action}:{what}" for what in ("categories", "products") for action in ACTIONS]
 
 
 CATALOGUE = 4

@@ -76,6 +76,22 @@ async def database(server_url: str, name: str) -> AsyncIterator[Database]:
         await _run(server_url, f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
+@asynccontextmanager
+async def login_role(server_url: str, name: str) -> AsyncIterator[None]:
+    """Removes a role that the service's start makes, before and after; its database must be gone by the end."""
+    await _run(server_url, f'DROP ROLE IF EXISTS "{name}"')
+    try:
+        yield
+    finally:
+        await _run(server_url, f'DROP ROLE IF EXISTS "{name}"')
+
+
+def as_role(url: str, name: str) -> str:
+    """The address of a database with another login."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{name}:a-password-for-benchmarks@{parts.netloc.rpartition('@')[2]}").geturl()
+
+
 async def _run(url: str, statement: str) -> None:
     try:
         connection = await asyncpg.connect(url)

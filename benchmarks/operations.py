@@ -64,6 +64,23 @@ def pages(more: str = "") -> Load:
     return load
 
 
+def prices(more: str = "") -> Load:
+    """Pages of a category, which its name finds, between two prices, the dearest first."""
+
+    def load(bench_data: BenchData, tokens: Tokens) -> list[Request]:
+        count = bench_data.size.categories_each
+        return [
+            Request(
+                path=f"/api/products?category.name=Category+{chance.randrange(count)}&minPrice={chance.randrange(500)}"
+                f"&maxPrice={chance.randrange(5_000, 10_000)}&sort=price:desc{more}",
+                token=token,
+            )
+            for chance, _, token in _users(bench_data, tokens, MANY)
+        ]
+
+    return load
+
+
 def lists(query: str) -> Load:
     return lambda bench_data, tokens: [
         Request(path=f"/api/products?{query}", token=token) for _, _, token in _users(bench_data, tokens, MANY)
@@ -200,6 +217,16 @@ MAIN = (
         title="the same with an include",
         load=pages("&include=category"),
         goal=0.78,
+        expects='"category":{',
+    ),
+    Operation(
+        name="prices", title="by category's name and price, sorted", load=prices(), goal=0.80, expects='"totalCount":'
+    ),
+    Operation(
+        name="prices-include",
+        title="by name and price, with an include",
+        load=prices("&include=category"),
+        goal=0.75,
         expects='"category":{',
     ),
     Operation(name="create", title="create", load=creates, goal=0.57, expects='"sku":"B-'),

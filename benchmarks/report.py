@@ -8,6 +8,7 @@ from benchmarks.growth import Step
 from benchmarks.measures import Reading, Row
 from benchmarks.operations import Operation
 from benchmarks.runner import Plan, Results
+from benchmarks.sections import section
 
 INTRODUCTION = """# Performance
 
@@ -35,7 +36,8 @@ def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> P
     for name, text in _plots(plan, results):
         (plots / f"{name}.svg").write_text(text)
     report = docs / "performance.md"
-    report.write_text("\n".join(_lines(plan, results, machine)) + "\n")
+    beside = section(report.read_text("utf-8"), "peers") if report.exists() else None
+    report.write_text("\n".join([*_lines(plan, results, machine), *(["", beside] if beside else [])]) + "\n", "utf-8")
     if results.steps:
         (docs / "performance-growth.md").write_text("\n".join(_growth(plan, results, machine)) + "\n")
     return report

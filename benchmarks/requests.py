@@ -6,6 +6,7 @@ MARK = "@" * 9
 """Placeholder for a number, with as many digits, that each request replaces by its own."""
 
 JSON = "application/json"
+FORM_OF_FIELDS = "application/x-www-form-urlencoded"
 BOUNDARY = "----a-line-that-no-row-holds"
 FORM = f"multipart/form-data; boundary={BOUNDARY}"
 

@@ -72,7 +72,7 @@ SELECT ($1::uuid[])[1 + n % $2::int], {_id("product", "n")},
     (n * 37 % 1000000)::numeric / 100, n * 13 % 500, {_pick("live,live,live,draft,retired", _STATE)},
     {_id("category", "((n / $2) % $3::int) * $2 + n % $2")}, CASE WHEN n % 4 > 0 THEN to_timestamp(1690000000 + n) END,
     to_timestamp(1700000000 + n), to_timestamp(1700000000 + n), 1
-FROM generate_series(0, $4::int - 1) n"""
+FROM generate_series($5::int, $4::int - 1) n"""
 
 
 async def make_baseline(connection: Connection, users: Sequence[User], password_hash: str) -> None:
@@ -88,12 +88,18 @@ async def make_baseline(connection: Connection, users: Sequence[User], password_
 
 async def fill(connection: Connection, tenants: Sequence[UUID], size: Size) -> None:
     """Inserts the rows without checking foreign keys row by row: references are valid by construction."""
+    await add(connection, tenants, size, 0)
+    await settle(connection)
+
+
+async def add(connection: Connection, tenants: Sequence[UUID], size: Size, first: int) -> None:
+    """Inserts the rows from the number ``first`` on; the categories come with the number 0."""
     async with connection.transaction():
         await connection.execute("SET LOCAL session_replication_role = replica")
         count, each = len(tenants), size.categories_each
-        await connection.execute(CATEGORIES, tenants, count, each * count, timeout=SECONDS)
-        await connection.execute(PRODUCTS, tenants, count, each, size.rows, timeout=SECONDS)
-    await settle(connection)
+        if not first:
+            await connection.execute(CATEGORIES, tenants, count, each * count, timeout=SECONDS)
+        await connection.execute(PRODUCTS, tenants, count, each, size.rows, first, timeout=SECONDS)
 
 
 async def settle(connection: Connection) -> None:

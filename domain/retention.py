@@ -17,6 +17,9 @@ GIVEN_UP_MAIL = timedelta(days=30)
 ENDED_KEYS = timedelta(days=90)
 """How long keys are kept after their end, for those who look into what a key did."""
 
+JOIN_REQUEST = timedelta(days=90)
+"""How long a request to join is kept after its end, or without one."""
+
 ENDED_INVITATION = timedelta(days=90)
 """How long an invitation is listed after its end."""
 
@@ -48,6 +51,12 @@ class RetentionRule(Enum):
 
     INVITATIONS = "invitations"
     """Time when the invitation ended, or expired."""
+
+    JOIN_REQUESTS = "requests to join"
+    """Time when the request ended, or was made."""
+
+    EMAIL_CHANGES = "changes of addresses"
+    """Time when the link expired."""
 
     ANSWERS = "answers kept for repeated requests"
     """Time when the response was given."""

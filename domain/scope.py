@@ -221,12 +221,14 @@ class Client(Struct, frozen=True, kw_only=True):
 
     ``network`` is the unit that failed logins are counted and locked by: the address itself for IPv4, its /64 for IPv6
     (``2001:db8:1:2::/64``). ``device`` is the client's own description, its User-Agent.
+    ``language`` is the language that its browser asks for, one of ``LANGUAGES``; ``""`` for another one or none.
     """
 
     address: str
     network: str
     device: str = ""
     request_id: str = ""
+    language: str = ""
 
 
 class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):

@@ -1,13 +1,15 @@
 """Composition root: the only place where adapters are built, of real technology or of memory alone."""
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.breaches import AskedBreaches
+from adapters.dns.records import DnspythonRecords
 from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
     Issuance,
@@ -25,33 +27,41 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.own_queries.sessions import OwnQueries
+from adapters.postgres.replicas.reads import ReplicaReads, replica_reads
 from adapters.qr.svg import qr_svg
+from adapters.redis.address import read_address
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
 from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
+from adapters.redis.last_writes import RedisLastWrites
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
+from application.freshness import Freshness
 from application.ports.admissions import Admissions
+from application.ports.database import RowReads
 from application.ports.entities.files import Sheets
 from application.ports.identity.accounts import SocialProviders
+from application.ports.identity.domains import DnsRecords
 from application.ports.identity.factors import FactorSecrets
 from application.ports.identity.passkeys import PasskeyCeremonies
 from application.ports.identity.passwords import EncryptedPasswords
 from application.ports.identity.sessions import RefreshTokens, Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.identity.tickets import Tickets
+from application.ports.load import Loads, PoolLoad
 from application.ports.mail_delivery import Mailer
 from application.ports.runtime import BreachedPasswords, Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.ports.upkeep import Upkeep
-from application.ports.whole_database import WholeDatabase
+from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
 from entrypoints.entities import load_function, migration_folders
 from entrypoints.mail import mailer_of
+from entrypoints.server.traces import traces_are_on
 from entrypoints.settings.settings import Settings
 from entrypoints.social import social_providers
 
@@ -70,10 +80,15 @@ class SecondFactorAdapters:
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """An adapter for every port; ``life`` opens what they stand on, and closes it when left."""
+    """An adapter for every port; ``life`` opens what they stand on, and closes it when left.
+
+    ``replica_reads`` and ``freshness`` are None without read replicas.
+    """
 
     registry: Registry
     database: WholeDatabase
+    replica_reads: RowReads[Transaction] | None
+    freshness: Freshness | None
     admissions: Admissions
     revocations: Revocations
     passwords: Passwords
@@ -86,45 +101,46 @@ class Adapters:
     second_factors: SecondFactorAdapters
     cache: Cache
     sheets: Sheets
+    dns: DnsRecords = field(default_factory=DnspythonRecords)  # asks the servers of the machine, whatever the settings
     mailer: Mailer
     upkeep: Upkeep
     clock: Clock
     ids: Ids
     own_queries: OwnQueries | None
     breaches: BreachedPasswords | None
+    loads: Loads
     life: Callable[[], AbstractAsyncContextManager[None]]
 
 
 def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     """PostgreSQL and Redis as the settings name them; nothing is opened before ``life``."""
-    assert settings.database_url is not None
-    assert settings.redis_url is not None
-    url, clock, ids = settings.database_url.reveal(), SystemClock(), Uuid7Ids()
-    database = PostgresDatabase(url, registry, ids, settings.database_connections, migrations=_folders(settings))
-    commands = Commands(settings.redis_prefix)
-    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()), look_up=commands.look())
-    outbox = PostgresPendingVersions(url)  # on a connection of its own: it must not wait behind requests
-    admissions = RedisAdmissions(Lease(pipeline, outbox, commands=commands), MemoryAdmissions(clock))
+    clock, ids = SystemClock(), Uuid7Ids()
+    database = _database(settings, registry, ids)
+    replicas = replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
+    commands, pipeline = _shared_memory(settings)
+    outbox = PostgresPendingVersions(database.url, database.pooler)
+    admissions = _admissions(settings, Lease(pipeline, outbox, commands=commands), clock)
     passwords, keyring, social = Argon2Passwords(Cost()), _keyring(settings), social_providers(settings, clock)
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
         await database.open()
+        await replicas.open()
         compile_usual_statements(registry)
         try:
             async with admissions.kept():
                 yield
         finally:
             # The lease was kept by the pipeline and the outbox: they end after it.
-            await pipeline.close()
-            await outbox.close()
-            await database.close()
-            await social.close()
+            for part in (pipeline, outbox, replicas, database, social):
+                await part.close()
             passwords.close()
 
     return Adapters(
         registry=registry,
         database=database,
+        replica_reads=replicas if replicas.replicas else None,
+        freshness=_freshness(settings, pipeline, replicas),
         admissions=admissions,
         revocations=admissions,
         passwords=passwords,
@@ -143,8 +159,14 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         ids=ids,
         own_queries=database.own_queries,
         breaches=_breaches(settings),
+        loads=Loads(database.load, passwords.load, replicas.load),
         life=life,
     )
+
+
+def _database_url(settings: Settings) -> str:
+    assert settings.database_url is not None
+    return settings.database_url.reveal()
 
 
 def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
@@ -152,6 +174,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.cache import MemoryCache  # noqa: PLC0415  # the service itself has no use for these
     from adapters.memory.clock import CountingIds, MovableClock  # noqa: PLC0415
     from adapters.memory.database import MemoryDatabase  # noqa: PLC0415
+    from adapters.memory.dns import MemoryDnsRecords  # noqa: PLC0415
     from adapters.memory.identity.social import MemorySocialProviders  # noqa: PLC0415
     from adapters.memory.mail import MemoryMailer  # noqa: PLC0415
     from adapters.memory.upkeep import MemoryUpkeep  # noqa: PLC0415
@@ -169,24 +192,30 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     return Adapters(
         registry=registry,
         database=database,
+        replica_reads=None,
+        freshness=None,
         admissions=admissions,
         revocations=admissions,
         passwords=passwords,
         encrypted_passwords=keyring.passwords,
         tokens=keyring.tokens,
         keyring=keyring,
-        social=MemorySocialProviders(settings.social),
+        social=MemorySocialProviders(
+            settings.social, redirecting=[name for name, given in settings.social.items() if given.client_secret]
+        ),
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
+        dns=MemoryDnsRecords(),
         mailer=MemoryMailer(),
         upkeep=MemoryUpkeep(database),
         clock=clock,
         ids=ids,
         own_queries=None,
         breaches=_breaches(settings),
+        loads=Loads(PoolLoad, passwords.load),
         life=life,
     )
 
@@ -207,6 +236,36 @@ def lifetimes(settings: Settings) -> Lifetimes:
         selection=SELECTION,
         grace=timedelta(seconds=settings.refresh_grace_seconds),
     )
+
+
+def _database(settings: Settings, registry: Registry, ids: Ids) -> PostgresDatabase:
+    url, connections, pooler = _database_url(settings), settings.database_connections, settings.database_pooler
+    return PostgresDatabase(url, registry, ids, connections, migrations=_folders(settings), pooler=pooler)
+
+
+def _shared_memory(settings: Settings) -> tuple[Commands, SharedPipeline]:
+    assert settings.redis_url is not None
+    url = settings.redis_url.reveal()
+    commands = Commands(settings.redis_prefix, spread=read_address(url).kind == "cluster")
+    return commands, _pipeline()(redis_client(url), look_up=commands.look())
+
+
+def _admissions(settings: Settings, lease: Lease, clock: SystemClock) -> RedisAdmissions:
+    assert settings.redis_url is not None
+    may_fail_over = read_address(settings.redis_url.reveal()).kind != "server"
+    return RedisAdmissions(lease, MemoryAdmissions(clock), keeps_count=may_fail_over)
+
+
+def _pipeline() -> type[SharedPipeline]:
+    if not traces_are_on(os.environ):
+        return SharedPipeline
+    from adapters.redis.traced_pipeline import TracedPipeline  # noqa: PLC0415  # needs packages that few have
+
+    return TracedPipeline
+
+
+def _freshness(settings: Settings, pipeline: SharedPipeline, replicas: ReplicaReads) -> Freshness | None:
+    return Freshness(RedisLastWrites(pipeline, prefix=settings.redis_prefix), replicas) if replicas.replicas else None
 
 
 def _folders(settings: Settings) -> tuple[Path, ...]:

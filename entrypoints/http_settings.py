@@ -24,12 +24,14 @@ EXPOSED = (
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",
     "X-RateLimit-Reset",
+    "X-Read-After",
     "X-Request-Id",
 )
 """Headers of responses that scripts of other origins may read."""
 
 EXPORTS = "/export$"
 CONSOLE = "^/console(/|$)"
+ASSETS = "^/[^/]+/assets/"
 
 
 def http_settings(
@@ -76,9 +78,9 @@ def _cors(settings: Settings) -> CORSConfig | None:
 def _compression(settings: Settings) -> CompressionConfig | None:
     """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
 
-    Files of the console were compressed when it was built.
+    Files of the console and of the documentation page were compressed when they were built.
     """
-    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE]) if settings.compression == "gzip" else None
+    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE, ASSETS]) if settings.compression == "gzip" else None
 
 
 def _is_https(base_url: str) -> bool:

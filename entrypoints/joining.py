@@ -1,15 +1,21 @@
-"""Use cases of the ways into a tenant, on adapters."""
+"""Use cases of the ways into a tenant, and of people's own accounts, on adapters."""
 
 from datetime import timedelta
 from typing import TypedDict
 
 from adapters.http.operations.invitation_counts import InvitationCounts
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
+from application.identity.email_changes import EmailChangeRequests
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
+from application.identity.joining.domain_checks import DomainChecks
+from application.identity.joining.domains import DomainAdministration
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
+from application.identity.linked_identities import LinkedIdentities
+from application.identity.personal_export import PersonalExport
 from application.identity.self_service import SelfService
 from application.ports.runtime import PasswordRules
 from entrypoints.composition import Adapters
@@ -24,9 +30,15 @@ class JoiningUseCases(TypedDict):
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
     invitation_counts: InvitationCounts
+    domains: DomainAdministration
+    domain_checks: DomainChecks
+    join_requests: JoinRequestAdministration
     ownership: Ownership
     own_tenants: OwnTenants
     self_service: SelfService
+    email_changes: EmailChangeRequests
+    identities: LinkedIdentities
+    personal_export: PersonalExport
     tenant_settings: TenantSettingsAdministration
 
 
@@ -36,9 +48,10 @@ def joining_use_cases(
     entrance: Entrance,
     password_reader: ReadPassword,
     password_rules: PasswordRules,
+    counts: InvitationCounts,
 ) -> JoiningUseCases:
     database, cache, clock, ids = adapters.database, adapters.cache, adapters.clock, adapters.ids
-    lifetime, counts = timedelta(days=settings.invitation_days), InvitationCounts()
+    lifetime = timedelta(days=settings.invitation_days)
     return JoiningUseCases(
         invitations=InvitationAdministration(database, link_secrets(settings), clock, ids, lifetime, counts),
         acceptance=InvitationAcceptance(
@@ -46,8 +59,20 @@ def joining_use_cases(
         ),
         inbox=InvitationInbox(database, clock, counts),
         invitation_counts=counts,
+        domains=DomainAdministration(database, adapters.dns, link_secrets(settings), clock, ids),
+        domain_checks=DomainChecks(database, adapters.dns, clock, ids),
+        join_requests=JoinRequestAdministration(database, counts, cache, clock),
         ownership=Ownership(database, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
         self_service=SelfService(database, adapters.revocations, cache, clock),
+        email_changes=email_changes_of(adapters, settings),
+        identities=LinkedIdentities(database, adapters.social, clock, ids),
+        personal_export=PersonalExport(database),
         tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
+    )
+
+
+def email_changes_of(adapters: Adapters, settings: Settings) -> EmailChangeRequests:
+    return EmailChangeRequests(
+        adapters.database, adapters.revocations, adapters.cache, link_secrets(settings), adapters.clock, adapters.ids
     )

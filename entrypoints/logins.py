@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.http.operations.outcomes import OutcomeCounts
+from adapters.http.operations.outcomes import CodeCounts, OutcomeCounts
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
@@ -13,6 +13,10 @@ from application.identity.factors.registering import FactorRegistration
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
+from application.identity.handover.appearance import Appearances
+from application.identity.handover.login_codes import LoginCodes
+from application.identity.handover.resumption import SessionResumption
+from application.identity.handover.targets import Targets
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.constant_time_passwords import ConstantTimePasswords
@@ -20,7 +24,7 @@ from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.reauthentication import Reauthentication
-from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_in import Joining, SignIn
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
@@ -38,13 +42,17 @@ class LoginUseCases:
     my_factors: MyFactors
     factor_resets: FactorResets
     related_origins: RelatedOrigins
+    targets: Targets
+    appearances: Appearances
+    login_codes: LoginCodes
     outcomes: OutcomeCounts
+    code_counts: CodeCounts
 
 
-def assemble_logins(adapters: Adapters, settings: Settings) -> LoginUseCases:
+def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) -> LoginUseCases:
     database, clock, ids, tickets = adapters.database, adapters.clock, adapters.ids, adapters.tickets
-    secrets, outcomes = adapters.second_factors.secrets, OutcomeCounts()
-    sign_in, issuing = sign_in_of(adapters, settings), _issuing(adapters, settings)
+    secrets, outcomes, code_counts = adapters.second_factors.secrets, OutcomeCounts(), CodeCounts()
+    sign_in, issuing = sign_in_of(adapters, settings, joining), _issuing(adapters, settings)
     passkeys = Passkeys(database, adapters.second_factors.passkeys, tickets, clock, ids)
     proofs = FactorProofs(database, secrets, passkeys, outcomes, clock, ids)
     # Passkeys are made, and shown, by the same ceremonies: registration and proofs each know their half.
@@ -52,6 +60,7 @@ def assemble_logins(adapters: Adapters, settings: Settings) -> LoginUseCases:
         tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
     )
     reproofs = FactorReproofs(database, proofs, passkeys)
+    targets, resumption = targets_of(adapters, settings), SessionResumption(database, issuing)
     return LoginUseCases(
         sign_in=sign_in,
         reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, reproofs, clock),
@@ -62,11 +71,15 @@ def assemble_logins(adapters: Adapters, settings: Settings) -> LoginUseCases:
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
         # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
         related_origins=RelatedOrigins([name for name in settings.passkey_origins if name.startswith("http")]),
+        targets=targets,
+        appearances=Appearances(database),
+        login_codes=LoginCodes(database, tickets, targets, resumption, sign_in, code_counts, clock),
         outcomes=outcomes,
+        code_counts=code_counts,
     )
 
 
-def sign_in_of(adapters: Adapters, settings: Settings) -> SignIn:
+def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> SignIn:
     return SignIn(
         database=adapters.database,
         authentication=_authentication(adapters, settings),
@@ -75,16 +88,14 @@ def sign_in_of(adapters: Adapters, settings: Settings) -> SignIn:
         cache=adapters.cache,
         clock=adapters.clock,
         ids=adapters.ids,
+        joining=joining,
     )
 
 
 def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
-    registered = RegisteredApplications(
-        adapters.database, adapters.registry["applications"], settings.require_registered_app
-    )
     return TokenIssuing(
         database=adapters.database,
-        applications=registered,
+        applications=_applications(adapters, settings),
         tokens=adapters.tokens,
         refresh_tokens=adapters.refresh_tokens,
         clock=adapters.clock,
@@ -92,6 +103,14 @@ def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
         policy=_sign_in_policy(settings),
         gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for),
     )
+
+
+def targets_of(adapters: Adapters, settings: Settings) -> Targets:
+    return Targets(_applications(adapters, settings))
+
+
+def _applications(adapters: Adapters, settings: Settings) -> RegisteredApplications:
+    return RegisteredApplications(adapters.database, adapters.registry["applications"], settings.require_registered_app)
 
 
 def _sign_in_policy(settings: Settings) -> SignInPolicy:

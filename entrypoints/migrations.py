@@ -9,9 +9,12 @@ from pathlib import Path
 
 from adapters.postgres.connection.locales import locale_mistake
 from adapters.postgres.connection.login_roles import ensure_login_role
+from adapters.postgres.connection.search_indexes import searches_missed
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, pending, unknown_sentence, unknown_to
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.cli.terminal.progress import step_bar
 from entrypoints.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
 
@@ -29,15 +32,13 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     url, folders = _url(settings), _folders(settings)
     await _ensure_locale(settings)
     missing = await pending(url, registry, folders)
-    if not missing:
-        return
-    await _ensure_known(settings)
-    if not settings.migrate:
-        raise CommandError(
-            _listed("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off)."),
-            MIGRATIONS,
-        )
-    await _upgrade(url, registry, folders)
+    if missing:
+        await _ensure_known(settings)
+        if not settings.migrate:
+            raise _unfit("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off).")
+        await _upgrade(url, registry, folders)
+    if slow := await searches_missed(url, registry):
+        log.warning("%s", _slow_searches(slow))
 
 
 async def ensure_login(settings: Settings) -> None:
@@ -60,8 +61,9 @@ async def check_migrations(settings: Settings) -> str:
     missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
     if missing:
         await _ensure_known(settings)
-        raise CommandError(_listed("The database is not up to date", missing, "Run: tenantry migrate"), MIGRATIONS)
-    return "The database is up to date."
+        raise _unfit("The database is not up to date", missing, "Run: tenantry migrate")
+    slow = await searches_missed(_url(settings), load_registry(settings.entities))
+    return _noted("The database is up to date.", [_slow_searches(slow)] if slow else [])
 
 
 async def check_stored_values(settings: Settings) -> list[str]:
@@ -77,7 +79,7 @@ async def print_sql(settings: Settings) -> str:
 
     await _ensure_known(settings)
     statements = await pending_sql(_url(settings), load_registry(settings.entities), _folders(settings))
-    return statements or "-- The database is up to date: nothing is pending."
+    return Answer(statements or "-- The database is up to date: nothing is pending.", {"sql": statements})
 
 
 async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -> str:
@@ -90,25 +92,28 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     folders[-1].mkdir(parents=True, exist_ok=True)
     written = await write_migration(_url(settings), registry, message, folders, renamed)
     if written is None:
-        return "The migrations make what the entities declare: there is nothing to write."
+        said = "The migrations make what the entities declare: there is nothing to write."
+        return Answer(said, {"files": [], "notes": []})
     notes = [f"Note: {note}" for note in written.notes]
     paths = [path for path in (written.path, written.after) if path is not None]
     told = f"Wrote {' and '.join(map(str, paths))}, and applied nothing."
-    return "\n".join([*(path.read_text() for path in paths), told, *notes, NEXT])
+    text = "\n".join([*(path.read_text() for path in paths), told, *notes, NEXT])
+    return Answer(text, {"files": paths, "notes": written.notes})
 
 
 async def discard(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
     path = await migrations.discard(_url(settings), _folders(settings))
-    return f"Deleted {path}, which was not applied to this database."
+    return Answer(f"Deleted {path}, which was not applied to this database.", {"file": path})
 
 
 async def downgrade(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
     path = await migrations.downgrade(_url(settings), load_registry(settings.entities), _folders(settings))
-    return f"Undid {path}. The file is pending again: change it, or run: tenantry migrations discard"
+    text = f"Undid {path}. The file is pending again: change it, or run: tenantry migrations discard"
+    return Answer(text, {"file": path})
 
 
 async def _ensure_locale(settings: Settings) -> None:
@@ -120,6 +125,13 @@ async def _ensure_locale(settings: Settings) -> None:
         raise CommandError(mistake.sentence)
     # Its rows have been served so far: an upgrade of the service is no reason to stop serving them.
     log.warning("%s", mistake.sentence)
+
+
+def _slow_searches(fields: Sequence[str]) -> str:
+    return (
+        f"No index finds what is searched in {', '.join(fields)}: searches for rare words read all rows of the tenant. "
+        'Let the server have the extensions pg_trgm and btree_gin, then run: tenantry migrate --write "search indexes"'
+    )
 
 
 async def _ensure_known(settings: Settings) -> None:
@@ -140,14 +152,19 @@ def _named_again(settings: Settings) -> str:
 async def current(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    lines = await inspection.current(_url(settings), load_registry(settings.entities), _folders(settings))
-    return "\n".join(lines) or "No migration has been applied to this database."
+    registry, folders = load_registry(settings.entities), _folders(settings)
+    lines = await inspection.current(_url(settings), registry, folders)
+    known = await inspection.revisions(_url(settings), registry, folders)
+    text = "\n".join(lines) or "No migration has been applied to this database."
+    return Answer(text, [revision for revision in known if revision.is_current])
 
 
 async def history(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    return "\n".join(await inspection.history(_url(settings), load_registry(settings.entities), _folders(settings)))
+    registry, folders = load_registry(settings.entities), _folders(settings)
+    lines = await inspection.history(_url(settings), registry, folders)
+    return Answer("\n".join(lines), await inspection.revisions(_url(settings), registry, folders))
 
 
 async def check_schema(settings: Settings) -> str:
@@ -157,11 +174,9 @@ async def check_schema(settings: Settings) -> str:
     await check_migrations(settings)
     found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
     if found:
-        raise CommandError(_listed("The database differs from what is declared", found, f"Run: {WRITE}"), MIGRATIONS)
+        raise _unfit("The database differs from what is declared", found, f"Run: {WRITE}")
     misfits = await check_stored_values(settings)
-    return "\n".join(
-        ["The database is up to date, and is what the entities declare.", *(f"Note: {misfit}" for misfit in misfits)]
-    )
+    return _noted("The database is up to date, and is what the entities declare.", misfits)
 
 
 async def stamp(settings: Settings, revision: str) -> str:
@@ -169,23 +184,28 @@ async def stamp(settings: Settings, revision: str) -> str:
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     await inspection.stamp(_url(settings), registry, revision, folders)
-    marked = ", ".join(await inspection.current(_url(settings), registry, folders))
-    return f"The database is marked as being at {marked}. No migration was run."
+    marked = await inspection.current(_url(settings), registry, folders)
+    text = f"The database is marked as being at {', '.join(marked)}. No migration was run."
+    return Answer(text, {"current": [line.partition(" ")[0] for line in marked]})
 
 
 async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> None:
     from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415
 
-    if missing := await upgrade(url, registry, folders):
-        raise CommandError(_undeclared(missing), MIGRATIONS)
+    with step_bar("Migrating") as tell:
+        missing = await upgrade(url, registry, folders, tell=tell)
+    if missing:
+        raise _unfit("The database lacks what the entities declare", missing, f"Run: {WRITE}")
 
 
-def _undeclared(missing: Sequence[str]) -> str:
-    return _listed("The database lacks what the entities declare", missing, f"Run: {WRITE}")
+def _unfit(title: str, findings: Sequence[str], way_out: str) -> CommandError:
+    """Error for a database that is not what is declared; ``findings`` has a sentence for each difference."""
+    text = "\n".join([f"{title}:", *(f"  - {finding}" for finding in findings), way_out])
+    return CommandError(text, MIGRATIONS, data={"isUpToDate": False, "findings": list(findings)})
 
 
-def _listed(title: str, lines: Sequence[str], way_out: str) -> str:
-    return "\n".join([f"{title}:", *(f"  - {line}" for line in lines), way_out])
+def _noted(title: str, notes: Sequence[str]) -> Answer:
+    return Answer("\n".join([title, *(f"Note: {note}" for note in notes)]), {"isUpToDate": True, "notes": list(notes)})
 
 
 def _url(settings: Settings) -> str:

@@ -31,6 +31,7 @@ from entrypoints.composition import Adapters, production_adapters
 from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
 from entrypoints.http_settings import http_settings
 from entrypoints.server.background import background
+from entrypoints.server.telling_load import telling_load
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 from entrypoints.use_cases import Services, assemble, told_as_mistakes
 
@@ -93,7 +94,8 @@ class Service(TenantryPlugin):
     answers_everything = True
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
-        metrics = Metrics()
+        metrics = self.metrics = Metrics()
+        services.code_counts.hearers.append(metrics.see_login_code)
         services.invitation_counts.hearers.append(metrics.see_invitations)
         self.use_cases.outcomes.hearers.append(metrics.see_second_factor)
         return service_parts(services, settings, metrics)
@@ -101,7 +103,12 @@ class Service(TenantryPlugin):
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Raises EntitiesError for routes that cannot be served."""
         with told_as_mistakes():
-            return empty_application(self, self.http, lifespan, **options)
+            return empty_application(self, self.http, [self._telling_load, *lifespan], **options)
+
+    @asynccontextmanager
+    async def _telling_load(self, _: Litestar) -> AsyncIterator[None]:
+        async with telling_load(self.metrics, self.use_cases.monitoring):
+            yield
 
 
 def production_with(log: AccessLog) -> Runtime:

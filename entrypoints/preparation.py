@@ -1,7 +1,9 @@
 """Preparation before anybody is served: migrations, the signing keys, the first start."""
 
 from adapters.postgres.connection.login_roles import login_role
+from adapters.postgres.connection.poolers import pooler_of
 from adapters.redis.refusals import ensure_accepted
+from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.migrations import ensure_login, ensure_migrated
@@ -18,8 +20,23 @@ async def ensure_fit_login(settings: Settings, *, allows_superuser: bool) -> lis
     assert settings.database_url is not None
     if settings.migrate:
         await ensure_login(settings)
+    await ensure_named_pooler(settings)
     role = await login_role(settings.database_url.reveal())
     return list(database_warnings(role, settings, allows_superuser=allows_superuser))
+
+
+async def ensure_named_pooler(settings: Settings) -> None:
+    """Raises CommandError where a pooler would take settings of a session to other clients, or leave them out."""
+    assert settings.database_url is not None
+    found = await pooler_of(settings.database_url.reveal())
+    if found == "none" or settings.database_pooler in (found, "transaction"):
+        return
+    raise CommandError(
+        f"TENANTRY_DATABASE_URL leads through a pooler in {found} mode, and TENANTRY_DATABASE_POOLER is"
+        f" {settings.database_pooler}: rows of one tenant could be shown to another. Set"
+        f" TENANTRY_DATABASE_POOLER={found}, or name the server itself.",
+        SETTINGS,
+    )
 
 
 async def prepare(settings: Settings) -> str | None:

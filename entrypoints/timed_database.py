@@ -1,12 +1,16 @@
 """TimedDatabase: the database, each use of it timed for ``Server-Timing``."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from adapters.http.operations.server_timing import on
+from application.ports.database import RowReads
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.scope import Scope
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,20 @@ class TimedDatabase:
 
     async def is_ready(self) -> bool:
         return await self.database.is_ready()
+
+
+@dataclass(frozen=True)
+class TimedReads:
+    """Times reads by replicas and by the primary alike."""
+
+    reads: RowReads[Transaction]
+
+    async def read(self, scope: Scope, question: Callable[[Transaction], Awaitable[Found]]) -> Found:
+        with on("database"):
+            return await self.reads.read(scope, question)
+
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.reads.snapshot(scope))
 
 
 @asynccontextmanager

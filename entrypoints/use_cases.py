@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
+from typing import TypedDict
 from urllib.parse import urlsplit
 
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
 from adapters.http.operations.invitation_counts import InvitationCounts
-from adapters.http.operations.outcomes import OutcomeCounts
+from adapters.http.operations.outcomes import CodeCounts, OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -30,6 +31,9 @@ from application.identity.administration.memberships import MembershipAdministra
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.handover.social_redirect import SocialRedirect
+from application.identity.joining.domain_checks import DomainChecks
+from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
@@ -45,19 +49,30 @@ from application.identity.service_accounts.last_uses import LastUses
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
+from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
+from application.ports.database import RowReads
+from application.ports.whole_database import Transaction
+from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.http_settings import http_settings
-from entrypoints.joining import JoiningUseCases, joining_use_cases
-from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of
+from entrypoints.joining import JoiningUseCases, email_changes_of, joining_use_cases
+from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.shown import shown_settings
-from entrypoints.timed_database import TimedDatabase
+from entrypoints.timed_database import TimedDatabase, TimedReads
+
+
+class Throttled(TypedDict):
+    """The throttle, and the metrics that tell its counts."""
+
+    throttle: Throttle
+    monitoring: Monitoring
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +81,7 @@ class Services(UseCases):
 
     invitation_counts: InvitationCounts
     outcomes: OutcomeCounts
+    code_counts: CodeCounts
     operator_accounts: OperatorAccounts
     first_start: FirstStart
     signing_keys: KeyRotation
@@ -73,21 +89,23 @@ class Services(UseCases):
     housekeeping: Housekeeping
     last_uses: LastUses
     key_expiry: KeyExpiry
+    domain_checks: DomainChecks
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
-    if settings.server_timing:
-        adapters = replace(adapters, database=TimedDatabase(adapters.database))
+    adapters, reads = _timed(adapters, settings)
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
-    places = TransferPlaces()
+    places, counts = TransferPlaces(), InvitationCounts()
+    # One for the whole process: every way to log in shares what is known of domains.
+    joining = DomainJoining(database, counts, clock, ids)
     return Services(
-        **vars(assemble_logins(adapters, settings)),
+        **vars(assemble_logins(adapters, settings, joining)),
         sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
-        social_sign_in=_social_sign_in(adapters, settings),
+        **_social(adapters, settings, joining),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),
-        my_sessions=MySessions(database, revocations, clock, lifetimes(settings)),
+        my_sessions=MySessions(database, revocations, clock, lifetimes(settings), _recent(settings)),
         member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
         own_account=OwnAccount(database, adapters.cache, clock),
@@ -98,17 +116,17 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
-        **_joining(adapters, settings),
+        **_joining(adapters, settings, joining, counts),
         **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
-        crud=Crud(database, writing, ids),
+        crud=Crud(reads, writing, ids),
         batches=Batches(writing, ids),
-        histories=Histories(database),
+        histories=Histories(reads),
         cross_tenant_access=CrossTenantAccess(database, clock),
         refusals=RefusalTrail(database, clock),
-        exporting=FileExport(database, adapters.registry, adapters.sheets, places),
+        exporting=FileExport(reads, adapters.registry, adapters.sheets, places),
         importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
-        throttle=Throttle(adapters.admissions, database, enforced=settings.rate_limits == "on"),
+        **_throttled(adapters, settings),
         operator_accounts=_operator_accounts(adapters, settings),
         system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
@@ -117,12 +135,22 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _events_kept(settings)),
         registry=adapters.registry,
         database=database,
+        freshness=adapters.freshness,
         admissions=adapters.admissions,
         tokens=adapters.tokens,
         keyring=adapters.keyring,
         clock=clock,
         own_queries=adapters.own_queries,
     )
+
+
+def _timed(adapters: Adapters, settings: Settings) -> tuple[Adapters, RowReads[Transaction]]:
+    """Adapters whose database is timed where the settings ask for it, and reads of rows that are."""
+    reads = adapters.replica_reads
+    if settings.server_timing:
+        adapters = replace(adapters, database=TimedDatabase(adapters.database))
+        reads = None if reads is None else TimedReads(reads)
+    return adapters, PrimaryReads(adapters.database) if reads is None else reads
 
 
 def _registration(adapters: Adapters, settings: Settings) -> Registration:
@@ -152,13 +180,16 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         clock=adapters.clock,
         ids=adapters.ids,
         lockout=lockout_of(settings),
+        changes=email_changes_of(adapters, settings),
     )
 
 
-def _joining(adapters: Adapters, settings: Settings) -> JoiningUseCases:
+def _joining(
+    adapters: Adapters, settings: Settings, joining: DomainJoining, counts: InvitationCounts
+) -> JoiningUseCases:
     reader, rules = password_reader(adapters, strict=False), _password_rules(adapters, settings)
     # A new account is let in by the second half of a login, as a social one is.
-    return joining_use_cases(adapters, settings, sign_in_of(adapters, settings), reader, rules)
+    return joining_use_cases(adapters, settings, sign_in_of(adapters, settings, joining), reader, rules, counts)
 
 
 def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
@@ -172,6 +203,13 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
     )
 
 
+def _throttled(adapters: Adapters, settings: Settings) -> Throttled:
+    database, admissions = adapters.database, adapters.admissions
+    throttle = Throttle(admissions, database, enforced=settings.rate_limits == "on")
+    monitoring = Monitoring(database, admissions, adapters.clock, adapters.loads, throttle.counts)
+    return {"throttle": throttle, "monitoring": monitoring}
+
+
 def _operator_accounts(adapters: Adapters, settings: Settings) -> OperatorAccounts:
     rules = _password_rules(adapters, settings)
     return OperatorAccounts(
@@ -181,6 +219,11 @@ def _operator_accounts(adapters: Adapters, settings: Settings) -> OperatorAccoun
 
 def _events_kept(settings: Settings) -> timedelta | None:
     return timedelta(days=settings.audit_retention_days) if settings.audit_retention_days else None
+
+
+def _recent(settings: Settings) -> timedelta:
+    """The greatest age of a proof that counts as recent."""
+    return timedelta(minutes=settings.reauth_minutes)
 
 
 def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
@@ -215,7 +258,14 @@ def told_as_mistakes() -> Iterator[None]:
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
 
 
-def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
+class SocialUseCases(TypedDict):
+    """Named as in ``UseCases``."""
+
+    social_sign_in: SocialSignIn
+    social_redirect: SocialRedirect
+
+
+def _social(adapters: Adapters, settings: Settings, joining: DomainJoining) -> SocialUseCases:
     accounts = SocialAccounts(
         database=adapters.database,
         registration=_registration(adapters, settings),
@@ -224,4 +274,15 @@ def _social_sign_in(adapters: Adapters, settings: Settings) -> SocialSignIn:
         clock=adapters.clock,
         ids=adapters.ids,
     )
-    return SocialSignIn(adapters.social, accounts, sign_in_of(adapters, settings))
+    sign_in = sign_in_of(adapters, settings, joining)
+    redirect = SocialRedirect(
+        database=adapters.database,
+        providers=adapters.social,
+        accounts=accounts,
+        entrance=sign_in,
+        tickets=adapters.tickets,
+        targets=targets_of(adapters, settings),
+        clock=adapters.clock,
+        base_url=settings.base_url,
+    )
+    return {"social_sign_in": SocialSignIn(adapters.social, accounts, sign_in), "social_redirect": redirect}

@@ -5,12 +5,14 @@ from adapters.postgres.migrations.online.operations import (
     create_index_online,
     set_not_null_online,
 )
+from adapters.postgres.migrations.online.search_indexes import index_search
 from adapters.postgres.migrations.operations import fill_in, index_trigrams, keep_values, rename, secure_table
 
 __all__ = [
     "create_foreign_key_online",
     "create_index_online",
     "fill_in",
+    "index_search",
     "index_trigrams",
     "keep_values",
     "rename",

@@ -21,7 +21,7 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from tests.databases import create_database, drop_databases, named
+from tests.databases import create_database, drop_databases
 from tests.examples import ASKED, load_profile
 
 NewDatabase = Callable[[], Awaitable[str]]
@@ -44,6 +44,37 @@ LONG = (
 SECONDS = 5.0
 """Time within which a test should be over; `make test` names those that are not."""
 
+IN_A_BROWSER = ("console", "signin")
+"""Folders whose tests of pages take minutes together: `make long` runs them, `make test` those of ``JOURNEYS``."""
+
+JOURNEYS = frozenset(
+    {
+        # the sign-in, in every way
+        "test_a_password_leads_to_the_application_with_a_code",
+        "test_an_app_and_a_recovery_code_are_second_factors",
+        "test_a_passkey_is_a_login_by_itself_and_a_second_factor",
+        "test_a_new_person_comes_to_the_application_by_a_provider",
+        "test_an_account_is_made_and_confirmed_and_signs_in",
+        "test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant",
+        # rows: the grid, a row with a conflict, an import
+        "test_rows_are_searched_filtered_and_sorted_in_the_words_of_the_api",
+        "test_two_who_change_the_same_row_see_both_values",
+        "test_a_file_is_mapped_checked_imported_and_exported",
+        # members
+        "test_a_member_is_added_and_one_sees_why_they_may",
+        # every screen by axe, in one combination of width and theme
+        "test_no_screen_breaks_a_rule[wide-light]",
+        "test_screens_of_super_admins_break_no_rule[wide-light]",
+        "test_the_page_breaks_no_rule_in_the_tenants_colours[wide-light]",
+        # languages
+        "test_german_pages_turned_right_to_left_fit_a_telephone",
+    }
+)
+"""Tests of pages that run each time."""
+
+LONG_ASKED = os.environ.get("TENANTRY_TEST_LONG") == "1"
+"""Whether `make faults` or `make long` asks for the tests that are marked as long."""
+
 load_profile()
 
 
@@ -52,8 +83,19 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(4, (os.cpu_count() or 1) + 1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Moves long files to the front, so that no worker runs one of them alone at the end, and marks what is drawn."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is long, but where it is asked for, and marks what is drawn.
+
+    Long files come first, so that no worker runs one of them alone at the end.
+    """
+    for item in items:
+        is_in_a_browser = item.path.parent.name in IN_A_BROWSER and "visitor" in getattr(item, "fixturenames", ())
+        if is_in_a_browser and item.name not in JOURNEYS:
+            item.add_marker("long")
+    left_out = [item for item in items if item.get_closest_marker("long") and not LONG_ASKED]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=_place)
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
@@ -115,7 +157,9 @@ async def empty_database(servers: tuple[str, str]) -> AsyncIterator[NewDatabase]
 
 @pytest.fixture(scope="session")
 async def template(empty_database: NewDatabase, registry: Registry) -> str:
-    """A migrated database without connections, for CREATE DATABASE … TEMPLATE."""
+    """A migrated database without connections, for CREATE DATABASE … TEMPLATE; TENANTRY_TEST_TEMPLATE names one."""
+    if made := os.environ.get("TENANTRY_TEST_TEMPLATE"):
+        return made
     url = await empty_database()
     assert await upgrade(url, registry) == []
     return url
@@ -124,10 +168,10 @@ async def template(empty_database: NewDatabase, registry: Registry) -> str:
 @pytest.fixture(scope="session")
 async def new_database(template: str) -> AsyncIterator[NewDatabase]:
     """Makes migrated and empty databases, which are dropped after all tests of the worker."""
-    made: list[str] = []
+    name, made = f"tenantry_test_{uuid4().hex[:12]}", list[str]()
 
     async def make() -> str:
-        made.append(await create_database(template, f"{named(template)}_{len(made)}", template))
+        made.append(await create_database(template, f"{name}_{len(made)}", template))
         return made[-1]
 
     yield make

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -85,9 +86,10 @@ async def _read(line: str, reader: asyncio.StreamReader) -> Asked:
 
 
 @asynccontextmanager
-async def fake_provider() -> AsyncIterator[FakeProvider]:
+async def fake_provider(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeProvider]:
     provider = FakeProvider()
-    server = await asyncio.start_server(provider.serve, "127.0.0.1", 0)
-    provider.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(provider.serve, "127.0.0.1", 0, ssl=tls)
+    scheme = "http" if tls is None else "https"
+    provider.url = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     yield provider
     server.close()

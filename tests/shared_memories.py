@@ -1,6 +1,6 @@
 """Two processes with a shared memory, for the contracts of Admissions and Revocations."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -65,7 +65,10 @@ class NothingDue:
 class SharedRedis:
     """Two processes on a Redis, with a lease that lasts as long as the test."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, spread: bool = False, lose: Callable[[], Awaitable[None]] | None = None) -> None:
+        """``spread`` is for a cluster, and ``lose`` empties its nodes."""
+        self._lose = lose
+        self._spread = spread
         self.clock = MovableClock()
         # long enough for a busy machine: contracts ask for numbers, outages have tests of their own
         self.pipelines = [SharedPipeline(redis_client(url), patience=10.0) for _ in range(2)]
@@ -75,14 +78,17 @@ class SharedRedis:
 
     def _process(self, pipeline: SharedPipeline) -> RedisAdmissions:
         now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731
-        lease = Lease(pipeline, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now))
+        lease = Lease(pipeline, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now, spread=self._spread))
         return RedisAdmissions(lease, MemoryAdmissions(self.clock))
 
     async def open(self) -> None:
         assert await self._renewing.renew()
 
     async def lose(self) -> None:
-        await self.pipelines[0].call(("FLUSHDB",))
+        if self._lose is not None:
+            await self._lose()
+        else:
+            await self.pipelines[0].call(("FLUSHDB",))
         await self.open()
 
     async def close(self) -> None:

@@ -18,6 +18,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 IMPORTED_AS = {
     "advanced-alchemy": "advanced_alchemy",
     "argon2-cffi": "argon2",
+    "dnspython": "dns",
+    "opentelemetry-sdk": "opentelemetry",  # a namespace of all its packages
     "prometheus-client": "prometheus_client",
     "rich-click": "rich_click",
     "uuid-utils": "uuid_utils",
@@ -33,6 +35,7 @@ CHOSEN_FOR = {
     "bcrypt": ("adapters/argon2",),
     "click": ("entrypoints",),
     "cryptography": ("adapters/joserfc",),
+    "dnspython": ("adapters/dns",),
     "fido2": ("adapters/fido2",),
     "granian": ("entrypoints/server",),
     "httpx2": ("adapters/social",),
@@ -97,7 +100,8 @@ def test_a_declared_package_is_imported_by_the_part_that_it_was_chosen_for(packa
 
 @pytest.mark.parametrize("layer", [layer for layer in LAYERS if (ROOT / layer).is_dir()])
 def test_nothing_undeclared_is_imported(layer: str) -> None:
-    extras = map(name_of, PROJECT.get("optional-dependencies", {}).get("testing", []))
+    given = PROJECT.get("optional-dependencies", {})
+    extras = [name_of(requirement) for extra in ("testing", "traces") for requirement in given.get(extra, [])]
     declared = {IMPORTED_AS.get(name, name) for name in [*DECLARED, *extras]}
     strangers = imported_below(ROOT / layer) - set(sys.stdlib_module_names) - FIRST_PARTY - declared
     assert strangers == set(), "declare them in pyproject.toml"

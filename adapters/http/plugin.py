@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from litestar import Request, Response, Router
 from litestar.config.app import AppConfig
+from litestar.constants import OPENAPI_JSON_HANDLER_NAME
 from litestar.di import Provide
 from litestar.exceptions import ClientException, HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
@@ -134,7 +135,9 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
         judges_query = not opt["any_query"] and not _reads_query(opt.get("parameters", ()))
         # two functions of users' own may have one name, a method and path have one function
-        operation = handler.name or f"{'/'.join(sorted(handler.http_methods))} {path}"
+        # and Litestar calls its document by a random name that every start makes anew
+        name = None if handler.name == OPENAPI_JSON_HANDLER_NAME else handler.name
+        operation = name or f"{'/'.join(sorted(handler.http_methods))} {path}"
         limit = opt["limit"]
         derived = {
             "limit": endpoint_limit(operation) if limit == ORDINARY else limit,

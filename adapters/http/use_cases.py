@@ -12,6 +12,7 @@ from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
+from application.freshness import Freshness
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
@@ -20,23 +21,32 @@ from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.email_changes import EmailChangeRequests
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
+from application.identity.handover.appearance import Appearances
+from application.identity.handover.login_codes import LoginCodes
+from application.identity.handover.social_redirect import SocialRedirect
+from application.identity.handover.targets import Targets
 from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.domains import DomainAdministration
 from application.identity.joining.invitations import InvitationAdministration
+from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
+from application.identity.linked_identities import LinkedIdentities
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.own_account import OwnAccount
+from application.identity.personal_export import PersonalExport
 from application.identity.profiles import Profiles
 from application.identity.refusals import RefusalTrail
 from application.identity.registration import Registration
@@ -45,6 +55,7 @@ from application.identity.service_accounts.administration import ServiceAccountA
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.identity.service_accounts.keys import KeyAdministration
+from application.operations.monitoring import Monitoring
 from application.operations.system_reports import SystemReports
 from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
@@ -85,7 +96,11 @@ class UseCases:
     my_factors: MyFactors
     factor_resets: FactorResets
     related_origins: RelatedOrigins
+    targets: Targets
+    appearances: Appearances
+    login_codes: LoginCodes
     social_sign_in: SocialSignIn
+    social_redirect: SocialRedirect
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
@@ -105,9 +120,14 @@ class UseCases:
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
     inbox: InvitationInbox
+    domains: DomainAdministration
+    join_requests: JoinRequestAdministration
     ownership: Ownership
     own_tenants: OwnTenants
     self_service: SelfService
+    email_changes: EmailChangeRequests
+    identities: LinkedIdentities
+    personal_export: PersonalExport
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -118,8 +138,11 @@ class UseCases:
     refusals: RefusalTrail
     system_reports: SystemReports
     throttle: Throttle
+    monitoring: Monitoring
     registry: Registry
     database: WholeDatabase
+    freshness: Freshness | None
+    """None without read replicas."""
     admissions: Admissions
     tokens: Tokens
     keyring: Keyring

@@ -1,41 +1,22 @@
-"""Rendering of mails from templates: a text and an HTML template for each kind."""
+"""Rendering of mails: the words of their kind and language (``domain/words``) in a text and an HTML template."""
 
 import re
 import unicodedata
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
 from domain.identity.users import plain
+from domain.words.words import Words, words_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_NAME = 60
-
-SUBJECTS: dict[MailKind, str] = {
-    "confirmation": "Confirm your e-mail address",
-    "reset": "Set a new password",
-    "welcome": "Your new account",
-    "password-changed": "Your password was changed",
-    "session-stolen": "A session of yours was ended",
-    "key-expires": "An API key expires soon",
-    "email-changed": "The e-mail address of your account was changed",
-    "factor-added": "A second factor was added to your account",
-    "factor-removed": "A second factor was removed from your account",
-    "factor-cloned": "A passkey of yours may have been copied",
-    "recovery-code-used": "A recovery code of yours was used",
-    "invitation": "An invitation",
-    "new-device": "A login from a new device",
-    "identity-linked": "A way to log in was added to your account",
-    "identities-unlinked": "Ways to log in were removed from your account",
-    "roles-changed": "Your roles were changed",
-    "owner-changed": "The owner of a tenant was changed",
-}
+BUTTON = "{button}"
+"""Paragraph of a text that stands for the link."""
 
 
 class JinjaMailRenderer:
@@ -59,23 +40,40 @@ class JinjaMailRenderer:
         )
 
     def write(self, letter: MailContent) -> Message:
-        subject = f"{self._service}: {SUBJECTS[letter.kind]}"
+        words, name = words_of(letter.language), greeted(letter.name)
+        subject = f"{self._service}: {words.text(f'mail.{letter.kind}.subject')}"
         values = {
             "service": self._service,
             "subject": subject,
-            "name": greeted(letter.name),
+            "language": words.language,
+            "direction": words.direction,
+            "greeting": words.text("mail.greeting-name", {"name": name}) if name else words.text("mail.greeting"),
+            "paragraphs": self._paragraphs(letter, words),
             "link": letter.link,
-            "lifetime": in_words(letter.lifetime),
-            "at": f"{letter.at:%Y-%m-%d %H:%M} UTC",
+            "button": words.texts.get(f"mail.{letter.kind}.button"),
+            "copy": words.text("mail.copy"),
+        }
+        text, html = (self._environment.get_template(f"letter.{form}").render(values) for form in ("txt", "html"))
+        return Message(id=letter.id, to=letter.to, subject=subject, text=text, html=html)
+
+    def _paragraphs(self, letter: MailContent, words: Words) -> list[str | None]:
+        """Paragraphs of the mail, with None in the place of the link."""
+        key = f"mail.{letter.kind}.text"
+        # some mails read otherwise for somebody who has an account
+        if letter.has_account and f"{key}-account" in words.texts:
+            key = f"{key}-account"
+        values = {
+            "service": self._service,
+            "lifetime": words.lifetime(letter.lifetime),
+            "at": words.moment(letter.at),
             "address": letter.address,
             "tenant": shown(letter.tenant),
             "person": shown(letter.person),
-            "has_account": letter.has_account,
+            "button": BUTTON,
         }
-        text, html = (
-            self._environment.get_template(f"{letter.kind}.{form}").render(values) for form in ("txt", "html")
-        )
-        return Message(id=letter.id, to=letter.to, subject=subject, text=text, html=html)
+        # The text is cut before it is filled in: no value makes a paragraph or a link of its own.
+        cut = words.texts[key].split("\n\n")
+        return [None if text == BUTTON else words.filled(text, values) for text in cut]
 
 
 def greeted(name: str) -> str | None:
@@ -100,12 +98,3 @@ _ADDRESS_SIGNS = re.compile("([.:/@\u3002\uff0e\uff61\\\\])")
 
 def _is_plain(char: str) -> bool:
     return unicodedata.category(char)[0] in "LM" or char in " .'’-"
-
-
-def in_words(lifetime: timedelta) -> str:
-    """Lifetime as a mail tells it: ``"2 days"``, ``"36 hours"``, ``"90 minutes"``."""
-    minutes = lifetime // timedelta(minutes=1)
-    for size, unit in ((1440, "days"), (60, "hours")):
-        if minutes >= 2 * size and minutes % size == 0:
-            return f"{minutes // size} {unit}"
-    return f"{minutes} minutes"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from adapters.memory.store import Access, OutboxMail, Store
 from application.ports.database import Due, GivenUp, Mail
-from application.ports.mail_delivery import MailServerUnavailable, Message
+from application.ports.mail_delivery import MailBacklog, MailServerUnavailable, Message
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,17 @@ class MemoryOutbox:
                 return False
             del store.outbox[mail_id]
             return True
+
+
+@dataclass(frozen=True)
+class MemoryOutboxState:
+    access: Access
+
+    async def backlog(self) -> MailBacklog:
+        mails = self.access.read().outbox.values()
+        waiting = [mail for mail in mails if mail.given_up_at is None]
+        oldest = min((mail.since for mail in waiting), default=None)
+        return MailBacklog(waiting=len(waiting), oldest=oldest, given_up=len(mails) - len(waiting))
 
 
 def put_in(store: Store, mail: Mail) -> None:

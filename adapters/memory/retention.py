@@ -75,6 +75,15 @@ def _invitations(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.invitations, dict(ends)
 
 
+def _join_requests(store: Store) -> tuple[dict[Any, Any], Ages]:
+    ends = {key: request.ended_at or request.created_at for key, request in store.join_requests.items()}
+    return store.join_requests, dict(ends)
+
+
+def _email_changes(store: Store) -> tuple[dict[Any, Any], Ages]:
+    return store.email_changes, {key: change.expires_at for key, change in store.email_changes.items()}
+
+
 def _answers(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.answers, {key: response.at for key, response in store.answers.items()}
 
@@ -96,6 +105,8 @@ _RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.USED_NONCES: _used_nonces,
     RetentionRule.LINKS: _links,
     RetentionRule.INVITATIONS: _invitations,
+    RetentionRule.JOIN_REQUESTS: _join_requests,
+    RetentionRule.EMAIL_CHANGES: _email_changes,
     RetentionRule.ANSWERS: _answers,
     RetentionRule.API_KEYS: _api_keys,
     RetentionRule.MAILS: _mails,

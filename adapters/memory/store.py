@@ -9,8 +9,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.database import Mail
-from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
 from application.ports.identity.factors import Factor
+from domain.identity.domains import JoinRequest, TenantDomain
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.signing_keys import SigningKey
@@ -110,12 +111,16 @@ class Store:
     outbox: dict[UUID, OutboxMail] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     one_time_tokens: dict[tuple[UUID, Purpose, int], IssuedToken] = field(default_factory=dict)
+    email_changes: dict[UUID, EmailChange] = field(default_factory=dict)
     factors: dict[UUID, Factor] = field(default_factory=dict)
     recovery_codes: dict[tuple[UUID, bytes], datetime | None] = field(default_factory=dict)
     passkey_handles: dict[UUID, bytes] = field(default_factory=dict)
     service_accounts: dict[UUID, ServiceAccount] = field(default_factory=dict)
     api_keys: dict[bytes, StoredApiKey] = field(default_factory=dict)
     invitations: dict[tuple[UUID, UUID], Invitation] = field(default_factory=dict)
+    domains: dict[tuple[UUID, str], TenantDomain] = field(default_factory=dict)
+    join_requests: dict[tuple[UUID, UUID], JoinRequest] = field(default_factory=dict)
+    former_members: dict[tuple[UUID, UUID], bool] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

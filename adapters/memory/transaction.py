@@ -9,14 +9,16 @@ from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
-from adapters.memory.identity.accounts import MemoryCredentials, MemoryOneTimeTokens
+from adapters.memory.identity.accounts import MemoryCredentials, MemoryEmailChanges, MemoryOneTimeTokens
 from adapters.memory.identity.attempts import MemoryAttempts
 from adapters.memory.identity.factors.factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
+from adapters.memory.identity.joining.domains import MemoryJoinRequests, MemoryTenantDomains
 from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.permissions import MemoryPermissions
 from adapters.memory.identity.roles import MemoryRoles
+from adapters.memory.identity.self_service.personal_data import MemoryPersonalRecords
 from adapters.memory.identity.service_accounts.accounts import MemoryServiceAccounts
 from adapters.memory.identity.service_accounts.keys import MemoryApiKeys
 from adapters.memory.identity.sessions import MemorySessions
@@ -26,7 +28,7 @@ from adapters.memory.identity.tenants import MemoryTenants
 from adapters.memory.identity.token_versions import MemoryTokenVersions
 from adapters.memory.identity.used_nonces import MemoryUsedNonces
 from adapters.memory.identity.users import MemoryUsers
-from adapters.memory.mail import MemoryOutbox
+from adapters.memory.mail import MemoryOutbox, MemoryOutboxState
 from adapters.memory.retention import MemoryRetention
 from adapters.memory.store import Access, Store
 from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions
@@ -94,8 +96,16 @@ class MemoryTransaction:
         return MemoryOutbox(self.access)
 
     @property
+    def outbox_state(self) -> MemoryOutboxState:
+        return MemoryOutboxState(self.access)
+
+    @property
     def one_time_tokens(self) -> MemoryOneTimeTokens:
         return MemoryOneTimeTokens(self.access)
+
+    @property
+    def email_changes(self) -> MemoryEmailChanges:
+        return MemoryEmailChanges(self.access)
 
     @property
     def credentials(self) -> MemoryCredentials:
@@ -120,6 +130,18 @@ class MemoryTransaction:
     @property
     def received(self) -> MemoryReceivedInvitations:
         return MemoryReceivedInvitations(self.access)
+
+    @property
+    def domains(self) -> MemoryTenantDomains:
+        return MemoryTenantDomains(self.access)
+
+    @property
+    def join_requests(self) -> MemoryJoinRequests:
+        return MemoryJoinRequests(self.access)
+
+    @property
+    def personal(self) -> MemoryPersonalRecords:
+        return MemoryPersonalRecords(self.access)
 
     @property
     def imported(self) -> MemoryImportedHashes:

@@ -4,25 +4,34 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, cast
 
 import asyncpg
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from adapters.postgres.connection.codecs import set_codecs
-from adapters.postgres.connection.connections import SESSION, ServiceConnection, scope_text, session_key
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.connections import SESSION, Connection, ServiceConnection, scope_text, session_key
+from adapters.postgres.connection.failures import prepared, translated
 from adapters.postgres.connection.outages import Outages
 from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset, nothing
+from adapters.postgres.connection.poolers import Pooler, TransactionConnection
+from adapters.postgres.connection.search_indexes import searches_found
+from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, USUAL_LIMITS, Searches, SearchLimits
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.transaction import PostgresTransaction
+from application.ports.load import PoolLoad
 from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError, ServiceUnavailable
-from domain.scope import OneTenant, Scope
+from domain.scope import EveryTenant, OneTenant, Scope
+
+SEARCHES_KNOWN_FOR = 60.0
+"""Seconds after which a new connection asks again which searches an index finds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +57,13 @@ class PostgresDatabase:
     connections: int = 20
     patience: Patience = Patience()
     migrations: Sequence[Path] = (VERSIONS,)
+    pooler: Pooler = "none"
+    outages: Outages = field(default_factory=Outages)
+    search_limits: SearchLimits = USUAL_LIMITS
+    searches: Searches = NO_SEARCHES
     _is_current: bool = False
+    _searches_due: float = 0.0
     _pool: TenantPool | None = None
-    _outages: Outages = field(default_factory=Outages)
 
     async def open(self) -> None:
         self._pool = TenantPool(await self._asyncpg_pool(), self.patience.acquire)
@@ -61,12 +74,23 @@ class PostgresDatabase:
             self._pool = None
         await self.own_queries.close()
 
+    def load(self) -> PoolLoad:
+        """Use of the connections; zeros while the database is not open."""
+        return PoolLoad(most=self.connections) if self._pool is None else self._pool.load()
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
+        return self._transaction(scope, "READ WRITE")
+
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
+        """A transaction as a standby allows it, which writes nothing."""
+        return self._transaction(scope, "READ ONLY")
+
     @asynccontextmanager
-    async def transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
+    async def _transaction(self, scope: Scope, mode: str) -> AsyncIterator[PostgresTransaction]:
         async with self.lent(scope_text(scope), stays=False) as connection:
-            await connection.begin(scope)
+            await connection.begin(scope, mode=mode)
             try:
-                yield PostgresTransaction(connection, self.registry, self.ids, scope)
+                yield PostgresTransaction(connection, self.registry, self.ids, scope, self.searches)
             except BaseException:
                 await connection.roll_back()
                 raise
@@ -87,15 +111,19 @@ class PostgresDatabase:
         return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
 
     async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
-        connection = await asyncpg.connect(
+        if self.pooler == "transaction":
+            raise ServiceUnavailable("Sessions of SQLAlchemy need a connection that keeps its settings.")
+        connection = await connect(
             self.url,
+            pooler=self.pooler,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
             server_settings=self._settings(),
         )
         try:
             # dates as the service reads and writes them; SQLAlchemy puts its own codec for JSON over this one
-            await set_codecs(connection)
+            with prepared(connection):
+                await set_codecs(connection)
         except BaseException:
             connection.terminate()
             raise
@@ -114,17 +142,19 @@ class PostgresDatabase:
         """``stays``: the session state that it is given outlives the loan; a transaction's own ends with it."""
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
-        return _Lent(self._pool, self._outages, state, stays=stays)
+        # Where nothing stays in a session, no connection is worth waiting for.
+        return _Lent(self._pool, self.outages, state, stays=stays and self.pooler != "transaction")
 
     async def _asyncpg_pool(self) -> AsyncpgPool:
         return await asyncpg.create_pool(
             self.url,
+            connect=cast(Any, partial(connect, pooler=self.pooler)),  # which takes what the pool gives it, by name
             min_size=0,
             max_size=self.connections,
             max_queries=2**31,  # a connection is replaced when it is unused for long, not when it is used much
             max_inactive_connection_lifetime=CLOSED_AFTER,
             connection_class=ServiceConnection,
-            init=set_codecs,
+            init=cast(Any, self._prepare_within if self.pooler == "transaction" else self._prepare),
             reset=no_reset,  # else each release is a round trip
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
@@ -134,6 +164,21 @@ class PostgresDatabase:
             max_cacheable_statement_size=64 * 1024,
             server_settings=self._settings(),
         )
+
+    async def _prepare_within(self, connection: TransactionConnection) -> None:
+        """``_prepare`` behind a pooler, where only a transaction stays with one server."""
+        await connection.begin(EveryTenant())
+        await self._prepare(connection)
+        await connection.commit()
+
+    async def _prepare(self, connection: Connection) -> None:
+        """Sets codecs, and looks now and then which searches an index finds: migrations make and drop it meanwhile."""
+        with prepared(connection):
+            await set_codecs(connection)
+            now = asyncio.get_running_loop().time()
+            if now >= self._searches_due:
+                self._searches_due = now + SEARCHES_KNOWN_FOR
+                self.searches = Searches(await searches_found(connection, self.registry), self.search_limits)
 
     def _settings(self) -> dict[str, str]:
         return {
@@ -164,6 +209,9 @@ class _Lent:
         return self._connection
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
+            # The server was the first one and is no more; a new connection finds the one that is.
+            self._connection.terminate()
         # Cut off in the middle of a statement, the connection still waits for that statement's end.
         is_cut_off = isinstance(error, (asyncio.CancelledError, TimeoutError))
         is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
@@ -201,7 +249,7 @@ class _Session:
         except BaseException as error:
             await self._lent.__aexit__(type(error), error, error.__traceback__)
             raise
-        return PostgresTransaction(connection, database.registry, database.ids, scope)
+        return PostgresTransaction(connection, database.registry, database.ids, scope, database.searches)
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._read_only and isinstance(error, asyncpg.ReadOnlySQLTransactionError):

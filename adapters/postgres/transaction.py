@@ -6,18 +6,26 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
+from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.records import PostgresRecords
-from adapters.postgres.identity.accounts import PostgresCredentials, PostgresImportedHashes, PostgresOneTimeTokens
+from adapters.postgres.identity.accounts import (
+    PostgresCredentials,
+    PostgresEmailChanges,
+    PostgresImportedHashes,
+    PostgresOneTimeTokens,
+)
 from adapters.postgres.identity.attempts import PostgresAttempts
 from adapters.postgres.identity.factors.factors import (
     PostgresFactors,
     PostgresPasskeyHandles,
     PostgresRecoveryCodes,
 )
+from adapters.postgres.identity.joining.domains import PostgresJoinRequests, PostgresTenantDomains
 from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
 from adapters.postgres.identity.roles import PostgresRoles
+from adapters.postgres.identity.self_service.personal_data import PostgresPersonalRecords
 from adapters.postgres.identity.service_accounts.accounts import PostgresServiceAccounts
 from adapters.postgres.identity.service_accounts.keys import PostgresApiKeys
 from adapters.postgres.identity.sessions import PostgresSessions
@@ -27,7 +35,7 @@ from adapters.postgres.identity.tenants import PostgresTenants
 from adapters.postgres.identity.used_nonces import PostgresUsedNonces
 from adapters.postgres.identity.users import PostgresUsers
 from adapters.postgres.operations.audit import PostgresAuditTrail
-from adapters.postgres.operations.outbox import PostgresOutbox
+from adapters.postgres.operations.outbox import PostgresOutbox, PostgresOutboxState
 from adapters.postgres.operations.retention import PostgresRetention
 from adapters.postgres.operations.token_versions import PostgresTokenVersions
 from application.ports.runtime import Ids
@@ -41,6 +49,7 @@ class PostgresTransaction:
     registry: Registry
     ids: Ids
     scope: Scope
+    searches: Searches = NO_SEARCHES
 
     @property
     def users(self) -> PostgresUsers:
@@ -91,8 +100,16 @@ class PostgresTransaction:
         return PostgresOutbox(self.connection)
 
     @property
+    def outbox_state(self) -> PostgresOutboxState:
+        return PostgresOutboxState(self.connection)
+
+    @property
     def one_time_tokens(self) -> PostgresOneTimeTokens:
         return PostgresOneTimeTokens(self.connection)
+
+    @property
+    def email_changes(self) -> PostgresEmailChanges:
+        return PostgresEmailChanges(self.connection)
 
     @property
     def credentials(self) -> PostgresCredentials:
@@ -119,6 +136,18 @@ class PostgresTransaction:
         return PostgresReceivedInvitations(self.connection)
 
     @property
+    def domains(self) -> PostgresTenantDomains:
+        return PostgresTenantDomains(self.connection)
+
+    @property
+    def join_requests(self) -> PostgresJoinRequests:
+        return PostgresJoinRequests(self.connection)
+
+    @property
+    def personal(self) -> PostgresPersonalRecords:
+        return PostgresPersonalRecords(self.connection)
+
+    @property
     def imported(self) -> PostgresImportedHashes:
         return PostgresImportedHashes(self.connection)
 
@@ -140,7 +169,7 @@ class PostgresTransaction:
 
     @property
     def records(self) -> PostgresRecords:
-        return PostgresRecords(self.connection, self.registry, self.scope)
+        return PostgresRecords(self.connection, self.registry, self.scope, self.searches)
 
     @property
     def answers(self) -> PostgresIdempotencyStore:

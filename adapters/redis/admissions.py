@@ -1,11 +1,13 @@
-"""Limits and token versions in Redis, one script call per request; with Redis away the process counts for itself."""
+"""Limits and token versions in Redis, one round trip per request; with Redis away the process counts for itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
 
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
+from adapters.redis.spread_admissions import SpreadAdmissions
 from application.ports.admissions import Admission, Admissions, PresentedToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
@@ -21,16 +23,26 @@ class RedisAdmissions:
     into the database for changes that Redis does not know. A process that cannot tell Redis of a change answers once
     every lease from before it has ended. With Redis away ``fallback`` counts the requests of this process. See
     docs/decisions/0002.
+
+    With ``keeps_count`` the fallback counts at all times, and refuses what Redis lets through beyond a limit: a server
+    that took over from another may not know the last requests. See docs/decisions/0183.
     """
 
     def __init__(
-        self, lease: Lease, fallback: Admissions, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        lease: Lease,
+        fallback: Admissions,
+        *,
+        keeps_count: bool = False,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._lease = lease
         self._pipeline = lease.pipeline
         self._commands = lease.commands
         self._fallback = fallback
+        self._keeps_count = keeps_count
         self._pause = pause
+        self._spread = SpreadAdmissions(lease.pipeline, lease.commands) if lease.commands.is_spread else None
 
     def kept(self) -> AbstractAsyncContextManager[None]:
         """While it is entered, this process takes its turns at renewing the lease."""
@@ -43,25 +55,51 @@ class RedisAdmissions:
 
     async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
         try:
-            now, counted, values, is_dead = await self._pipeline.call(self._commands.admit(hits, shown))
+            now, counted, values, is_dead = await self._admitted(hits, shown)
         except Away:
             # The process knows no versions: None makes the caller ask the database.
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
         if shown is None:
-            return Admission(_verdicts(hits, counted, now), {})
-        verdicts = _verdicts(shown.instead if is_dead else hits, counted, now)
+            return Admission(await self._bounded(hits, _verdicts(hits, counted, now)), {})
+        if is_dead:
+            hits = shown.instead
+        verdicts = await self._bounded(hits, _verdicts(hits, counted, now))
         return Admission(verdicts, *_counts(tuple(shown.issued), values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Both go in one round trip."""
-        take_back = self._pipeline.call(self._commands.take_back(counted))
-        count = self._pipeline.call(self._commands.admit(instead, None))
         try:
-            _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
+            now, numbers = await self._recounted(counted, instead)
         except Away:
             return await self._fallback.recount(counted, instead)
-        return _verdicts(instead, numbers, now)
+        if self._keeps_count:
+            await self._fallback.recount(counted, ())
+        return await self._bounded(instead, _verdicts(instead, numbers, now))
+
+    async def _bounded(self, hits: Sequence[Hit], verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+        """The verdicts, or those of this process' own count where that lets no more through."""
+        if not self._keeps_count or not all(verdict.allowed for verdict in verdicts):
+            return verdicts
+        own = (await self._fallback.admit(hits, None)).verdicts
+        if all(verdict.allowed for verdict in own):
+            return verdicts
+        with suppress(Away):
+            await self._recounted(hits, ())
+        return own
+
+    async def _admitted(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Any:
+        if self._spread is not None:
+            return await self._spread.admit(hits, shown)
+        return await self._pipeline.call(self._commands.admit(hits, shown))
+
+    async def _recounted(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[int, Sequence[int]]:
+        if self._spread is not None:
+            return await self._spread.recount(counted, instead)
+        take_back = self._pipeline.call(self._commands.take_back(counted))
+        count = self._pipeline.call(self._commands.admit(instead, None))
+        _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
+        return now, numbers
 
     async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
         try:

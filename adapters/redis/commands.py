@@ -15,10 +15,16 @@ EPOCH_SECONDS = 86_400
 
 
 class Commands:
-    """``now`` gives the epoch in microseconds to tests that move time; without it Redis' own clock counts."""
+    """``now`` gives the epoch in microseconds to tests that move time; without it Redis' own clock counts.
 
-    def __init__(self, prefix: str = "tenantry", now: Callable[[], int] | None = None) -> None:
+    With ``spread``, for a cluster, the limits of each caller lie in a slot of their own, and no command names keys of
+    two slots: see spread_admissions.py.
+    """
+
+    def __init__(self, prefix: str = "tenantry", now: Callable[[], int] | None = None, *, spread: bool = False) -> None:
         self._prefix = f"{{{prefix}}}:"  # a hash tag: a cluster keeps all keys of a script in one place
+        self._name = prefix
+        self.is_spread = spread
         self._copy = (f"{self._prefix}lease", f"{self._prefix}epoch")
         self._now = now
         self._nonces = (f"{secrets.token_hex(8)}{number:08x}" for number in itertools.count())
@@ -60,6 +66,9 @@ class Commands:
         return f"{self._prefix}count:{subject}"
 
     def _logs(self, hits: Sequence[Hit]) -> list[str]:
+        if self.is_spread:
+            # The tag ends at the first brace, so a caller with one in its name shares a slot with others, and no key.
+            return [f"{{{self._name}:{hit.caller}}}:limit:{hit.limit.name}:{hit.caller}" for hit in hits]
         return [f"{self._prefix}limit:{hit.limit.name}:{hit.caller}" for hit in hits]
 
     def _with_copy(self, subjects: Iterable[str]) -> list[str]:

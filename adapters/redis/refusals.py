@@ -1,12 +1,15 @@
-"""What a server refuses to whoever connects to it: a wrong password, a database that it does not have."""
+"""What servers refuse to their clients: a wrong password, and a database, master or cluster that they do not have."""
 
 import asyncio
 from enum import Enum, auto
+from typing import Any
 
+from redis.asyncio import Redis
 from redis.asyncio.connection import parse_url
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
-from adapters.redis.client import redis_client
+from adapters.redis.address import RedisAddress, read_address
+from adapters.redis.client import node_client, redis_client
 
 ANSWERS_WITHIN = 5.0
 """Seconds; a server that accepts a connection and says nothing is away."""
@@ -16,10 +19,13 @@ class RedisRefusal(Enum):
     NO_PASSWORD = auto()
     WRONG_PASSWORD = auto()
     NO_DATABASE = auto()
+    NO_MASTER = auto()
+    NO_CLUSTER = auto()
+    IN_A_CLUSTER = auto()
 
 
 class RedisRefuses(Exception):
-    """``reason`` is what the server says, or the number of the database that it does not have."""
+    """``reason`` is what the server says, or what it does not have."""
 
     def __init__(self, refusal: RedisRefusal, reason: str) -> None:
         super().__init__(reason)
@@ -29,10 +35,29 @@ class RedisRefuses(Exception):
 
 async def ensure_accepted(url: str) -> None:
     """Raises RedisRefuses; a server that is away, or refuses single commands, is none that refuses its clients."""
+    address = read_address(url)
+    if address.kind == "server":
+        await _ask(_of_one_server, _single(url), address)
+        return
+    for host in address.hosts:
+        about = _of_sentinel if address.kind == "sentinel" else _of_node
+        if await _ask(about, node_client(address, host), address):
+            break  # one of the group knows what the others know
+    if address.kind == "sentinel":
+        await _ask(_of_one_server, _single(url), address)
+
+
+def _single(url: str) -> Redis:
     client = redis_client(url)
+    assert isinstance(client, Redis)
+    return client
+
+
+async def _ask(about: Any, client: Redis, address: RedisAddress) -> bool:
+    """Whether the server answers. Raises RedisRefuses."""
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):
-            await client.ping()
+            await about(client, address)
     except AuthenticationError as error:
         # redis-py has one class for both, and takes the server's code from the text
         is_missing = str(error).startswith("Authentication required")
@@ -40,8 +65,40 @@ async def ensure_accepted(url: str) -> None:
         raise RedisRefuses(kind, str(error).rstrip(".")) from None
     except ResponseError as error:
         if "out of range" in str(error):
-            raise RedisRefuses(RedisRefusal.NO_DATABASE, str(parse_url(url).get("db"))) from None
+            number = address.database if address.kind == "sentinel" else parse_url(address.url).get("db")
+            raise RedisRefuses(RedisRefusal.NO_DATABASE, str(number)) from None
     except (RedisError, OSError):
-        return
+        return False
     finally:
         await client.aclose()
+    return True
+
+
+async def _of_one_server(client: Redis, _: RedisAddress) -> None:
+    await client.ping()
+    # A cluster of one node answers for every key, whatever the client knows of clusters.
+    if await _is_in_cluster(client) and await _nodes_with_slots(client) > 1:
+        raise RedisRefuses(RedisRefusal.IN_A_CLUSTER, "")
+
+
+async def _of_node(client: Redis, address: RedisAddress) -> None:
+    await client.ping()
+    if not await _is_in_cluster(client):
+        raise RedisRefuses(RedisRefusal.NO_CLUSTER, ", ".join(host for host, _ in address.hosts))
+
+
+async def _is_in_cluster(client: Redis) -> bool:
+    facts: dict[str, Any] = await client.info("cluster")
+    return bool(facts.get("cluster_enabled"))
+
+
+async def _nodes_with_slots(client: Redis) -> int:
+    asked: Any = client  # redis-py leaves execute_command without types
+    facts: dict[str, str] = await asked.execute_command("CLUSTER INFO")
+    return int(facts["cluster_size"])
+
+
+async def _of_sentinel(client: Redis, address: RedisAddress) -> None:
+    names = [str(name) for name in await client.sentinel_masters()]
+    if address.master not in names:
+        raise RedisRefuses(RedisRefusal.NO_MASTER, f"{address.master}; there are: {', '.join(sorted(names)) or 'none'}")

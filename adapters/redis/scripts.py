@@ -209,4 +209,32 @@ return 1
 """
 )
 
-ALL = (ADMIT, TAKE_BACK, REMEMBER, BEGIN, SETTLE, LOOK, RENEW)
+NOTE_WRITE = Script(
+    """#!lua
+-- KEYS: the last write of a session. ARGV: its position, the seconds for which it counts.
+-- Positions are digits of one length, so that the later one is the greater text.
+local known = redis.call('GET', KEYS[1])
+if known and known > ARGV[1] then
+  redis.call('EXPIRE', KEYS[1], ARGV[2])
+else
+  redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+end
+return 1
+"""
+)
+
+LAST_WRITE = Script(
+    f"""{_LEASE}
+-- KEYS: since when this server has kept last writes, the last write of a session. ARGV: now, the seconds
+-- after which every replica that is read from has a write.
+-- Answers {{1 when it has kept them for as long, the position or nothing}}.
+local since, of = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%x+)$')
+if of ~= server() then
+  since = string.format('%.0f', now)
+  redis.call('SET', KEYS[1], since .. ' ' .. server())
+end
+return {{tonumber(since) + tonumber(ARGV[2]) * 1000000 <= now and 1 or 0, redis.call('GET', KEYS[2])}}
+"""
+)
+
+ALL = (ADMIT, TAKE_BACK, REMEMBER, BEGIN, SETTLE, LOOK, RENEW, NOTE_WRITE, LAST_WRITE)

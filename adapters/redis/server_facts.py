@@ -1,8 +1,11 @@
-"""What an operator should know of a Redis or Valkey server."""
+"""What an operator should know of a Redis or Valkey server, or of the servers of a cluster."""
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
+from redis.asyncio import RedisCluster
 from redis.exceptions import RedisError
 
 from adapters.redis.client import redis_client
@@ -12,7 +15,10 @@ ANSWERS_WITHIN = 5.0
 
 
 class RedisFacts(Struct, frozen=True):
-    """``eviction`` is the policy for full memory; ``memory_limit`` is in bytes, 0 for none."""
+    """``eviction`` is the policy for full memory; ``memory_limit`` is in bytes, 0 for none.
+
+    Of a cluster the facts of the first master that drops keys are told, or of any.
+    """
 
     version: str
     eviction: str
@@ -24,9 +30,17 @@ async def redis_facts(url: str) -> RedisFacts | None:
     client = redis_client(url)
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):
-            found = await client.info()
+            if isinstance(client, RedisCluster):
+                asked: dict[str, Any] = await client.info(target_nodes=RedisCluster.PRIMARIES)
+                found = [_facts(info) for info in asked.values()]
+            else:
+                found = [_facts(await client.info())]
     except (RedisError, OSError):
         return None
     finally:
         await client.aclose()
-    return RedisFacts(str(found["redis_version"]), str(found["maxmemory_policy"]), int(found["maxmemory"]))
+    return next((facts for facts in found if facts.eviction != "noeviction"), found[0])
+
+
+def _facts(info: Mapping[str, Any]) -> RedisFacts:
+    return RedisFacts(str(info["redis_version"]), str(info["maxmemory_policy"]), int(info["maxmemory"]))

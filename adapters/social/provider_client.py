@@ -22,13 +22,14 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs URLs, and some 
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """Request to a provider: a POST where it has a ``body``, with bearer or basic authorisation."""
+    """Request to a provider: a POST where it has a ``body`` or a ``form``, with bearer or basic authorisation."""
 
     url: str
     parameters: Mapping[str, str] = {}
     bearer: str | None = None
     basic: tuple[str, str] | None = None
     body: Mapping[str, str] | None = None
+    form: Mapping[str, str] | None = None
 
 
 class ProviderClient:
@@ -70,7 +71,7 @@ class ProviderClient:
 
     async def _answer(self, question: Question) -> tuple[int, bytes]:
         headers = {"Authorization": f"Bearer {question.bearer}"} if question.bearer else {}
-        method = "GET" if question.body is None else "POST"
+        method = "GET" if question.body is None and question.form is None else "POST"
         async with self._client.stream(
             method,
             question.url,
@@ -78,6 +79,7 @@ class ProviderClient:
             headers=headers,
             auth=question.basic,
             json=question.body,
+            data=question.form,
         ) as response:
             pieces: list[bytes] = []
             async for piece in response.aiter_raw():

@@ -12,7 +12,8 @@ from adapters.social.github import GitHub
 from adapters.social.google import Google
 from adapters.social.microsoft import Microsoft
 from adapters.social.provider_client import ProviderClient, away, fits_a_header
-from application.ports.identity.accounts import SocialIdentity
+from adapters.social.redirects import CodeExchange, endpoints_of, has_nonce
+from application.ports.identity.accounts import Authorization, ProviderCode, SocialIdentity
 
 SECONDS = 3.0
 """Time limit for everything that a login asks of its provider."""
@@ -36,7 +37,13 @@ class HttpSocialProviders:
     ) -> None:
         self._client = ProviderClient()
         self._seconds = seconds
+        self._now = now
         self._providers = {name: _provider(name, given, self._client, now) for name, given in registered.items()}
+        self._redirects = {
+            name: CodeExchange(self._client, endpoints_of(name, _base(given)), given.client_id, given.client_secret)
+            for name, given in registered.items()
+            if given.client_secret
+        }
 
     @property
     def names(self) -> Collection[str]:
@@ -51,12 +58,50 @@ class HttpSocialProviders:
         except TimeoutError:
             raise away("takes too long") from None
 
+    @property
+    def redirecting(self) -> Collection[str]:
+        return self._redirects.keys()
+
+    def authorization_url(self, provider: str, asked: Authorization) -> str:
+        return self._redirects[provider].authorization_url(asked)
+
+    async def redeem(self, provider: str, code: ProviderCode) -> SocialIdentity | None:
+        if not fits_a_header(code.code):
+            return None
+        try:
+            async with asyncio.timeout(self._seconds):
+                return await self._redeemed(provider, code)
+        except TimeoutError:
+            raise away("takes too long") from None
+
+    async def _redeemed(self, provider: str, code: ProviderCode) -> SocialIdentity | None:
+        redirect = self._redirects[provider]
+        tokens = await redirect.exchange(code)
+        if tokens is None:
+            return None
+        token = tokens.id_token if provider == "microsoft" else tokens.access_token
+        if not token:
+            return None
+        identity = await self._providers[provider].identify(token)
+        if identity is None or not redirect.endpoints.has_id_token:
+            return identity
+        id_token = tokens.id_token or ""
+        if provider == "microsoft":
+            # Its signature was verified just now, with all of its claims but this one.
+            return identity if has_nonce(id_token, code.nonce) else None
+        subject = redirect.subject_of(id_token, code.nonce, self._now().timestamp())
+        return identity if subject == identity.subject else None
+
     async def close(self) -> None:
         await self._client.close()
 
 
+def _base(given: ProviderSettings) -> str | None:
+    return given.base_url.rstrip("/") if given.base_url else None
+
+
 def _provider(name: str, given: ProviderSettings, client: ProviderClient, now: Callable[[], datetime]) -> Provider:
-    base = given.base_url.rstrip("/") if given.base_url else None
+    base = _base(given)
     match name:
         case "google":
             return Google(client, given.client_id, base)

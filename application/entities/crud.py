@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.entities.writing import RowWriter, Write, WriteOutcome
-from application.ports.database import Database
+from application.ports.database import RowReads
 from application.ports.entities.records import Change, NewRow, RecordTransaction, RowPage, Stored, Versions
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
@@ -18,7 +18,7 @@ from domain.scope import Scope
 class Crud:
     """Rows of any entity. The caller's permission has been checked before; tenant and rules are checked here."""
 
-    database: Database[RecordTransaction]
+    reads: RowReads[RecordTransaction]
     writing: RowWriter
     ids: Ids
 
@@ -27,15 +27,13 @@ class Crud:
         return WriteOutcome(written.answer[0], written.is_replayed)
 
     async def get(self, scope: Scope, model: EntityModel, row_id: UUID, view: View) -> Stored:
-        async with self.database.read_only(scope) as read:
-            stored = await read.records.get(model, row_id, view)
+        stored = await self.reads.read(scope, lambda read: read.records.get(model, row_id, view))
         if stored is None:
             raise NotFound
         return stored
 
     async def page(self, scope: Scope, model: EntityModel, query: Query) -> RowPage:
-        async with self.database.read_only(scope) as read:
-            return await read.records.page(model, query)
+        return await self.reads.read(scope, lambda read: read.records.page(model, query))
 
     async def update(self, write: Write, model: EntityModel, change: Change) -> Stored:
         """Changes the given values only; the versions of ``If-Match`` stand in the change."""

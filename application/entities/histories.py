@@ -1,9 +1,10 @@
 """History of a row, for entities that record one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.ports.database import Database
+from application.ports.database import RowReads
 from application.ports.entities.history import Entry, HistoryTransaction
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query
@@ -13,14 +14,20 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class Histories:
-    database: Database[HistoryTransaction]
+    reads: RowReads[HistoryTransaction]
 
     async def page(self, scope: Scope, model: EntityModel, row_id: UUID, query: Query) -> tuple[list[Entry], int]:
         """The page of the history and the number of entries. Raises NotFound for a row that the caller cannot read."""
-        async with self.database.read_only(scope) as read:
+
+        async def page_of_row(read: HistoryTransaction) -> tuple[Sequence[Entry], int] | None:
             if await read.records.get(model, row_id, query.view) is None:
-                raise NotFound
-            entries, total = await read.history.page(model, row_id, query.offset, query.page_size)
+                return None
+            return await read.history.page(model, row_id, query.offset, query.page_size)
+
+        found = await self.reads.read(scope, page_of_row)
+        if found is None:
+            raise NotFound
+        entries, total = found
         # Security: changes of hidden fields are left out.
         known = {field.wire for field in model.declared if (model.plural, field.name) not in query.view.hidden}
         return [_visible(entry, known) for entry in entries], total

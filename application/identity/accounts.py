@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -44,6 +45,12 @@ class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     is_password_encrypted: bool | UnsetType = UNSET
 
 
+class AddressProof(Protocol):
+    """Second half of a change of the address; implemented by EmailChangeRequests."""
+
+    async def finish(self, email: str, secret: str, client: Client) -> bool: ...
+
+
 @dataclass(frozen=True)
 class Accounts:
     database: Database[AccountTransaction]
@@ -55,21 +62,30 @@ class Accounts:
     clock: Clock
     ids: Ids
     lockout: Lockout
+    changes: AddressProof
 
-    async def request_link(self, kind: MailKind, form: EmailForm, *, silent: bool = False) -> None:
-        """Puts a mail into the outbox, whether or not the address has an account; ``silent`` only reads the form."""
+    async def request_link(self, kind: MailKind, form: EmailForm, language: str = "", *, silent: bool = False) -> None:
+        """Puts a mail into the outbox, whether or not the address has an account; ``silent`` only reads the form.
+
+        ``language`` is the client's, for an account without a tenant.
+        """
         key = email_key(form.email)
         if key is None:
             raise ValidationError.on("email", "is not an e-mail address")
         if silent:
             return
         # Security: the account is looked up when the mail is sent, so the response time tells nothing about it.
-        mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now())
+        mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now(), language=language)
         async with self.database.autocommit(EveryTenant()) as tx:
             await tx.outbox.add(mail)
 
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
-        """Confirms the address; sessions from before its proof end, for they may be somebody else's."""
+        """Confirms the address of the link; sessions from before its first proof end, which may be somebody else's.
+
+        Raises ValidationError on ``token``; with the link of a changed address, Conflict on ``email`` as well.
+        """
+        if await self.changes.finish(form.email, form.token, client):
+            return
         async with self.database.read_only(EveryTenant()) as read:
             token = await self._usable_token(read, "confirm", form.email, form.token)
         await self._prove(token, client)
@@ -85,6 +101,9 @@ class Accounts:
                 await self._confirm(tx, token, client, now)
                 is_first = before is not None and not before.user.email_proved
                 versions = await self._end_sessions(tx, token.user_id, subjects, now) if is_first else {}
+                if is_first:
+                    # Security: whoever made the account must not take it along to an address of theirs.
+                    await tx.email_changes.end(token.user_id)
                 await self._audit(tx, "email.confirmed", token.user_id, client)
             published.update(versions)
 
@@ -114,6 +133,8 @@ class Accounts:
                 await tx.attempts.unlock(user.email_key)
                 # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, client, now)
+                # Security: a reset is how an owner stops a change of the address that a thief asked for.
+                await tx.email_changes.end(user.id)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 await self._audit(tx, "password.reset", user.id, client)
                 await tx.outbox.add(self._notice(user, client, now))
@@ -144,6 +165,7 @@ class Accounts:
                 issued = {subject: caller.issued[subject] for subject in subjects}
                 ensure_alive(issued, await tx.token_versions.of(subjects))
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
+                await tx.email_changes.end(user.id)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
                 await tx.outbox.add(self._notice(user, client, now))
@@ -217,6 +239,7 @@ class Accounts:
             name=user.full_name,
             address=client.address,
             at=now,
+            language=client.language,
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -51,10 +51,13 @@ def shown_sessions(sessions: Iterable[Session], caller: Caller) -> SessionList:
 
 @dataclass(frozen=True)
 class MySessions:
+    """``recent`` is the greatest age of a proof with which other sessions than the caller's own are ended."""
+
     database: Database[SessionTransaction]
     revocations: Revocations
     clock: Clock
     lifetimes: Lifetimes
+    recent: timedelta
 
     async def all(self, caller: Caller) -> SessionList:
         """The caller's sessions, the last used first."""
@@ -67,9 +70,13 @@ class MySessions:
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
         """Ends a session of the caller; its access tokens are revoked at once.
 
-        Raises NotFound, alike for another user's session and an unknown one.
+        Raises ReauthenticationRequired for another session than the caller's own, and NotFound, alike for another
+        user's session and an unknown one.
         """
         now = self.clock.now()
+        # Security: whoever holds a token that is not theirs must not shut its owner out (ASVS 7.5.2).
+        if session_id != caller.session_id:
+            caller.ensure_recent(now, self.recent)
         await self._ensure_own(caller, session_id)
         subjects = (session_subject(session_id),)
         async with self.revocations.publishing(subjects) as published:

@@ -75,12 +75,19 @@ class Registration:
             await tx.users.add(user)
             tenant_id = await self._join(tx, user)
             if self.policy.confirm_email:
-                await tx.outbox.add(
-                    Mail(id=self.ids.new(), kind="confirmation", recipient=user.email_key, at=user.created_at)
-                )
+                await tx.outbox.add(self._confirmation(user, client))
             line = event("user.registered", user.id, user.id, client, user.created_at)
             await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
         return Registered(id=user.id, email=user.email, full_name=user.full_name, created_at=user.created_at)
+
+    def _confirmation(self, user: User, client: Client) -> Mail:
+        return Mail(
+            id=self.ids.new(),
+            kind="confirmation",
+            recipient=user.email_key,
+            at=user.created_at,
+            language=client.language,
+        )
 
     async def _join(self, tx: RegistrationTransaction, user: User) -> UUID | None:
         identifier = self.policy.default_tenant

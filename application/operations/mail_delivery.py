@@ -2,16 +2,19 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 from urllib.parse import urlencode
+from uuid import UUID
 
 from msgspec import Struct
 
 from application.ports.database import Database, Due, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.identity.invitations import InvitationTransaction
+from application.ports.identity.tenants import TenantTransaction
 from application.ports.mail_delivery import (
     MailContent,
     Mailer,
@@ -21,8 +24,9 @@ from application.ports.mail_delivery import (
 )
 from application.ports.runtime import Clock, LinkSecrets
 from domain.errors import ServiceUnavailable
-from domain.identity.users import User, token_hash
+from domain.identity.users import Membership, User, email_key, token_hash
 from domain.scope import EveryTenant
+from domain.words.languages import chosen_language
 
 AT_ONCE = 10
 # Longer than sending takes: a mail whose sender died is taken by another process afterwards.
@@ -56,7 +60,7 @@ class Pages(Struct, frozen=True):
     invitation: str
 
 
-class DeliveryTransaction(AccountTransaction, InvitationTransaction, Protocol):
+class DeliveryTransaction(AccountTransaction, InvitationTransaction, TenantTransaction, Protocol):
     """Parts of the database that the content of mails comes from."""
 
 
@@ -97,17 +101,30 @@ class OutboxRelay:
         mail = due.mail
         if mail.kind == "invitation":
             return await self._invitation(mail)
+        if mail.kind == "email-change":
+            return await self._email_change(mail)
         link = LINKS.get(mail.kind)
         if link is None:
-            return MailContent(
-                id=mail.id,
-                kind=mail.kind,
-                to=mail.recipient,
-                name=mail.name,
-                address=mail.address,
-                at=mail.at,
-                tenant=mail.about,
-            )
+            return await self._notice(mail)
+        return await self._link(due, link)
+
+    async def _notice(self, mail: Mail) -> MailContent:
+        key = email_key(mail.recipient)
+        async with self.database.read_only(EveryTenant()) as read:
+            state = None if key is None else await read.users.state_by_email(key)
+        return MailContent(
+            id=mail.id,
+            kind=mail.kind,
+            to=mail.recipient,
+            name=mail.name,
+            address=mail.address,
+            at=mail.at,
+            tenant=mail.about,
+            language=await self._language(mail, state.memberships if state else ()),
+        )
+
+    async def _link(self, due: Due, link: Link) -> MailContent | None:
+        mail = due.mail
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state_by_email(mail.recipient)
             # No account has the address any more, or the link has become useless: nothing is sent.
@@ -136,6 +153,7 @@ class OutboxRelay:
             at=mail.at,
             link=self._url(link.purpose, user.email, secret),
             lifetime=link.lifetime,
+            language=await self._language(mail, state.memberships),
         )
 
     async def _invitation(self, mail: Mail) -> MailContent | None:
@@ -157,7 +175,46 @@ class OutboxRelay:
             tenant=offer.tenant_name,
             person=offer.inviter_name or "",
             has_account=offer.account_name is not None,
+            language=await self._tenant_language(offer.invitation.tenant_id, mail),
         )
+
+    async def _email_change(self, mail: Mail) -> MailContent | None:
+        secret = self.secrets.secret(mail.id)
+        async with self.database.read_only(EveryTenant()) as read:
+            change = await read.email_changes.by_hash(token_hash(secret), self.clock.now())
+            state = await read.users.state(change.user_id) if change else None
+            holder = await read.users.state_by_email(change.email_key) if change else None
+        # It has ended, or another address was asked for since.
+        if change is None or state is None or not state.user.is_active:
+            return None
+        return MailContent(
+            id=mail.id,
+            kind=mail.kind,
+            to=change.email,
+            name="",
+            address="",
+            at=mail.at,
+            link=self._url("confirm", change.email, secret),
+            lifetime=change.expires_at - mail.at,
+            # Told to the address's owner alone, who would open a link that cannot work.
+            has_account=holder is not None and holder.user.id != change.user_id,
+            language=await self._language(mail, state.memberships),
+        )
+
+    async def _language(self, mail: Mail, memberships: Sequence[Membership]) -> str:
+        """Language of the reader's tenant, the default one before others; the browser's for who is in none."""
+        open_ones = sorted(
+            (held for held in memberships if held.tenant_is_active),
+            key=lambda held: (not held.is_default, held.joined_at),
+        )
+        if not open_ones:
+            return chosen_language(mail.language)
+        return await self._tenant_language(open_ones[0].tenant_id, mail)
+
+    async def _tenant_language(self, tenant_id: UUID, mail: Mail) -> str:
+        async with self.database.read_only(EveryTenant()) as read:
+            tenant = await read.tenants.by_id(tenant_id)
+        return chosen_language(tenant.settings.language if tenant else None, mail.language)
 
     def _url(self, purpose: Purpose, email: str, secret: str) -> str:
         # Security: browsers do not send what follows the ``#``, so no server log and no Referer contains the token.

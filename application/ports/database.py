@@ -1,6 +1,6 @@
 """The database as a use case sees it, with the two records that any transaction may add: audit events and mails."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeVar
@@ -12,6 +12,7 @@ from domain.scope import AuditEvent, Scope
 
 Transaction_co = TypeVar("Transaction_co", covariant=True)
 """The parts of the database that a use case needs; each module of ports names its own."""
+Found = TypeVar("Found")
 
 
 class Database(Protocol[Transaction_co]):
@@ -31,6 +32,21 @@ class Database(Protocol[Transaction_co]):
         ...
 
 
+class RowReads(Protocol[Transaction_co]):
+    """Reads of rows: by a replica that has all that the reader wrote, else by the system of record.
+
+    Only what a GET asks for may be read here: a replica can be seconds behind what others wrote.
+    """
+
+    async def read(self, scope: Scope, question: Callable[[Transaction_co], Awaitable[Found]]) -> Found:
+        """Answer to the question, which may be asked twice: of a replica that fails or finds None, then again."""
+        ...
+
+    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
+        """A transaction for reads alone, in which all statements see the rows of one moment."""
+        ...
+
+
 class AuditTrail(Protocol):
     """Lines that are added and never changed."""
 
@@ -44,6 +60,8 @@ MailKind = Literal[
     "password-changed",
     "session-stolen",
     "email-changed",
+    "email-change",
+    "email-change-requested",
     "factor-added",
     "factor-removed",
     "factor-cloned",
@@ -52,9 +70,12 @@ MailKind = Literal[
     "new-device",
     "identity-linked",
     "identities-unlinked",
+    "identity-removed",
     "roles-changed",
     "owner-changed",
     "key-expires",
+    "join-request",
+    "domain-lost",
 ]
 
 
@@ -62,10 +83,12 @@ class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
 
     ``about`` is the name of what a notice is about, such as a tenant. For ``key-expires`` ``address`` has the first
-    characters of the key and the time of its end.
+    characters of the key and the time of its end. ``language`` is that of the reader's browser where it is known, else
+    ``""``: the language of the reader's tenant comes before it.
 
     The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
-    the time of sending, or to nobody. An ``invitation`` has a link too, and goes to its address as long as it lives.
+    the time of sending, or to nobody. An ``invitation`` and an ``email-change`` have a link too, and go to their
+    address as long as they live.
     The others are notices to a stored address.
     """
 
@@ -76,6 +99,7 @@ class Mail(Struct, frozen=True, kw_only=True):
     address: str = ""
     at: datetime
     about: str = ""
+    language: str = ""
 
 
 class Due(Struct, frozen=True, kw_only=True):

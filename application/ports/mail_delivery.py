@@ -7,12 +7,14 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.database import MailKind
+from domain.words.languages import LANGUAGES
 
 
 class MailContent(Struct, frozen=True, kw_only=True):
     """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works.
 
     ``tenant`` and ``person`` are names of what the mail is about, ``has_account`` says that the reader has an account.
+    ``language`` is one of ``LANGUAGES`` (domain/words/languages.py).
     """
 
     id: UUID
@@ -26,6 +28,7 @@ class MailContent(Struct, frozen=True, kw_only=True):
     tenant: str = ""
     person: str = ""
     has_account: bool = False
+    language: str = LANGUAGES[0]
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -50,6 +53,29 @@ class Undeliverable(Exception):
 
 class MailServerUnavailable(Exception):
     """The server cannot take any message now."""
+
+
+class MailBacklog(Struct, frozen=True, kw_only=True):
+    """Mails of the outbox: those that wait, since when the oldest of them does, and those that were given up."""
+
+    waiting: int
+    oldest: datetime | None
+    given_up: int
+
+
+class OutboxState(Protocol):
+    """The outbox as an operator watches it."""
+
+    async def backlog(self) -> MailBacklog:
+        """Numbers of mails; one that an operator made due again waits since then."""
+        ...
+
+
+class WatchedTransaction(Protocol):
+    """Parts of the database that the operator's metrics are read from."""
+
+    @property
+    def outbox_state(self) -> OutboxState: ...
 
 
 class Mailer(Protocol):

@@ -87,5 +87,8 @@ class InvitationOutcomes(Protocol):
     """Counts what came of invitations, for the operator's metrics."""
 
     def count(self, outcome: str, many: int = 1) -> None:
-        """``outcome`` is ``sent``, ``resent``, ``accepted``, ``declined`` or ``revoked``."""
+        """``outcome`` is ``sent``, ``resent``, ``accepted``, ``declined`` or ``revoked``.
+
+        Of domains it is ``joined``, ``requested``, ``approved`` or ``refused``.
+        """
         ...

@@ -16,6 +16,8 @@ class Upkeep(Protocol):
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database itself is late, and returns the tables' names.
 
+        Makes room for the coming months in tables that are kept by month.
+
         Returns no table while another process is at it.
         """
         ...
@@ -25,7 +27,10 @@ class Upkeep(Protocol):
         ...
 
     async def forget_events(self, before: datetime, most: int) -> int | None:
-        """Deletes events of the audit trail up to ``before``, at most so many, and returns how many.
+        """Deletes events of the audit trail up to ``before``, and returns how many; 0 where none are left to delete.
+
+        Events of a month may stay until the whole month is past ``before``, and then go at once, however many they
+        are; others go at most ``most`` at a time.
 
         None where the login may not, because it does not own the table: the service's own role only adds to it.
         """

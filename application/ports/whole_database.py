@@ -7,12 +7,14 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.factors import FactorTransaction
-from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.passwords import ImportedHashTransaction
+from application.ports.identity.personal_data import PersonalTransaction
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.signing_keys import KeyTransaction
 from application.ports.identity.tenants import TenantTransaction
+from application.ports.mail_delivery import WatchedTransaction
 from application.ports.retention import RetentionTransaction
 
 
@@ -21,13 +23,15 @@ class Transaction(
     FactorTransaction,
     ServiceAccountTransaction,
     TenantTransaction,
-    InvitationTransaction,
+    DomainTransaction,
+    PersonalTransaction,
     KeyTransaction,
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,
     TransferTransaction,
     RetentionTransaction,
+    WatchedTransaction,
     Protocol,
 ):
     """Every part of the database."""

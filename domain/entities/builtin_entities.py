@@ -1,11 +1,14 @@
 """The service's own entities, served like declared ones: applications and the audit trail."""
 
+from collections.abc import Iterator
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Struct
 
 from domain.entities.markers import entity, unique
+from domain.errors import FieldError
+from domain.identity.redirects import MOST_ADDRESSES, redirect_mistake
 from domain.scope import AuditEvent
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -15,7 +18,8 @@ Label = Annotated[str, Meta(min_length=1, max_length=100)]
 class Application(Struct, rename="camel", kw_only=True):
     """A client application, named in ``X-App-Id``.
 
-    ``allowed_tenant_ids`` None means all tenants, an empty list none.
+    ``allowed_tenant_ids`` None means all tenants, an empty list none. ``redirect_urls`` are the addresses that a login
+    on the service's own pages may hand over to, compared exactly.
     """
 
     app_id: Label
@@ -23,6 +27,15 @@ class Application(Struct, rename="camel", kw_only=True):
     is_active: bool = True
     allowed_tenant_ids: list[UUID] | None = None
     required_permission: Label | None = None
+    redirect_urls: list[str] | None = None
+
+    def check(self, before: "Application | None") -> Iterator[FieldError]:  # noqa: ARG002  # the address alone counts
+        addresses = self.redirect_urls or []
+        if len(addresses) > MOST_ADDRESSES:
+            yield FieldError("redirectUrls", f"takes {MOST_ADDRESSES} addresses at most")
+        for number, address in enumerate(addresses[:MOST_ADDRESSES]):
+            if (mistake := redirect_mistake(address)) is not None:
+                yield FieldError(f"redirectUrls[{number}]", mistake)
 
 
 entity("audit-events", soft_delete=False, writable=False, shows_tenant=True, sort="-occurred_at")(AuditEvent)

@@ -54,16 +54,21 @@ class Invitation(Struct, frozen=True, kw_only=True):
 
 def may_still_invite(inviter: AccountState | None, tenant_id: UUID, roles: Sequence[Role]) -> bool:
     """Whether the inviter could send this invitation now: an active account that may invite and give these roles."""
-    if inviter is None or not inviter.user.is_active or any(_is_super_admin(role) for role in roles):
+    return may_still_give(inviter, tenant_id, roles, INVITE)
+
+
+def may_still_give(giver: AccountState | None, tenant_id: UUID, roles: Sequence[Role], permission: str) -> bool:
+    """Whether the giver, who once promised these roles in the tenant, could do so now, which takes the permission."""
+    if giver is None or not giver.user.is_active or any(_is_super_admin(role) for role in roles):
         return False
-    if inviter.is_super_admin:
+    if giver.is_super_admin:
         return True
-    membership = next((held for held in inviter.memberships if held.tenant_id == tenant_id), None)
+    membership = next((held for held in giver.memberships if held.tenant_id == tenant_id), None)
     if membership is None:
         return False
-    held = [name for role in inviter.roles_in(membership) for name in role.permissions]
+    held = [name for role in giver.roles_in(membership) for name in role.permissions]
     given = [name for role in roles for name in role.permissions]
-    return allows(held, INVITE) and may_grant(held, given)
+    return allows(held, permission) and may_grant(held, given)
 
 
 def _is_super_admin(role: Role) -> bool:

@@ -68,6 +68,7 @@ class Session(Struct, frozen=True, kw_only=True):
 
     ``counter`` is the one in its current refresh token; ``tenant_id`` is None before a tenant is chosen. ``methods``
     are how it was proved, ``authenticated_at`` when last; sessions of before these were kept have neither.
+    ``is_first_login`` says that no login of the user succeeded before this one.
     """
 
     id: UUID
@@ -82,6 +83,7 @@ class Session(Struct, frozen=True, kw_only=True):
     device: str = ""
     methods: tuple[str, ...] = ()
     authenticated_at: datetime | None = None
+    is_first_login: bool = False
 
 
 SESSIONS_AT_MOST = 100

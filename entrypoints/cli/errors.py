@@ -8,8 +8,12 @@ MIGRATIONS = 5
 
 
 class CommandError(Exception):
-    """Failure with a message for the operator: what is wrong, and what to do about it."""
+    """Failure with a message for the operator: what is wrong, and what to do about it.
 
-    def __init__(self, message: str, exit_code: int = 1) -> None:
+    ``data`` is what ``--json`` prints on standard output although the command failed, such as the rows with errors.
+    """
+
+    def __init__(self, message: str, exit_code: int = 1, *, data: object = None) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+        self.data = data

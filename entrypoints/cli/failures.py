@@ -28,6 +28,16 @@ REDIS_REFUSES = {
     RedisRefusal.NO_DATABASE: (
         "Redis has no database {reason}: end TENANTRY_REDIS_URL with the number of one that it has, such as /0."
     ),
+    RedisRefusal.NO_MASTER: (
+        "The sentinels of TENANTRY_REDIS_URL watch no master called {reason}. Its name stands behind the hosts, as in"
+        " redis+sentinel://host:26379,host2:26379/name/0."
+    ),
+    RedisRefusal.NO_CLUSTER: (
+        "TENANTRY_REDIS_URL names a cluster, and {reason} is in none: write redis:// for a single server."
+    ),
+    RedisRefusal.IN_A_CLUSTER: (
+        "TENANTRY_REDIS_URL names a node of a cluster: write redis+cluster:// and the hosts of some of its nodes."
+    ),
 }
 REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """Errors of servers that answer, and want another URL."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import rich_click as click
 
+from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
 
 # The keys of FILE_FORMS in domain/entities/sheets.py, which `tenantry --help` need not import; a test compares them.
@@ -24,6 +25,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @click.option("--format", "form", type=click.Choice(_FORMS), help="Default: the file's ending.")
     @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
     @click.option("--where", multiple=True, metavar="NAME=VALUE", help="Any parameter of a list, such as status=live.")
+    @JSON
     def export_command(entity: str, tenant: str, form: str | None, out: Path, where: tuple[str, ...]) -> None:
         """Write all rows of ENTITY (a plural, such as products) to a file."""
         from entrypoints.cli.file_transfer import ExportJob, export_file  # noqa: PLC0415
@@ -48,6 +50,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @click.option(
         "--column", "columns", multiple=True, metavar="COLUMN=FIELD", help="Field that a column is read into."
     )
+    @JSON
     def import_command(entity: str, file: Path, tenant: str, columns: tuple[str, ...], **given: Any) -> None:
         """Read rows of ENTITY (a plural, such as products) from a CSV, xlsx or Parquet FILE."""
         from entrypoints.cli.file_transfer import ImportJob, import_file  # noqa: PLC0415

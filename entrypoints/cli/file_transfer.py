@@ -1,19 +1,17 @@
 """``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from application.entities.transfers.exports import FileExport
 from application.entities.transfers.imports import FileImport
 from application.entities.writing import Write
 from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
+from application.primary_reads import PrimaryReads
 from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.read_query import read_export
@@ -31,6 +29,8 @@ from domain.errors import unknown_name
 from domain.scope import OneTenant
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.operator import operator, tenant_named
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.cli.terminal.progress import progress_bar
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -64,14 +64,14 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
     query = read_export(model, registry, frozenset(), job.parameters)
     async with open_adapters(settings, registry) as adapters:
         scope = OneTenant((await tenant_named(adapters, job.tenant)).id)
-        exporting = FileExport(adapters.database, registry, adapters.sheets)
+        exporting = FileExport(PrimaryReads(adapters.database), registry, adapters.sheets)
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = exporting.pieces(scope, model, query, job.form)
         # A built file is compressed: the lines that `_write` counts would be none of its rows.
-        with _progress("Exporting", total if FILE_FORMS[job.form].built is None else None) as tell:
+        with progress_bar("Exporting", total if FILE_FORMS[job.form].built is None else None) as tell:
             await _write(job.out, pieces, tell)
-    return f"{job.out}: {total} {job.plural}."
+    return Answer(f"{job.out}: {total} {job.plural}.", {"file": job.out, "entity": job.plural, "rows": total})
 
 
 async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], None]) -> None:
@@ -100,7 +100,7 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
         scope = OneTenant((await tenant_named(adapters, job.tenant)).id)
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
             lines = _copied(given, upload)
-            with _progress("Importing", lines) as tell:
+            with progress_bar("Importing", lines) as tell:
                 sheets = CountedRows(adapters.sheets, tell)
                 importing = FileImport(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
                 write = Write(caller=operator(None), scope=scope)
@@ -125,10 +125,10 @@ def _summary(report: Report, *, is_dry: bool) -> str:
     would = "would be " if is_dry else ""
     text = f"{report.imported} rows {would}imported, {report.skipped} skipped, {report.failed} with errors."
     if not report.failed:
-        return text
+        return Answer(text, report)
     named = [f"  row {error.row}: {error.message}" for error in report.errors[:MOST_NAMED]]
     more = [f"  and {report.failed - len(named)} more"] if report.failed > len(named) else []
-    raise CommandError("\n".join([text, *named, *more]))
+    raise CommandError("\n".join([text, *named, *more]), data=report)
 
 
 def _model(registry: Registry, plural: str) -> EntityModel:
@@ -172,13 +172,3 @@ class CountedSheet:
         async for piece in self.sheet.rows():
             self.tell(piece.count(b"\n"))
             yield piece
-
-
-@contextmanager
-def _progress(title: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows a progress bar on a terminal, and yields the function that advances it."""
-    console = Console(stderr=True)  # standard output carries the command's answer alone
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task: TaskID = progress.add_task(title, total=total)
-        yield lambda count: progress.advance(task, count)

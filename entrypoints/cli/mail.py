@@ -8,6 +8,7 @@ from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant
 from entrypoints.cli.errors import CommandError
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.mail import inbox_of
@@ -21,7 +22,7 @@ async def list_given_up(settings: Settings) -> str:
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.read_only(EveryTenant()) as read:
         found = await read.outbox.given_up(MOST)
-    return "\n".join(map(_line, found)) or "No mail was given up."
+    return Answer("\n".join(map(_line, found)) or "No mail was given up.", list(map(_fields, found)))
 
 
 async def open_newest(settings: Settings) -> str:
@@ -32,8 +33,9 @@ async def open_newest(settings: Settings) -> str:
         )
     # as text: a terminal shows no HTML, and the link can be copied from it
     for mail in await inbox.newest(1):
-        return f"To: {mail.to}\nSubject: {mail.subject}\nSent: {mail.at:%Y-%m-%d %H:%M:%S} UTC\n\n{mail.text}"
-    return "No mail was sent yet."
+        text = f"To: {mail.to}\nSubject: {mail.subject}\nSent: {mail.at:%Y-%m-%d %H:%M:%S} UTC\n\n{mail.text}"
+        return Answer(text, {"to": mail.to, "subject": mail.subject, "sentAt": mail.at, "text": mail.text})
+    return Answer("No mail was sent yet.", None)
 
 
 async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
@@ -42,7 +44,7 @@ async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         now = adapters.clock.now()
         number = await _each(tx, ids, lambda mail_id: tx.outbox.try_again(mail_id, now))
-    return f"{number} put back: a running service tries again within a second or two."
+    return Answer(f"{number} put back: a running service tries again within a second or two.", {"putBack": number})
 
 
 async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
@@ -50,7 +52,7 @@ async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         number = await _each(tx, ids, tx.outbox.drop)
-    return f"{number} deleted."
+    return Answer(f"{number} deleted.", {"deleted": number})
 
 
 async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Awaitable[bool]]) -> int:
@@ -60,6 +62,18 @@ async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Await
         if not await do(mail_id):
             raise NotFound(f"No mail {mail_id} was given up.")  # rolls back: all are changed or none
     return len(chosen)
+
+
+def _fields(given_up: GivenUp) -> dict[str, object]:
+    mail = given_up.mail
+    return {
+        "id": mail.id,
+        "givenUpAt": given_up.at,
+        "tries": given_up.tries,
+        "kind": mail.kind,
+        "recipient": mail.recipient,
+        "reason": given_up.why,
+    }
 
 
 def _line(given_up: GivenUp) -> str:

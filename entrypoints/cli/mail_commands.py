@@ -5,6 +5,7 @@ from uuid import UUID
 
 import rich_click as click
 
+from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
 
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
@@ -21,6 +22,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
         """Mails that were given up, refused for good or undeliverable for three days, and mails that are files."""
 
     @mail.command("list")
+    @JSON
     def list_command() -> None:
         """Print mails that were given up, the last first: id, time, kind, recipient and reason."""
         from entrypoints.cli.mail import list_given_up  # noqa: PLC0415
@@ -28,6 +30,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
         run(list_given_up)
 
     @mail.command("open")
+    @JSON
     def open_command() -> None:
         """Print the newest mail that was written as a file, where no mail server is set."""
         from entrypoints.cli.mail import open_newest  # noqa: PLC0415
@@ -37,6 +40,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @mail.command("retry")
     @_IDS
     @_ALL
+    @JSON
     def retry_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
         """Put mails back, for the running service to try for another three days."""
         from entrypoints.cli.mail import retry  # noqa: PLC0415
@@ -47,6 +51,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @mail.command("drop")
     @_IDS
     @_ALL
+    @JSON
     def drop_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
         """Delete mails for good."""
         from entrypoints.cli.mail import drop  # noqa: PLC0415

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
+from entrypoints.cli.backup_commands import add_backup_commands
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.identity.commands import add_administration_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
+from entrypoints.cli.terminal.answers import JSON, show, show_data
+from entrypoints.cli.terminal.completion import NAME, SHELLS, VARIABLE, script
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     try:
-        tenantry()
+        tenantry(prog_name=NAME, complete_var=VARIABLE)
     except (SettingsError, EntitiesError) as error:
         _fail(str(error), SETTINGS)
     except CommandError as refusal:
@@ -75,6 +78,7 @@ def init_command(folder: Path) -> None:
 @tenantry.command("create-admin")
 @click.argument("email")
 @click.option("--generate", is_flag=True, help="Make a password and print it.")
+@JSON
 def create_admin(email: str, generate: bool) -> None:
     """Make another super-admin.
 
@@ -94,6 +98,7 @@ def _password(settings: Settings) -> str:
 
 
 @tenantry.command()
+@JSON
 def clean() -> None:
     """Delete data past its retention now; a running service does so about every hour.
 
@@ -112,6 +117,7 @@ def keys() -> None:
 
 
 @keys.command()
+@JSON
 def rotate() -> None:
     """Make new keys: they are used from the next minute on, and log nobody out."""
     from entrypoints.cli.identity.accounts import rotate_keys  # noqa: PLC0415
@@ -120,6 +126,7 @@ def rotate() -> None:
 
 
 @keys.command()
+@JSON
 def reseal() -> None:
     """Seal stored keys with TENANTRY_SECRET_KEY after it was changed.
 
@@ -132,6 +139,7 @@ def reseal() -> None:
 
 @tenantry.command()
 @click.option("--plans", "shows_plans", is_flag=True, help="Query plans of usual requests, and the tables they scan.")
+@JSON
 def entities(shows_plans: bool) -> None:
     """Print what is served: paths, fields, relations, permissions and limits."""
     if shows_plans:
@@ -141,20 +149,37 @@ def entities(shows_plans: bool) -> None:
         return
     from entrypoints.cli.reports.entity_report import describe  # noqa: PLC0415
 
-    for line in describe(load_registry(_settings().entities)):
-        click.echo(line)
+    show(describe(load_registry(_settings().entities)))
+
+
+@tenantry.group("schema")
+def schema_group() -> None:
+    """Print statements for databases that need more than migrations."""
+
+
+@schema_group.command("citus")
+@JSON
+def citus_command() -> None:
+    """Print the SQL that distributes the tables over the nodes of a Citus cluster, by tenant.
+
+    Nothing is run. The exit code is 5 where something declared cannot be distributed.
+    """
+    from entrypoints.cli.reports.citus import report  # noqa: PLC0415
+
+    _show(lambda: report(load_registry(_settings().entities)))
 
 
 @tenantry.command("settings")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def settings_command(as_json: bool) -> None:
+@JSON
+def settings_command() -> None:
     """Print every setting, its value and where the value comes from; secrets are hidden."""
     from entrypoints.cli.reports.settings_report import report  # noqa: PLC0415
 
-    click.echo(report(os.environ, Path.cwd(), as_json=as_json))
+    show(report(os.environ, Path.cwd()))
 
 
 @tenantry.command()
+@JSON
 def demo() -> None:
     """Fill two tenants with example people, categories, products and reviews, and print three logins."""
     from entrypoints.cli.identity.demo import fill  # noqa: PLC0415
@@ -163,22 +188,47 @@ def demo() -> None:
 
 
 @tenantry.command()
+@JSON
 def check() -> None:
     """Check settings, entities, database and Redis, and print everything that is wrong."""
     from entrypoints.cli.reports.checks import report  # noqa: PLC0415
+    from entrypoints.cli.reports.findings import Findings  # noqa: PLC0415
 
-    if not report(os.environ):
-        sys.exit(1)
+    findings = Findings()
+    is_right = report(os.environ, findings)
+    findings.end(is_right=is_right)
+    sys.exit(0 if is_right else 1)
 
 
 @tenantry.command()
+@JSON
 def doctor() -> None:
     """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
     from entrypoints.cli.reports.checks import report  # noqa: PLC0415
     from entrypoints.cli.reports.doctor import examine  # noqa: PLC0415
+    from entrypoints.cli.reports.findings import Findings  # noqa: PLC0415
 
-    if not report(os.environ) or not examine(_settings()):
-        sys.exit(1)
+    findings = Findings()
+    try:
+        is_right = report(os.environ, findings) and examine(_settings(), findings)
+    except CommandError as error:
+        findings.say("wrong", str(error))
+        is_right = False
+    findings.end(is_right=is_right)
+    sys.exit(0 if is_right else 1)
+
+
+@tenantry.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion_command(shell: str) -> None:
+    """Print the script that has SHELL complete commands and options, for its start-up file.
+
+    \b
+    bash  source <(tenantry completion bash)   in ~/.bashrc
+    zsh   source <(tenantry completion zsh)    in ~/.zshrc, below compinit
+    fish  tenantry completion fish | source    in ~/.config/fish/config.fish
+    """
+    click.echo(script(tenantry, shell))
 
 
 def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
@@ -192,8 +242,18 @@ def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
     load_registry(settings.entities)  # a wrong declaration is reported before servers are started for nothing
     with any_servers(settings) as (ready, running):
         if running is not None:
-            click.echo(f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers.")
-        click.echo(asyncio.run(_explained(work(ready))))
+            said = f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers."
+            click.echo(said, err=True)
+        _show(lambda: asyncio.run(_explained(work(ready))))
+
+
+def _show(work: "Callable[[], str]") -> None:
+    """Prints the answer; of work that failed, the data where --json asks for it."""
+    try:
+        show(work())
+    except CommandError as failure:
+        show_data(failure.data)
+        raise
 
 
 async def _explained(work: "Awaitable[str]") -> str:
@@ -204,6 +264,7 @@ async def _explained(work: "Awaitable[str]") -> str:
 
 
 add_administration_commands(tenantry, _run)
+add_backup_commands(tenantry, _run)
 add_file_commands(tenantry, _run)
 add_mail_commands(tenantry, _run)
 add_migration_commands(tenantry, _run)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import rich_click as click
 
+from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
 
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
@@ -19,6 +20,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
     )
     @click.option("--sql", is_flag=True, help="Only print the SQL of what is pending.")
     @click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
+    @JSON
     def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:
         """Apply the pending migrations.
 
@@ -47,6 +49,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
 
     @migrations_group.command("stamp")
     @click.argument("revision")
+    @JSON
     def stamp_command(revision: str) -> None:
         """Mark the database as being at REVISION, without running any migration.
 
@@ -62,6 +65,7 @@ def _add_ways_back(group: click.RichGroup, run: Run) -> None:
     """Adds the commands that take a migration back."""
 
     @group.command("discard")
+    @JSON
     def discard_command() -> None:
         """Delete the newest file of your own migrations, which must not be applied to this database."""
         from entrypoints import migrations  # noqa: PLC0415
@@ -69,6 +73,7 @@ def _add_ways_back(group: click.RichGroup, run: Run) -> None:
         run(migrations.discard)
 
     @group.command("downgrade")
+    @JSON
     def downgrade_command() -> None:
         """Undo the newest of your own migrations in this database. Values of what it added are lost."""
         from entrypoints import migrations  # noqa: PLC0415
@@ -80,6 +85,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     """Adds the commands that change nothing."""
 
     @group.command("current")
+    @JSON
     def current_command() -> None:
         """Print the newest migration that is applied, one line for each folder of migrations."""
         from entrypoints import migrations  # noqa: PLC0415
@@ -87,6 +93,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
         run(migrations.current)
 
     @group.command("history")
+    @JSON
     def history_command() -> None:
         """List all migrations, the newest first, and mark the current ones."""
         from entrypoints import migrations  # noqa: PLC0415
@@ -94,6 +101,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
         run(migrations.history)
 
     @group.command("check")
+    @JSON
     def check_command() -> None:
         """Compare the whole schema with what the entities declare, column by column and index by index.
 

@@ -1,19 +1,18 @@
-"""Lists that commands print: a table for people, JSON for programs."""
+"""Lists that commands print: a table for people, and all fields as JSON."""
 
 from collections.abc import Sequence
 
 import msgspec
 
+from entrypoints.cli.terminal.answers import Answer
 
-def listed(items: Sequence[object], columns: Sequence[str], *, as_json: bool) -> str:
-    """The items as text; ``columns`` are the wire names of the fields that the table shows, JSON has all fields."""
-    # JSON has everything: a script should not depend on what fits a terminal
-    if as_json:
-        return msgspec.json.format(msgspec.json.encode(items), indent=2).decode()
+
+def listed(items: Sequence[object], columns: Sequence[str]) -> Answer:
+    """Table of the items; ``columns`` are the wire names of the fields that it shows. JSON has all fields."""
     records = [msgspec.to_builtins(item) for item in items]
     lines = [list(columns), *([_cell(record.get(column)) for column in columns] for record in records)]
     widths = [max(len(line[number]) for line in lines) for number in range(len(columns))]
-    return "\n".join(_line(line, widths) for line in lines)
+    return Answer("\n".join(_line(line, widths) for line in lines), list(items))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -59,4 +59,5 @@ def fields_of(line: AccessLine) -> dict[str, object]:
         "request_id": line.request_id,
         "address": line.address,
         "user_id": str(line.user_id) if line.user_id else None,
+        "refusal": line.refusal,
     }

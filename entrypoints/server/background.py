@@ -1,7 +1,7 @@
 """Work that a serving process does beside its requests.
 
-Signing keys are read again, mail is delivered, old rows are removed, uses of API keys are stored, and tenants are told
-of keys that expire.
+Signing keys are read again, mail is delivered, old rows are removed, uses of API keys are stored, tenants are told of
+keys that expire, and domains are looked up again.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
+from application.identity.joining.domain_checks import DomainChecks
 from application.identity.service_accounts.key_expiry import KeyExpiry
 from application.identity.service_accounts.last_uses import STORED_EVERY, LastUses
 from application.operations.mail_delivery import OutboxRelay
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 TRIED_AGAIN_AFTER = 0.5
 LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
+LOOKED_FOR_DOMAINS_EVERY = 600.0
 
 
 @asynccontextmanager
@@ -34,6 +36,7 @@ async def background(services: Services) -> AsyncIterator[None]:
         asyncio.create_task(keep_clean(services.housekeeping)),
         asyncio.create_task(_keep_storing_uses(services.last_uses)),
         asyncio.create_task(_keep_announcing(services.key_expiry)),
+        asyncio.create_task(_keep_checking(services.domain_checks)),
     ]
     try:
         yield
@@ -110,3 +113,17 @@ async def _keep_announcing(expiry: KeyExpiry) -> None:
         # As long as some were found there may be more: they are taken some at a time.
         if not announced:
             await asyncio.sleep(LOOKED_FOR_EXPIRY_EVERY)
+
+
+async def _keep_checking(checks: DomainChecks) -> None:
+    """Every process looks for itself: a domain that is due is looked up by one of them alone."""
+    while True:
+        checked = 0
+        try:
+            checked = await checks.check()
+        except ServiceUnavailable:
+            log.debug("Domains cannot be looked up while the database is away.")
+        except Exception:
+            log.exception("Domains could not be looked up.")
+        if not checked:
+            await asyncio.sleep(LOOKED_FOR_DOMAINS_EVERY)

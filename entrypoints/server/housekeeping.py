@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -76,9 +77,12 @@ async def clean_now(settings: Settings) -> str:
         gone = await clean(housekeeping)
         tables = await tend(housekeeping)
     if gone is None:
-        return "Another process is cleaning up just now."
+        return Answer("Another process is cleaning up just now.", {"isBusy": True, "deleted": {}, "tended": []})
+    data = {"isBusy": False, "deleted": gone, "tended": list(tables)}
     told = f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."
-    return f"{told} Dead rows and statistics were tended in: {', '.join(tables)}." if tables else told
+    if tables:
+        told = f"{told} Dead rows and statistics were tended in: {', '.join(tables)}."
+    return Answer(told, data)
 
 
 def _said(gone: Counter[str]) -> str:

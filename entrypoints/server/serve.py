@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import multiprocessing
 import os
@@ -24,6 +25,7 @@ import click
 from adapters import console
 from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.entities import load_registry
+from entrypoints.server.draining import drain_of
 from entrypoints.server.logs import configure_logs, log_configuration
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
@@ -137,8 +139,14 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         log_dictconfig=log_configuration(settings),
     )
     server.on_startup(threading.Thread(target=greeting.say_when_ready, daemon=True).start)
-    with _shared_metrics(settings.workers):
-        server.serve(target_loader=partial(worker, settings, os.getpid()), wrap_loader=False)
+    with _shared_metrics(settings.workers), drain_of(settings.drain_seconds) as drain:
+        if drain is not None:
+            server.on_startup(drain.install)
+        flag = drain.flag if drain else None
+        # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
+        gc.collect()
+        gc.freeze()
+        server.serve(target_loader=partial(worker, settings, os.getpid(), flag), wrap_loader=False)
 
 
 def _connections() -> int:

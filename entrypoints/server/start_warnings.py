@@ -1,12 +1,15 @@
 """Warnings of a start: what is safe on this machine alone, and what leaves it in clear."""
 
+import os
 from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adapters.mail.smtp_url import read_smtp_url
+from adapters.redis.address import read_address
 from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.server.traces import trace_warnings
 from entrypoints.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ def setting_warnings(settings: Settings) -> Iterator[str]:
         if settings.smtp_url is None:
             yield f"TENANTRY_SMTP_URL is not set: mails are files in {settings.data_dir / 'mail'}, and reach nobody."
     yield from _in_clear(settings)
+    yield from trace_warnings(os.environ)
 
 
 def _in_clear(settings: Settings) -> Iterator[str]:
@@ -37,9 +41,11 @@ def _in_clear(settings: Settings) -> Iterator[str]:
         server = read_smtp_url(settings.smtp_url.reveal())
         if not (server.tls or server.starttls) and not is_this_machine(server.host):
             yield f"TENANTRY_SMTP_URL: mails go to {server.host} in clear; use smtps:// or ?starttls=true."
-    redis = urlsplit(settings.redis_url.reveal()) if settings.redis_url else None
-    if redis is not None and redis.scheme == "redis" and not is_this_machine(redis.hostname):
-        yield f"TENANTRY_REDIS_URL: the connection to {redis.hostname} is in clear; use rediss://."
+    redis = read_address(settings.redis_url.reveal()) if settings.redis_url else None
+    away = [host for host, _ in redis.hosts if not is_this_machine(host)] if redis and not redis.tls else []
+    if redis is not None and away:
+        scheme = "rediss" if redis.kind == "server" else f"rediss+{redis.kind}"
+        yield f"TENANTRY_REDIS_URL: the connection to {', '.join(away)} is in clear; use {scheme}://."
 
 
 def database_warnings(role: "LoginRole", settings: Settings, *, allows_superuser: bool) -> Iterator[str]:

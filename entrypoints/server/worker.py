@@ -9,15 +9,21 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from litestar import Litestar
 
 from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.plugin import Service, production_with
 from entrypoints.server.access_log import access_writer, with_fields
+from entrypoints.server.draining import drained
 from entrypoints.server.log_writer import LogWriter, written_beside
 from entrypoints.server.logs import configure_logs, rendering
+from entrypoints.server.traces import start_traces
 from entrypoints.settings.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from adapters.opentelemetry.traces import Traces
 
 PR_SET_PDEATHSIG = 1
 LOOKED_EVERY = 0.5
@@ -38,30 +44,48 @@ def from_environment() -> Litestar:
     return served(settings)
 
 
-def worker(settings: Settings, parent: int) -> Litestar:
-    """The application in a process of ``tenantry serve``, which ends with it, whatever ends it."""
+def worker(settings: Settings, parent: int, flag: Path | None = None) -> Litestar:
+    """The application in a process of ``tenantry serve``, which ends with it, whatever ends it.
+
+    ``flag`` is the file that begins to drain it.
+    """
     _die_with(parent)
     configure_logs(settings)
-    return served(settings, parent)
+    return served(settings, parent, flag)
 
 
-def served(settings: Settings, parent: int | None = None) -> Litestar:
+def served(settings: Settings, parent: int | None = None, flag: Path | None = None) -> Litestar:
     """The service's plugin on an empty application, as a process of its own."""
     writer = LogWriter([with_fields, *rendering(settings)])
     service = Service(settings, runtime=production_with(access_writer(settings, writer)))
+    traces = start_traces()
 
     @asynccontextmanager
-    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+    async def lifespan(app: Litestar) -> AsyncIterator[None]:
         # The log is the last to end, so that it has the lines of everything else.
         with written_beside(writer):
-            if parent is None:
-                yield
-                return
-            _leave_ctrl_c_to_parent()
-            async with _watched(parent):
-                yield
+            async with _traced(traces):
+                if parent is None:
+                    yield
+                    return
+                _leave_ctrl_c_to_parent()
+                async with _watched(parent), drained(app, flag):
+                    yield
 
-    return service.application([lifespan], on_startup=[] if parent is None else [_keep_what_is_made])
+    middleware = [] if traces is None else traces.middleware()
+    return service.application(
+        [lifespan], on_startup=[] if parent is None else [_keep_what_is_made], middleware=middleware
+    )
+
+
+@asynccontextmanager
+async def _traced(traces: "Traces | None") -> AsyncIterator[None]:
+    """Sends what is left of the traces at the end."""
+    try:
+        yield
+    finally:
+        if traces is not None:
+            await traces.close()
 
 
 async def _keep_what_is_made() -> None:

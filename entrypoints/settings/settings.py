@@ -30,6 +30,8 @@ from entrypoints.settings.variables import (
     PAGE_URL,
     PASSKEY_ORIGINS,
     PASSWORD,
+    REDIS_URL,
+    REPLICAS,
     SECRET,
     SECRET_KEY,
     SENDER,
@@ -69,8 +71,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     data_dir: Annotated[Path, FOLDER] = Path(".data")
     database_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
     database_owner_url: Annotated[Secret | None, secret_url("postgresql", "postgres")] = None
+    database_replica_urls: Annotated[tuple[Secret, ...], REPLICAS] = ()
+    database_pooler: Annotated[Literal["none", "session", "transaction"], one_of("none", "session", "transaction")] = (
+        "none"
+    )
     database_connections: Annotated[int, number(2, 1_000)] = 20
-    redis_url: Annotated[Secret | None, secret_url("redis", "rediss", "unix")] = None
+    redis_url: Annotated[Secret | None, REDIS_URL] = None
     redis_prefix: Annotated[str, KEY_PREFIX] = "tenantry"
     migrate: Annotated[bool, SWITCH] = True
     admin_email: Annotated[str, EMAIL] = "admin@example.com"
@@ -89,6 +95,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     global_token_minutes: Annotated[int, number(1, 60)] = 2
     refresh_token_days: Annotated[int, number(1, 3_650)] = 7
     session_days: Annotated[int, number(1, 3_650)] = 30
+    drain_seconds: Annotated[int, number(0, 600)] = 0
     refresh_grace_seconds: Annotated[int, number(0, 3_600)] = 30
     strict_password_encryption: Annotated[bool, FLAG] = False
     default_tenant: Annotated[str | None, IDENTIFIER] = None
@@ -251,6 +258,16 @@ def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterat
         )
     if "DATABASE_OWNER_URL" in given and "DATABASE_URL" not in given:
         yield f"{PREFIX}DATABASE_OWNER_URL is set without {PREFIX}DATABASE_URL; the embedded server has its owner."
+    if {"DATABASE_REPLICA_URLS", "DATABASE_REPLICA_URLS_FILE"} & given.keys() and "DATABASE_URL" not in given:
+        yield f"{PREFIX}DATABASE_REPLICA_URLS is set without {PREFIX}DATABASE_URL, the server that they replicate."
+    if (
+        values.get("DATABASE_POOLER") == "transaction"
+        and not {"DATABASE_OWNER_URL", "DATABASE_OWNER_URL_FILE"} & given.keys()
+    ):
+        yield (
+            f"{PREFIX}DATABASE_OWNER_URL is not set; with {PREFIX}DATABASE_POOLER=transaction it takes the owner's URL"
+            " without the pooler, for migrations."
+        )
     for provider in PROVIDERS:
         yield from _social_mistakes(f"SOCIAL_{provider.upper()}", given, provider in NEED_SECRET)
     yield from _password_mistakes(values)

@@ -5,17 +5,18 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_network
 from itertools import pairwise
 from math import log2
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
+from adapters.redis.address import SERVER_SCHEMES, read_address
 from domain.identity.identifiers import is_identifier
 from domain.identity.service_accounts import PREFIX
 from domain.identity.users import PASSWORD_LENGTH, email_key
@@ -28,6 +29,8 @@ SECRET_LENGTH = 32
 LEAST_BITS = 80
 """Entropy of a secret key, estimated by the frequency of its characters: 32 random hex digits have about 117."""
 DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account", "console")  # first path segments of the service's own routes
+# what PostgreSQL takes in target_session_attrs
+_SESSIONS = frozenset({"any", "read-write", "read-only", "primary", "standby", "prefer-standby"})
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 
@@ -91,8 +94,10 @@ def one_of(*choices: str) -> Variable[str]:
 
 
 def several(takes: str, part: Variable[T]) -> Variable[tuple[T, ...]]:
-    """A list of what ``part`` reads, at least one, separated by commas."""
-    return Variable(f"{takes}, separated by commas", lambda text: tuple(part.read(name) for name in _names(text)))
+    """A list of what ``part`` reads, at least one, separated by commas; as secret as its parts."""
+    return Variable(
+        f"{takes}, separated by commas", lambda text: tuple(part.read(name) for name in _names(text)), part.secret
+    )
 
 
 def url(*schemes: str) -> Variable[str]:
@@ -101,12 +106,37 @@ def url(*schemes: str) -> Variable[str]:
 
 def secret_url(*schemes: str) -> Variable[Secret]:
     def read(text: str) -> Secret:
-        parts = _url(text, schemes)
+        parts = _url(_of_one_host(text), schemes)
+        _ensure_hosts(text)
         # The host may stand in the query, as in postgresql:///tenantry?host=/run/postgresql.
         ensure(bool(parts.hostname or parts.query or parts.path.strip("/")))
         return Secret(text)
 
     return Variable(_url_words(schemes), read, secret=True)
+
+
+def _redis_url(text: str) -> Secret:
+    ensure(not _has_blank(text))
+    address = read_address(text)
+    return secret_url(*SERVER_SCHEMES).read(text) if address.kind == "server" else Secret(text)
+
+
+def _of_one_host(text: str) -> str:
+    """The URL without further hosts, each of which has a port of its own: ``postgresql://u@db1:5432,db2:5432/d``."""
+    found = re.fullmatch(r"(postgres(?:ql)?://(?:[^/?#]*@)?[^,/?#@]+),[^/?#@]+(.*)", text)
+    return found[1] + found[2] if found else text
+
+
+def _ensure_hosts(text: str) -> None:
+    """Raises ValueError for a host or port that cannot be read, of several ones and of those in the query."""
+    parts = urlsplit(text)
+    query = parse_qs(parts.query)
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    ports = ",".join(query.get("port", [])).split(",")
+    # asking for a port checks it
+    found = [*(urlsplit(f"//{host}").port for host in hosts), *(int(port) for port in ports if port)]
+    ensure(all(port is None or 0 < port < 65_536 for port in found))
+    ensure(query.get("target_session_attrs", ["any"])[-1] in _SESSIONS)
 
 
 def ensure(holds: bool) -> None:
@@ -132,6 +162,12 @@ def _has_blank(text: str) -> bool:
 def _flag(text: str) -> bool:
     ensure(text.lower() in _TRUE + _FALSE)
     return text.lower() in _TRUE
+
+
+def _host(text: str) -> str:
+    ensure(re.fullmatch(r"[A-Za-z0-9.:_-]+", text) is not None)
+    # BASE_URL is made of it: a name with a colon would be a URL that cannot be taken apart
+    return str(IPv6Address(text)) if ":" in text else text
 
 
 def _base_url(text: str) -> str:
@@ -216,7 +252,7 @@ def _passkey_origin(text: str) -> str:
 FLAG = Variable("true or false", _flag)
 SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
-HOST = matching("a host name or an address", r"[A-Za-z0-9.:_-]+")
+HOST = Variable("a host name or an address", _host)
 FUNCTION = matching("module:function, or file.py:function", r"[^\s:]+:[A-Za-z_]\w*")
 FOLDER = Variable("a folder", lambda text: Path(text).expanduser())
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
@@ -230,6 +266,11 @@ PASSWORD = secret(
     f"{PASSWORD_LENGTH[0]} to {PASSWORD_LENGTH[1]} characters",
     Meta(min_length=PASSWORD_LENGTH[0], max_length=PASSWORD_LENGTH[1]),
 )
+REDIS_URL = Variable(
+    f"{_url_words(SERVER_SCHEMES)}, redis+sentinel://host,host2/master or redis+cluster://host,host2",
+    _redis_url,
+    secret=True,
+)
 SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more of chance (openssl rand -hex 32)", _secret_key, secret=True)
 SECRET = secret("text without blanks", Meta(pattern=r"^\S+\Z"))
 IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
@@ -240,6 +281,7 @@ DOCS_ROOT = matching(
 KEY_PREFIX = matching("1 to 63 of a-z, 0-9, -, _ and ., a letter or a digit first", r"[a-z0-9][a-z0-9_.-]{0,62}")
 API_KEY_PREFIX = matching("2 to 16 of a-z and 0-9, a letter first", PREFIX)
 MODULES = several("importable modules or paths of .py files", TEXT)
+REPLICAS = several("postgresql:// URLs, each of one server", secret_url("postgresql", "postgres"))
 NETWORKS = several("IP addresses and networks", Variable("a network", _network))
 ORIGINS = several("origins such as https://app.example, or *", Variable("an origin", _origin))
 PASSKEY_ORIGINS = several(

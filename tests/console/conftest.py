@@ -2,21 +2,33 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
 from granian.constants import Interfaces
 from granian.server.embed import Server
-from playwright.async_api import Browser, BrowserContext, Page, Request, ViewportSize, async_playwright, expect
+from litestar.types import ASGIApp
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    CDPSession,
+    Page,
+    Request,
+    ViewportSize,
+    async_playwright,
+    expect,
+)
 
 from adapters import console
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.console.pages import Console
 from adapters.memory.clock import MovableClock
-from tests.http.app import PASSWORD, TestApp, open_test_app
+from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.docs.test_docs_page import BROWSER, FLAGS
 
@@ -24,6 +36,7 @@ WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, hei
 HOSTILE = "<img src=x onerror=alert(1)>"
 BOTH = "both@acme.example"  # of two tenants
 REFERENCES = 30
+RENEWED_AFTER = timedelta(minutes=5)  # a test may let some minutes pass, and a token lives for fifteen
 
 expect.set_options(timeout=10_000)
 
@@ -34,6 +47,7 @@ class Service:
 
     app: TestApp
     home: str
+    renewed_at: datetime | None = None
 
     def let_time_pass(self) -> None:
         """Beyond the windows of all limits: tests sign in more often than people do."""
@@ -41,25 +55,55 @@ class Service:
         assert isinstance(clock, MovableClock)
         clock.move(timedelta(seconds=61))
 
+    async def renew_tokens(self) -> None:
+        """Keeps those signed in who act by the API: the tests before may have let more time pass than a token lives."""
+        now = self.app.adapters.clock.now()
+        if self.renewed_at is not None and now - self.renewed_at < RENEWED_AFTER:
+            return
+        self.let_time_pass()
+        self.renewed_at = self.app.adapters.clock.now()
+        await self.app.login("root", ADMIN)
+        for identifier in ("acme", "other"):
+            await self.app.login(identifier, f"admin@{identifier}.example")
+            tenant = (await self.app.call("GET", "/api/tenants/current", as_whom=identifier)).json()["data"]["id"]
+            root = await self.app.call("POST", "/api/auth/switch-tenant", as_whom="root", json={"tenantId": tenant})
+            self.app.tokens[f"root in {identifier}"] = root.json()["data"]["token"]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
 
 @pytest_asyncio.fixture(scope="session")
 async def service() -> AsyncIterator[Service]:
-    app = await open_test_app()
+    port = free_port()
+    # browsers know no passkeys of a host that is an address
+    home = f"http://localhost:{port}"
+    app = await open_test_app({"TENANTRY_PASSKEY_RP_ID": "localhost", "TENANTRY_PASSKEY_ORIGINS": home})
     await seed(app)
     await furnish(app)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    home = f"http://127.0.0.1:{port}"
-    settings = HttpSettings(console=Console(files=console.files(), base_url=home))
-    target = build_app(app.services, settings)
-    server = Server(target, port=port, interface=Interfaces.ASGI, log_enabled=False)
+    async with serving(app, home):
+        yield Service(app, home)
+    await app.client.aclose()
+
+
+@asynccontextmanager
+async def serving(
+    app: TestApp, base_url: str, behind: Callable[[ASGIApp], ASGIApp] = lambda app: app
+) -> AsyncIterator[None]:
+    """The application with its console, at the port of its public address; ``behind`` is a proxy before it."""
+    target = build_app(app.services, HttpSettings(console=Console(files=console.files(), base_url=base_url)))
+    port = urlsplit(base_url).port
+    assert port is not None
+    server = Server(behind(target), port=port, interface=Interfaces.ASGI, log_enabled=False)
     running = asyncio.create_task(server.serve())
     await _listening(port)
-    yield Service(app, home)
+    yield
     server.stop()  # type: ignore[no-untyped-call]
     await running
-    await app.client.aclose()
 
 
 async def _listening(port: int) -> None:
@@ -120,6 +164,12 @@ class Visitor:
     page: Page
     complaints: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    _chromium: CDPSession | None = None
+
+    async def chromium(self) -> CDPSession:
+        """Chromium's own protocol for the page: one session, since the end of any takes virtual authenticators away."""
+        self._chromium = self._chromium or await self.context.new_cdp_session(self.page)
+        return self._chromium
 
     @property
     def home(self) -> str:
@@ -133,6 +183,13 @@ class Visitor:
     async def open(self, path: str = "") -> None:
         await self.page.goto(f"{self.home}/console/{path}")
 
+    async def go(self, path: str) -> None:
+        """Another screen in the page that is open, as by a link."""
+        await self.page.evaluate(
+            "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')) }",
+            f"/console/{path}",
+        )
+
     async def sign_in(self, email: str = "admin@acme.example", password: str = PASSWORD) -> None:
         self.service.let_time_pass()
         if "/console/" not in self.page.url:
@@ -142,9 +199,16 @@ class Visitor:
         await self.page.keyboard.press("Enter")
 
     async def enter(self, path: str = "", email: str = "admin@acme.example") -> None:
-        """Opens an address, signs in there, and waits for the screen."""
+        """Opens an address as somebody who is signed in already: nothing is typed, which journeys of the login do."""
+        self.service.let_time_pass()
+        body = {"with": "password", "email": email, "password": PASSWORD, "isPasswordEncrypted": False}
+        headers = {"X-Console": "1", "Origin": self.home}
+        answer = await self.context.request.post(f"{self.home}/console/session", data=body, headers=headers)
+        assert answer.ok, await answer.text()
+        # what the console looks at before it tries the cookie; any page of the origin can set it
+        await self.page.goto(f"{self.home}/health/live")
+        await self.page.evaluate("localStorage.setItem('tenantry.signed-in', 'yes')")
         await self.open(path)
-        await self.sign_in(email)
         await expect(self.page.locator("nav.side")).to_be_attached()
 
     async def said(self, text: str) -> None:
@@ -153,6 +217,7 @@ class Visitor:
 
 @pytest_asyncio.fixture
 async def visitor(service: Service, chromium: Browser) -> AsyncIterator[Visitor]:
+    await service.renew_tokens()
     context = await chromium.new_context(viewport=WIDE, locale="en-GB", accept_downloads=True)
     page = await context.new_page()
     made = Visitor(service, context, page)

@@ -109,11 +109,11 @@ async def test_without_the_service_nothing_is_lost(visitor: Visitor) -> None:
     await page.locator("tbody a").first.click()
     await page.get_by_label("Stock").fill("44")
     await visitor.context.set_offline(True)
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     await visitor.context.set_offline(False)
     await expect(page.get_by_label("Stock")).to_have_value("44")
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await visitor.said("Saved.")
 
 

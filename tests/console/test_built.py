@@ -66,7 +66,8 @@ def test_styles_stay_small() -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_a_source_file_fits_a_few_screens(path: Path) -> None:
-    if path.name != "package-lock.json":
+    # made by programs: the lock, and the types of the API
+    if path.name not in {"package-lock.json", "types.ts"}:
         assert len(path.read_text().splitlines()) <= 350
 
 

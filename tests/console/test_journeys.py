@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from tests.console.conftest import BOTH, HOSTILE, Visitor
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 
 async def test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant(visitor: Visitor) -> None:
@@ -87,7 +87,7 @@ async def test_a_row_is_created_with_its_errors_at_their_fields_and_then_changed
     await page.get_by_role("button", name="Create").click()
     await expect(page.get_by_role("heading", name="Kettle")).to_be_visible()
     await page.get_by_label("Stock").fill("7")
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     await visitor.said("Saved.")
     await page.get_by_role("button", name="Delete").click()
     await page.locator("dialog").get_by_role("button", name="Delete").click()
@@ -109,7 +109,7 @@ async def test_two_who_change_the_same_row_see_both_values(visitor: Visitor) -> 
     await page.get_by_label("Description").fill("mine")
     changed = await app.call("PUT", path, as_whom="acme", json={"description": "theirs", "name": "Contested by two"})
     assert changed.status_code == 200
-    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Save", exact=True).click()
     dialog = page.get_by_role("dialog")
     await expect(dialog).to_contain_text("theirs")
     await expect(dialog).to_contain_text("Contested by two")

@@ -17,6 +17,7 @@ from domain.entities.registry import build_registry
 from domain.scope import EveryTenant
 from tests.conftest import NewDatabase
 from tests.library import LIBRARY
+from tests.redis_cluster import open_cluster
 from tests.redis_server import RedisServer
 from tests.shared_memories import Shared, SharedMemory, SharedRedis
 
@@ -29,10 +30,17 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
     server.kill()
 
 
-@pytest.fixture(scope="module", params=["memory", "redis"])
-async def shared(request: pytest.FixtureRequest) -> AsyncIterator[Shared]:
+@pytest.fixture(scope="module", params=["memory", "redis", "cluster"])
+async def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Shared]:
     if request.param == "memory":
         yield SharedMemory()
+        return
+    if request.param == "cluster":
+        async with open_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+            spread = SharedRedis(cluster.url, spread=True, lose=cluster.flush)
+            await spread.open()
+            yield spread
+            await spread.close()
         return
     server: RedisServer = request.getfixturevalue("redis_server")
     redis = SharedRedis(server.url)

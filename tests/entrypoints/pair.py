@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -23,10 +24,13 @@ JsonObject = dict[str, Any]
 
 
 class Wire:
-    """A way to a server on this machine, in threads of its own; cut, it refuses, and what was open is closed."""
+    """A way to a server on this machine, in threads of its own; cut, it refuses, and what was open is closed.
+
+    ``delay`` are seconds that each piece takes in either direction; ``target`` is the port of the server.
+    """
 
     def __init__(self, port: int) -> None:
-        self._target = port
+        self.target, self.delay = port, 0.0
         self._open: set[socket.socket] = set()
         self._is_cut = False
         self._turn = threading.Lock()
@@ -69,7 +73,7 @@ class Wire:
 
     def _reach(self) -> socket.socket | None:
         try:
-            return socket.create_connection(("127.0.0.1", self._target), timeout=None)
+            return socket.create_connection(("127.0.0.1", self.target), timeout=None)
         except OSError:
             return None
 
@@ -77,6 +81,8 @@ class Wire:
         """Each of the two threads of a connection closes the end that it reads from."""
         with suppress(OSError):
             while data := near.recv(65_536):
+                if self.delay:
+                    time.sleep(self.delay)
                 other.sendall(data)
         _end(other)
         with self._turn:

@@ -60,7 +60,7 @@ async def test_a_line_is_what_the_log_would_make_of_it(caplog: pytest.LogCapture
     assert " ".join(json.loads(own)) == NAMES
 
 
-NAMES = "time level logger message method path status ms request_id address user_id"
+NAMES = "time level logger message method path status ms request_id address user_id refusal"
 
 
 async def test_all_lines_are_written_in_their_order() -> None:

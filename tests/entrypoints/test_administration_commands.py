@@ -27,7 +27,7 @@ async def app() -> TestApp:
 
 
 async def test_tenants_are_listed_made_closed_and_opened(app: TestApp) -> None:
-    made = json.loads(await administration.create_tenant(app.services, "globex", None, as_json=True))
+    made = json.loads((await administration.create_tenant(app.services, "globex", None)).json)
     assert [(tenant["identifier"], tenant["name"]) for tenant in made] == [("globex", "globex")]
     assert "closed" in await administration.set_tenant_active(app.services, "globex", is_active=False)
     shown = {line.split()[0]: line.split()[2] for line in await _lines(app, "list_tenants")}
@@ -38,7 +38,7 @@ async def test_tenants_are_listed_made_closed_and_opened(app: TestApp) -> None:
 
 
 async def _lines(app: TestApp, name: str) -> list[str]:
-    text: str = await getattr(administration, name)(app.services, as_json=False)
+    text: str = await getattr(administration, name)(app.services)
     return text.splitlines()
 
 
@@ -53,12 +53,12 @@ async def test_every_page_of_users_is_listed(app: TestApp, monkeypatch: pytest.M
     monkeypatch.setattr(administration, "PAGE_SIZE", 2)
     for number in range(4):
         await administration.create_user(app.services, f"u{number}@acme.example", None, "acme", ["Member"], None)
-    in_acme = json.loads(await administration.list_users(app.services, "acme", as_json=True))
+    in_acme = json.loads((await administration.list_users(app.services, "acme")).json)
     assert {user["email"] for user in in_acme} == {
         "ada@acme.example",
         *(f"u{number}@acme.example" for number in range(4)),
     }
-    assert len(json.loads(await administration.list_users(app.services, None, as_json=True))) == len(in_acme) + 1
+    assert len(json.loads((await administration.list_users(app.services, None)).json)) == len(in_acme) + 1
 
 
 async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:
@@ -96,31 +96,29 @@ async def test_roles_are_granted_in_a_tenant_and_in_the_whole_service(app: TestA
 
 
 async def test_roles_of_a_tenant_are_listed(app: TestApp) -> None:
-    roles = json.loads(await administration.list_roles(app.services, "acme", as_json=True))
+    roles = json.loads((await administration.list_roles(app.services, "acme")).json)
     assert {"Admin", "Member"} <= {role["name"] for role in roles}
 
 
 async def test_service_accounts_and_keys_are_made_and_listed(app: TestApp) -> None:
-    made = json.loads(
-        await service_accounts.create_service_account(app.services, "Import", "acme", ["Member"], as_json=True)
-    )
+    made = json.loads((await service_accounts.create_service_account(app.services, "Import", "acme", ["Member"])).json)
     assert [(account["name"], account["createdBy"]) for account in made] == [("Import", None)]
-    told = await service_accounts.create_key(app.services, "import", "acme", "nightly", as_json=False)
+    told = await service_accounts.create_key(app.services, "import", "acme", "nightly")
     key = told.split()[-1]
     assert (await app.client.get("/api/auth/me", headers={"Authorization": f"Bearer {key}"})).status_code == 200
-    keys = json.loads(await service_accounts.list_keys(app.services, "Import", "acme", as_json=True))
+    keys = json.loads((await service_accounts.list_keys(app.services, "Import", "acme")).json)
     assert [(listed["name"], listed["start"]) for listed in keys] == [("nightly", key[:12])]
-    table = await service_accounts.list_service_accounts(app.services, "acme", as_json=False)
+    table = await service_accounts.list_service_accounts(app.services, "acme")
     assert re.search(r"Import +Member +yes +1 ", table)
     with pytest.raises(CommandError, match="no service account 'Export'"):
-        await service_accounts.list_keys(app.services, "Export", "acme", as_json=False)
+        await service_accounts.list_keys(app.services, "Export", "acme")
 
 
 def test_settings_are_shown_with_their_source_and_secrets_are_not(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text("port = 9000\n")
     (tmp_path / ".env").write_text("TENANTRY_METRICS_TOKEN=very-secret-token-of-metrics\n")
     environment = {"TENANTRY_SECRET_KEY": "another very secret key, long enough", "TENANTRY_LOG_LEVEL": "debug"}
-    text = report(environment, tmp_path, as_json=True)
+    text = report(environment, tmp_path).json
     found = {setting["name"]: (setting["value"], setting["source"]) for setting in json.loads(text)}
     assert found["TENANTRY_PORT"] == ("9000", "tenantry.toml")
     assert found["TENANTRY_METRICS_TOKEN"] == ("(hidden)", ".env")

@@ -1,5 +1,6 @@
 """The commands that do not serve, each in a process of its own."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -79,6 +80,7 @@ async def broken(rows: "Nothing") -> None: ...
 odd = 1
 ENTITIES = ()
 """
+ANOTHER_SECRET = "b7fK2-pL9_wQ4xR8tY1mN6vC3sD5gH0jZ"  # of a test
 
 
 async def test_routes_that_cannot_be_served_stop_the_start(
@@ -119,6 +121,13 @@ def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> 
     checked = tenantry("check", **own)
     assert checked.returncode == 1
     assert "The migrations do not fit together" in checked.stdout
+
+
+def test_an_empty_database_is_told_from_a_broken_one(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    checked = tenantry("check", **shared)
+    assert checked.returncode == 1
+    assert "Run: tenantry migrate" in checked.stdout
+    assert "Traceback" not in checked.stderr
 
 
 def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry, tmp_path: Path) -> None:
@@ -166,10 +175,24 @@ async def test_the_sql_of_an_empty_database_makes_it(tenantry: Tenantry, shared:
     assert sql.returncode == 0, sql.stderr
     connection = await asyncpg.connect(shared["DATABASE_URL"])
     try:
-        await connection.execute(sql.stdout)
+        # As psql does: an index that is built beside writes stands between two transactions.
+        for part in re.split(r"^(?:BEGIN|COMMIT);$", sql.stdout, flags=re.MULTILINE):
+            if re.sub("--.*", "", part).strip():
+                await connection.execute(part)
     finally:
         await connection.close()
     assert "is what the entities declare" in tenantry("migrations", "check", **shared).stdout
+
+
+async def test_a_secret_key_that_opens_no_stored_key_is_told(tenantry: Tenantry, shared: dict[str, str]) -> None:
+    assert tenantry("migrate", **shared).returncode == 0
+    assert tenantry("keys", "rotate", **shared).returncode == 0
+    checked = tenantry("check", **{**shared, "SECRET_KEY": ANOTHER_SECRET})
+    assert checked.returncode == 1
+    assert "TENANTRY_SECRET_KEY is not the one that the stored signing keys were sealed with" in checked.stdout
+    assert "Traceback" not in checked.stderr
+    both = {**shared, "SECRET_KEY": ANOTHER_SECRET, "OTHER_SECRET_KEY": shared["SECRET_KEY"]}
+    assert tenantry("check", **both).returncode == 0
 
 
 async def test_options_that_exclude_each_other_are_refused(tenantry: Tenantry) -> None:

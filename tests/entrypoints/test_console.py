@@ -1,17 +1,27 @@
-"""The console of a service that runs as in production: processes, PostgreSQL, Redis."""
+"""The console of a service that runs as its users run it: processes, PostgreSQL, Redis."""
 
 import pytest
 from playwright.async_api import async_playwright, expect
 
-from tests.entrypoints.processes import PASSWORD, Serve
+from tests.entrypoints.processes import PASSWORD, Serve, Served
 from tests.http.docs.test_docs_page import BROWSER, FLAGS
 
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the console is not driven"),
+    pytest.mark.timeout(180),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the console is not driven")
-@pytest.mark.timeout(120)
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
+
 async def test_a_newcomer_makes_a_first_row(serve: Serve, migrated: dict[str, str]) -> None:
-    service = serve(**migrated)
+    await make_first_row(serve(**migrated))
+
+
+async def test_a_newcomer_makes_a_first_row_on_the_embedded_servers(serve: Serve) -> None:
+    await make_first_row(serve(ADMIN_PASSWORD=PASSWORD))
+
+
+async def make_first_row(service: Served) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=BROWSER, headless=True, args=FLAGS)
         page = await browser.new_page()
@@ -27,9 +37,18 @@ async def test_a_newcomer_makes_a_first_row(serve: Serve, migrated: dict[str, st
             await page.get_by_label(label).fill(text)
         await page.get_by_role("button", name="Create").click()
         await expect(page.get_by_role("heading", name="Kettle")).to_be_visible()
+        await page.get_by_label("Price").fill("41.50")
+        await page.get_by_role("button", name="Save", exact=True).click()
+        await expect(page.locator(".toasts")).to_contain_text("Saved.")
+        await page.get_by_role("button", name="Delete").click()
+        await page.locator("dialog").get_by_role("button", name="Delete").click()
+        await page.get_by_role("button", name="Restore").click()
+        await expect(page.locator(".toasts")).to_contain_text("1 row restored.")
         await page.get_by_role("link", name="Products").first.click()
-        await expect(page.get_by_role("row", name="Kettle")).to_contain_text("39.90")
+        await expect(page.get_by_role("row", name="Kettle")).to_contain_text("41.50")
         await page.reload()
         await expect(page.get_by_role("row", name="Kettle")).to_be_visible()
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_label("Password")).to_be_visible()
         assert complaints == []
         await browser.close()

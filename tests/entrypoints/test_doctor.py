@@ -8,7 +8,7 @@ from pathlib import Path
 import rich_click as click
 
 from entrypoints.cli.main import tenantry as commands
-from entrypoints.cli.reports.doctor import _redis
+from entrypoints.cli.reports.doctor import _redis, _replicas
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
 from tests.entrypoints.processes import Tenantry, free_port
@@ -33,6 +33,13 @@ def test_a_database_without_tables_is_a_sentence(tenantry: Tenantry, shared: dic
     ended = tenantry("users", "list", **shared)
     assert ended.returncode == 5
     assert "tenantry migrate" in ended.stderr
+
+
+async def test_replicas_that_are_none_or_away_are_told(migrated: dict[str, str]) -> None:
+    urls = (Secret(migrated["DATABASE_URL"]), Secret(f"postgresql://127.0.0.1:{free_port()}/nowhere"))
+    found = [finding async for finding in _replicas(Settings(database_replica_urls=urls))]
+    assert ["1 of" in found[0], "is no replica" in found[0]] == [True, True]
+    assert ["2 of" in found[1], "does not answer" in found[1]] == [True, True]
 
 
 async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:

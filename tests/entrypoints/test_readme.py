@@ -58,7 +58,7 @@ class Terminal:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=50,
+            timeout=100,
             check=False,
         )
         assert ran.returncode == 0, f"{script}\n{ran.stdout}\n{ran.stderr}"
@@ -90,6 +90,7 @@ async def servers_of_the_readme(shared: dict[str, str]) -> AsyncIterator[dict[st
     await connection.close()
 
 
+@pytest.mark.timeout(200)
 def test_every_block_of_the_readme_runs_in_order(
     serve: Serve, servers_of_the_readme: dict[str, str], tmp_path: Path
 ) -> None:

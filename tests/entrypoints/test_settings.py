@@ -22,8 +22,24 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), None),
     ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
     ("DATABASE_OWNER_URL", None, "postgres://o:p@h/d", Secret("postgres://o:p@h/d"), "redis://h"),
+    (
+        "DATABASE_REPLICA_URLS",
+        (),
+        "postgresql://h/d, postgres://i/d",
+        (Secret("postgresql://h/d"), Secret("postgres://i/d")),
+        "postgresql://h/d,i",
+    ),
+    ("DATABASE_POOLER", "none", "Session", "session", "statement"),
     ("DATABASE_CONNECTIONS", 20, "40", 40, "1"),
     ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
+    (
+        "REDIS_URL",
+        None,
+        "redis+sentinel://:p@h,h2:26380/main/1",
+        Secret("redis+sentinel://:p@h,h2:26380/main/1"),
+        "redis+sentinel://h,h2",
+    ),
+    ("REDIS_URL", None, "rediss+cluster://h,h2", Secret("rediss+cluster://h,h2"), "redis+cluster://h,h2/1"),
     ("REDIS_PREFIX", "tenantry", "shop.test", "shop.test", "{shop}"),
     ("MIGRATE", True, "off", False, "perhaps"),
     ("ADMIN_EMAIL", "admin@example.com", "root@example.org", "root@example.org", "root"),
@@ -48,6 +64,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("GLOBAL_TOKEN_MINUTES", 2, "3", 3, "-1"),
     ("REFRESH_TOKEN_DAYS", 7, "14", 14, "1.5"),
     ("SESSION_DAYS", 30, "90", 90, "forever"),
+    ("DRAIN_SECONDS", 0, "10", 10, "601"),
     ("REFRESH_GRACE_SECONDS", 30, "0", 0, "-1"),
     ("STRICT_PASSWORD_ENCRYPTION", False, "true", True, "2"),
     ("DEFAULT_TENANT", None, "acme", "acme", "ACME Ltd"),
@@ -123,8 +140,9 @@ NAMES = [case[0] for case in CASES]
 
 
 def given(**variables: str) -> dict[str, str]:
-    """With what a DATABASE_URL and a DATABASE_OWNER_URL ask for beside them."""
-    beside = {"SECRET_KEY": KEY} | ({"DATABASE_URL": "postgresql://h/d"} if "DATABASE_OWNER_URL" in variables else {})
+    """With what a DATABASE_URL and those that need one ask for beside them."""
+    needs_url = {"DATABASE_OWNER_URL", "DATABASE_REPLICA_URLS"} & variables.keys()
+    beside = {"SECRET_KEY": KEY} | ({"DATABASE_URL": "postgresql://h/d"} if needs_url else {})
     return {f"TENANTRY_{name}": value for name, value in {**beside, **variables}.items()}
 
 
@@ -269,6 +287,25 @@ def test_keys_of_chance_are_taken() -> None:
         "9" + str(2**127),
     ):
         assert read_settings({"TENANTRY_SECRET_KEY": made}).secret_key == Secret(made)
+
+
+def test_a_database_may_have_several_hosts() -> None:
+    url = "postgresql://u:p,q@db1:5432,db2:5432/d?target_session_attrs=primary"
+    assert read_settings(given(DATABASE_URL=url)).database_url == Secret(url)
+    (mistake,) = mistakes(given(DATABASE_URL="postgresql://u@db1:x,db2/d"))
+    assert mistake.startswith("TENANTRY_DATABASE_URL got 'postgresql://…'")
+
+
+def test_a_pooler_of_transactions_asks_for_an_owner_beside_it() -> None:
+    (mistake,) = mistakes(given(DATABASE_URL="postgresql://h/d", DATABASE_POOLER="transaction"))
+    assert mistake.startswith("TENANTRY_DATABASE_OWNER_URL is not set")
+    owner = {"DATABASE_OWNER_URL": "postgresql://o@h/d"}
+    assert read_settings(given(DATABASE_POOLER="transaction", **owner)).database_pooler == "transaction"
+
+
+def test_replicas_belong_to_a_database_that_is_named() -> None:
+    (mistake,) = mistakes({"TENANTRY_DATABASE_REPLICA_URLS": "postgresql://h/d"})
+    assert mistake.startswith("TENANTRY_DATABASE_REPLICA_URLS is set without TENANTRY_DATABASE_URL")
 
 
 def test_an_owner_belongs_to_a_database_that_is_named() -> None:

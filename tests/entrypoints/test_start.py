@@ -24,7 +24,9 @@ SQLAlchemy, its ORM, advanced-alchemy, rich and greenlet are not among them: Lit
 they are installed, and own endpoints may ask for a session (decision 0102).
 """
 
-IDLE_MIB = 140
+IDLE_MIB = 210
+"""Most that all processes of a service with one worker have together; what they share counts once. The goal is 170
+(docs/decisions/0108)."""
 
 PREPARED_AND_SERVED = """
 import os, sys
@@ -67,18 +69,19 @@ def test_no_module_touches_the_import_system() -> None:
     assert touching == []
 
 
-async def test_an_idle_process_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:
-    served = serve(WORKERS="2", **shared)
+async def test_an_idle_service_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:
+    served = serve(WORKERS="1", **shared)
     served.log_in(shared["ADMIN_PASSWORD"])
-    for pid in (served.process.pid, *workers_of(served)):
-        assert 20 < resident_mib(pid) < IDLE_MIB
-        assert "/uvloop/" in libraries(pid)
+    pids = (served.process.pid, *workers_of(served))
+    assert 40 < sum(map(proportional_mib, pids)) < IDLE_MIB
+    assert all("/uvloop/" in libraries(pid) for pid in pids)
 
 
 def libraries(pid: int) -> str:
     return Path(f"/proc/{pid}/maps").read_text()
 
 
-def resident_mib(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:")) / 1024
+def proportional_mib(pid: int) -> float:
+    """Proportional set size: of pages that several processes share, each has its part."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024

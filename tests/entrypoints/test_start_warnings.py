@@ -23,6 +23,12 @@ WARNED = [
     ({"REDIS_URL": "redis://:hidden@cache.example"}, ["the connection to cache.example is in clear"]),
     ({"REDIS_URL": "rediss://cache.example"}, []),
     ({"REDIS_URL": "unix:///run/valkey.sock"}, []),
+    (
+        {"REDIS_URL": "redis+cluster://:hidden@cache.example,127.0.0.1"},
+        ["the connection to cache.example is in clear; use rediss+cluster://"],
+    ),
+    ({"REDIS_URL": "rediss+sentinel://:hidden@a.example,b.example/main"}, []),
+    ({"REDIS_URL": "redis+sentinel://a.example,b.example/main"}, ["connection to a.example, b.example is in clear"]),
     ({"RATE_LIMITS": "off"}, ["RATE_LIMITS is off"]),
 ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 from uuid import UUID
 
+from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.select import page_shape
 from adapters.postgres.entities.reading.select_rows import Shape, count_statement, get_statement, page_statement
 from domain.entities.declaration import Registry
@@ -38,7 +39,8 @@ QUERIES: list[tuple[str, str, Scope]] = [
 
 
 def test_the_text_of_a_query_is_known(registry: Registry) -> None:
-    text = "\n\n".join([*_rows(registry), *_pages(registry), *_cursors(registry), *_totals(registry)]) + "\n"
+    made = [*_rows(registry), *_pages(registry), *_cursors(registry), *_totals(registry), *_searches(registry)]
+    text = "\n\n".join(made) + "\n"
     if os.environ.get("TENANTRY_TEST_GOLDEN") == "write":
         GOLDEN.write_text(text)
     assert text == GOLDEN.read_text()
@@ -102,6 +104,18 @@ def _cursors(registry: Registry) -> list[str]:
         cursor = write_cursor(sort, [last, UUID(int=1)] if last else [None, 1, UUID(int=1)])
         shape = _shape(registry, plural, f"{asked}&cursor={cursor}", TENANT)
         made.append(_titled(f"{plural}?{asked}&cursor=…", page_statement(registry, registry[plural], shape).text))
+    return made
+
+
+def _searches(registry: Registry) -> list[str]:
+    """With an index of every field that is searched, and of one field; a count samples the last rows too."""
+    model = registry["products"]
+    searches = Searches(frozenset((model.table, field) for field in model.declaration.search))
+    made = []
+    for asked in ("search=red lamp&fields=name", "name.contains=lamp&fields=name&count=none"):
+        query = _query(registry, "products", asked)
+        shape = page_shape(TENANT, query, narrowing(model, query, searches))
+        made.append(_titled(f"products?{asked} with an index", page_statement(registry, model, shape).text))
     return made
 
 

@@ -28,6 +28,7 @@ class _UseCases:
     """Use cases of whoever calls. While the application is built, nobody does: then a stand-in for each."""
 
     own_queries = None
+    freshness = None
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -55,7 +56,7 @@ def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
 
     A test with routes of its own, or with something that counts, times or keeps what is sent, gets its own.
     """
-    if services.own_queries is not None or settings != replace(settings, **_OWN):
+    if services.own_queries is not None or services.freshness is not None or settings != replace(settings, **_OWN):
         return build_app(services, settings)
     for registry, like, app in _BUILT:
         if registry is services.registry and like == settings:

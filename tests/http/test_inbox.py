@@ -56,6 +56,20 @@ async def test_mails_are_for_this_machine_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example"]
+)
+async def test_a_page_whose_name_leads_here_by_dns_reads_no_mail(tmp_path: Path, host: str) -> None:
+    """DNS rebinding: a browser here asks for a page of elsewhere, whose name has become the address of this machine."""
+    client = await client_of_inbox(tmp_path)
+    mail = Message(id=new_id(), to="ada@example.com", subject="Reset", text="link", html="<p>link</p>")
+    await FileMailer(tmp_path, "no-reply@example.com").send(mail)
+    for path in ("/dev/mail", f"/dev/mail/{mail.id}"):
+        assert (await client.get(path, headers={"Host": host})).status_code == 404
+        for own in ("localhost:8000", "127.0.0.1:8000", "[::1]:8000", "shop.localhost:8000", "LOCALHOST"):
+            assert (await client.get(path, headers={"Host": own})).status_code == 200, own
+
+
+@pytest.mark.parametrize(
     ("settings", "has_inbox"),
     [
         ({}, True),

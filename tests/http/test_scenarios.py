@@ -187,6 +187,9 @@ async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> N
     for endpoint in table(app):
         if endpoint.policy.asks is None or endpoint.operation in ("auth.logout", "auth.delete-me"):
             continue
+        # The console's session asks for its own header before it looks at a token.
+        if endpoint.path.startswith("/console/"):
+            continue
         answer = await app.call(
             endpoint.method, concrete(endpoint), as_whom="selector", json={} if endpoint.has_body else None
         )

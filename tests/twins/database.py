@@ -1,7 +1,7 @@
 """A database with the tables of both schemas, whose rows last as long as an example."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,7 +12,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection
+from adapters.postgres.schema.parts import BY_MONTH
+from adapters.postgres.schema.row_security import MAKE_ROLE
 from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.search import IS_POSSIBLE, MAKE_SEARCH, opened, search_index
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.registry import build_registry
 from tests.twins.drawing import Row
@@ -55,9 +58,24 @@ async def connect(url: str, kinds: Sequence[type[Any]]) -> ServiceConnection:
     """As the owner of fresh tables, whom no row-level security holds."""
     connection = await asyncpg.connect(url, connection_class=ServiceConnection, server_settings=SESSION)
     await set_codecs(connection)
-    for statement in _tables(build_registry(kinds)):
+    registry = build_registry(kinds)
+    for statement in [*_tables(registry), MAKE_ROLE, MAKE_SEARCH]:
         await connection.execute(statement)
+    if await connection.fetchval(IS_POSSIBLE):
+        for statement in _searches(registry):
+            await connection.execute(statement)
     return connection
+
+
+def _searches(registry: Registry) -> Iterator[str]:
+    """Indexes and functions of all searches, as migrations make them."""
+    made = dialect()  # type: ignore[no-untyped-call]
+    for model in registry:
+        fields = model.declaration.search
+        if fields and model.tenant_owned:
+            index = search_index(model.table, fields, by_tenant=True, beside=False)
+            for statement in (CreateIndex(index), *opened(model.table, fields)):
+                yield str(statement.compile(dialect=made))
 
 
 def _tables(registry: Registry) -> list[str]:
@@ -67,4 +85,5 @@ def _tables(registry: Registry) -> list[str]:
     statements: list[ExecutableDDLElement] = []
     for table in tables:
         statements += [CreateTable(table), *(CreateIndex(index) for index in table.indexes)]
-    return [str(statement.compile(dialect=made)) for statement in statements]
+    parts = [f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT" for name in sorted(BY_MONTH & own)]
+    return [*(str(statement.compile(dialect=made)) for statement in statements), *parts]

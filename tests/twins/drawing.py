@@ -29,6 +29,7 @@ texts = st.sampled_from(
         ("İ", "i", "x,y", 'q"q', " ", "ﬃ", "😀"),
         ("ß", "ẞ", "SS", "ss", "straße", "STRASSE"),
         ("é", "e\u0301", "É", "E\u0301", "ı", "I", "ς", "Σ"),
+        ("lamp", "LAMPE", "a lamp", "lam_p", "lam%p", "lamXp", "lam\\p"),
     )
 )
 _MOMENTS = (

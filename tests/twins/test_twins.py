@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from msgspec import Raw, structs
 
 from adapters.memory.entities.records import MemoryRecords
+from adapters.postgres.connection.connections import scope_text
+from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches, SearchLimits
 from adapters.postgres.entities.reading.select import PostgresSelect
 from application.ports.entities.records import RowPage
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
@@ -60,6 +62,7 @@ class Case:
     stored: dict[str, list[Row]]
     scope: Scope
     questions: list[Question]
+    searches: Searches = NO_SEARCHES
 
     @property
     def memory(self) -> MemoryRecords:
@@ -78,7 +81,15 @@ def cases(draw: st.DrawFn, registry: Registry) -> Case:
         EveryTenant(),
         EveryTenant(),
     ]
-    return Case(registry, draw(rows(registry, few)), draw(st.sampled_from(scopes)), questions)
+    stored, scope = draw(rows(registry, few)), draw(st.sampled_from(scopes))
+    return Case(registry, stored, scope, questions, draw(st.sampled_from(_searches(registry))))
+
+
+def _searches(registry: Registry) -> list[Searches]:
+    """Without an index, and with one that is asked for every word: it finds none, one row, or any number of rows."""
+    indexed = frozenset((model.table, field) for model in registry for field in model.declaration.search)
+    limits = [SearchLimits(sampled=0, frequent=1, most=most) for most in (0, 1, 1_000, 1_000)]
+    return [NO_SEARCHES, *(Searches(indexed, limit) for limit in limits)]
 
 
 @st.composite
@@ -147,7 +158,10 @@ def test_decimals_are_written_alike(twins_database: TwinsDatabase) -> None:
 
 async def asked_of_both(database: TwinsDatabase, case: Case, ask: Callable[[Reads], Awaitable[A]]) -> tuple[A, A]:
     async with database.stored(case.registry, case.stored) as connection:
-        return await ask(case.memory), await ask(PostgresSelect(connection, case.registry, case.scope))
+        # the functions of searches know the tenant by the setting that row-level security reads
+        await connection.execute("SELECT set_config('tenantry.scope', $1, true)", scope_text(case.scope))
+        select = PostgresSelect(connection, case.registry, case.scope, case.searches)
+        return await ask(case.memory), await ask(select)
 
 
 async def by_page(records: Reads, question: Question) -> AsyncIterator[object]:

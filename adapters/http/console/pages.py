@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -54,6 +55,11 @@ class Console:
     def is_on(self) -> bool:
         return PAGE in self.files
 
+    @property
+    def prefix(self) -> str:
+        """Path of the public address, which a proxy takes off before this service: ``/tenantry``, mostly empty."""
+        return urlsplit(self.base_url).path.rstrip("/")
+
 
 Variants = Mapping[str | None, File]
 """A file by its coding; None is the file as it is."""
@@ -61,7 +67,7 @@ Variants = Mapping[str | None, File]
 
 def page_handlers(console: Console) -> list[HTTPRouteHandler]:
     """Addresses of nothing are the application's own to explain where a browser asks, and 404 for everybody else."""
-    found = dict(_served(console.files))
+    found = dict(_served({**console.files, PAGE: _behind(console)}))
 
     async def shown(request: StrictRequest) -> Response[Any]:
         return _answer(request, found[PAGE])
@@ -94,6 +100,11 @@ def front_handler(leads_to: str) -> HTTPRouteHandler:
 def is_browser(request: StrictRequest) -> bool:
     """True for the address bar of a browser, which asks for HTML by name; programs and scripts take anything."""
     return "text/html" in (request.header(b"accept") or "").lower()
+
+
+def _behind(console: Console) -> bytes:
+    """The page with the public addresses of its scripts and styles, which find all others from their own."""
+    return console.files[PAGE].replace(f'"{ROOT}/'.encode(), f'"{console.prefix}{ROOT}/'.encode())
 
 
 def _answer(request: StrictRequest, variants: Variants) -> Response[Any]:

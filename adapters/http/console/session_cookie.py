@@ -39,8 +39,12 @@ class SessionCookie:
         token = data.pop(REFRESH_TOKEN, None)
         headers = dict(NO_STORE)
         if token is not None:
-            headers["set-cookie"] = f"{self.name}={token}; Max-Age={self._age}; {self._marks}"
+            headers["set-cookie"] = self.kept(token)
         return Bytes(msgspec.json.encode({"isSuccess": True, "data": data}), JSON, 200, headers)
+
+    def kept(self, token: str) -> str:
+        """The header that has the browser keep a refresh token."""
+        return f"{self.name}={token}; Max-Age={self._age}; {self._marks}"
 
     def without(self) -> Bytes:
         """An answer that takes the cookie away."""

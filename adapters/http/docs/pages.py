@@ -16,19 +16,29 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
+from adapters.http.request.encodings import chosen_coding
 from adapters.http.request.responses import Bytes, NoBody
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
-from domain.identity.users import PASSWORD_LENGTH
 
 ASSETS = Path(__file__).parent / "assets"
 HTML = "text/html; charset=utf-8"
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
-OWN = ("docs.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
+OWN = ("docs.js", "docs-theme.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
 DOCS_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES})
-ACCOUNT_FILES = frozenset({"account.js", "account-invitation.js", "account.css"})
+COMPRESSED = frozenset({"swagger-ui-bundle.js", "swagger-ui.css"})
+"""Large files, which stand compressed beside themselves."""
+SIGN_IN = (
+    "account-api.js",
+    "account-words.js",
+    "account-ways.js",
+    "account-login.js",
+    "account-register.js",
+    "account-security.js",
+)
+ACCOUNT_FILES = frozenset({"account.js", "account-invitation.js", "account.css", *SIGN_IN})
 
 _NOBODY_ELSE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 # the documentation may ask nobody but the service itself
@@ -41,6 +51,7 @@ ACCOUNT_POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {_NOBODY_ELSE}"
 )
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
+VARIES = {"vary": "Accept-Encoding"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +88,12 @@ def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE
 
 
 @lru_cache
-def asset(name: str) -> File:
-    path = ASSETS / name
-    return file_of(path.read_bytes(), TYPES.get(path.suffix, "text/plain; charset=utf-8"))
+def asset(name: str, coding: str | None = None) -> File:
+    """The file, or what was made of it by ``gzip -9n`` and stands beside it."""
+    path, kind = ASSETS / name, TYPES.get(Path(name).suffix, "text/plain; charset=utf-8")
+    if coding is None:
+        return file_of(path.read_bytes(), kind, VARIES)
+    return file_of(path.with_name(f"{name}.gz").read_bytes(), kind, {**VARIES, "content-encoding": coding})
 
 
 def docs_handlers(about: About) -> list[HTTPRouteHandler]:
@@ -98,21 +112,6 @@ def docs_handlers(about: About) -> list[HTTPRouteHandler]:
         _page_handler(f"{root}/index.html", "docs.index", index),
         _page_handler(f"{root}/encrypted-passwords.html", "docs.encrypted-passwords", encrypting),
         _asset_handler(f"{root}/assets/{{name:str}}", "docs.asset", DOCS_FILES),
-    ]
-
-
-def account_handlers(service: str) -> list[HTTPRouteHandler]:
-    """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
-    headers = {"content-security-policy": ACCOUNT_POLICY, "referrer-policy": "no-referrer"}
-    shortest, longest = map(str, PASSWORD_LENGTH)
-    confirm = _page("account-confirm.html", headers, service=service)
-    reset = _page("account-reset.html", headers, service=service, shortest=shortest, longest=longest)
-    invitation = _page("account-invitation.html", headers, service=service, shortest=shortest, longest=longest)
-    return [
-        _page_handler("/account/confirm", "account.confirm", confirm),
-        _page_handler("/account/invitation", "account.invitation", invitation),
-        _page_handler("/account/reset", "account.reset", reset),
-        _asset_handler("/account/assets/{name:str}", "account.asset", ACCOUNT_FILES),
     ]
 
 
@@ -137,6 +136,8 @@ def _asset_handler(path: str, name: str, served: Collection[str]) -> HTTPRouteHa
     async def found(request: StrictRequest) -> Response[Any]:
         if request.path_params["name"] not in served:
             raise NotFound
-        return asset(request.path_params["name"]).response(request.header(b"if-none-match"))
+        name = request.path_params["name"]
+        coding = chosen_coding(request.header(b"accept-encoding"), ["gzip"]) if name in COMPRESSED else None
+        return asset(name, coding).response(request.header(b"if-none-match"))
 
     return get(path, name=name, include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))(found)

@@ -19,7 +19,12 @@ class AccountsController(Controller):
     tags = ("auth",)
     opt = rules(area="A", limit=ORDINARY)
 
-    @post("/confirm-email", **operation("auth.confirm-email", "Confirm an e-mail address", PUBLIC), status_code=200)
+    @post(
+        "/confirm-email",
+        **operation("auth.confirm-email", "Confirm an e-mail address", PUBLIC, "CONFLICT"),
+        status_code=200,
+        description="409 on `email` for the link of a changed address that another account has got meanwhile.",
+    )
     async def confirm(
         self, request: StrictRequest, data: JSONBody[ConfirmForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
@@ -37,7 +42,7 @@ class AccountsController(Controller):
     async def resend(
         self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
-        await accounts.request_link("confirmation", data, silent=request.is_silenced)
+        await accounts.request_link("confirmation", data, request.from_client.language, silent=request.is_silenced)
         # the words say nothing about the address: whoever asks might not be its owner
         return identity_message("If the address waits for its confirmation, a mail is on its way.")
 
@@ -56,7 +61,7 @@ class AccountsController(Controller):
     async def request_reset(
         self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
-        await accounts.request_link("reset", data, silent=request.is_silenced)
+        await accounts.request_link("reset", data, request.from_client.language, silent=request.is_silenced)
         return identity_message("If there is an account with this address, a mail is on its way.")
 
     @post(

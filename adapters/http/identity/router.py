@@ -12,8 +12,11 @@ from adapters.http.identity.factors.factors import FactorResetsController, Facto
 from adapters.http.identity.factors.mfa import MfaController
 from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from adapters.http.identity.handover.codes import LoginCodesController
 from adapters.http.identity.joining.acceptance import AcceptanceController
+from adapters.http.identity.joining.domains import DomainsController
 from adapters.http.identity.joining.invitations import InvitationsController
+from adapters.http.identity.joining.join_requests import JoinRequestsController
 from adapters.http.identity.joining.own_tenants import OwnTenantsController
 from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
@@ -23,6 +26,9 @@ from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
 from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
+from adapters.http.identity.self_service.email_changes import EmailChangesController
+from adapters.http.identity.self_service.identities import IdentitiesController
+from adapters.http.identity.self_service.personal_data import PersonalDataController
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController
@@ -41,6 +47,7 @@ CONTROLLERS = (
     FactorResetsController,
     PasskeysController,
     SocialController,
+    LoginCodesController,
     RegistrationController,
     AccountsController,
     SessionsController,
@@ -54,9 +61,14 @@ CONTROLLERS = (
     InvitationsController,
     ReceivedInvitationsController,
     AcceptanceController,
+    DomainsController,
+    JoinRequestsController,
     OwnershipController,
     OwnTenantsController,
     SelfServiceController,
+    EmailChangesController,
+    IdentitiesController,
+    PersonalDataController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,
@@ -69,12 +81,17 @@ USE_CASES = (
     "accounts",
     "api_keys",
     "client_credentials",
+    "domains",
+    "email_changes",
     "held_permissions",
+    "identities",
     "inbox",
     "invitations",
+    "join_requests",
     "factor_reproofs",
     "factor_resets",
     "keyring",
+    "login_codes",
     "member_sessions",
     "memberships",
     "my_factors",
@@ -82,6 +99,7 @@ USE_CASES = (
     "own_tenants",
     "ownership",
     "passkey_login",
+    "personal_export",
     "reauthentication",
     "registration",
     "roles",

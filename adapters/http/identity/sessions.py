@@ -27,9 +27,9 @@ class SessionsController(Controller):
 
     @delete(
         "/{session_id:str}",
-        **operation("auth.end-session", "End one of one's own sessions", PEOPLE),
+        **operation("auth.end-session", "End one of one's own sessions", PEOPLE, "REAUTHENTICATION_REQUIRED"),
         status_code=200,
-        description="Its access token is dead at once.",
+        description="Its access token is dead at once. Another session than the caller's own needs a recent proof.",
     )
     async def end(
         self, request: StrictRequest, session_id: PathId, my_sessions: NamedDependency[MySessions]

@@ -11,7 +11,7 @@ from domain.identity.service_accounts import CHECKSUM_LENGTH, PREFIX, SECRET_LEN
 
 
 class AccessLine(Struct, frozen=True):
-    """``took`` is in seconds, up to the answer's last byte."""
+    """``took`` is in seconds, up to the answer's last byte; ``refusal`` is the error code of an answer that is one."""
 
     method: str
     path: str
@@ -22,6 +22,7 @@ class AccessLine(Struct, frozen=True):
     user_id: UUID | None
     operation: str = "nowhere"
     by_key: bool = False
+    refusal: str | None = None
 
 
 AccessLog = Callable[[AccessLine], None]
@@ -47,6 +48,7 @@ def log_access(line: AccessLine) -> None:
             "request_id": line.request_id,
             "address": line.address,
             "user_id": str(line.user_id) if line.user_id else None,
+            "refusal": line.refusal,
         },
     )
 

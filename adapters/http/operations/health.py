@@ -1,6 +1,7 @@
 """/health: whether the process answers, and whether what it stands on does."""
 
 from litestar import Response, Router, get
+from litestar.datastructures import State
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Struct
 
@@ -14,7 +15,9 @@ class Live(Struct):
 
 
 class Ready(Struct):
-    """``status`` is ``ready``, ``degraded`` without the shared memory, or ``unavailable`` without the database."""
+    """``status`` is ``ready``, or ``degraded`` without the shared memory; with a 503 it is ``unavailable`` without the
+    database, or ``draining`` while the service is about to end.
+    """
 
     status: str
     database: bool
@@ -30,11 +33,14 @@ def health_router(services: UseCases) -> Router:
         "/ready",
         name="health.ready",
         summary="Whether the database and the shared memory answer",
-        description="503 without the database, or while migrations are pending; `degraded` without Redis.",
+        description="503 without the database, while migrations are pending, and while the service drains before it "
+        "ends; `degraded` without Redis.",
         responses={503: ResponseSpec(Ready, generate_examples=False)},
     )
-    async def ready() -> Response[Ready]:
+    async def ready(state: State) -> Response[Ready]:
         database, redis = await services.database.is_ready(), await services.admissions.is_shared()
+        if state.get("draining"):
+            return bare(Ready("draining", database, redis), 503, NO_STORE)
         if not database:
             return bare(Ready("unavailable", database, redis), 503, NO_STORE)
         return bare(Ready("ready" if redis else "degraded", database, redis), headers=NO_STORE)

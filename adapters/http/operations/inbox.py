@@ -12,7 +12,7 @@ from adapters.http.docs.pages import ASSETS, HTML
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.request.this_machine import ensure_from_this_machine
+from adapters.http.request.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
 from application.ports.mail_delivery import Inbox, ReceivedMail
 from domain.errors import NotFound
 
@@ -29,13 +29,13 @@ HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no
 def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
     @get(PATH, name="inbox.list", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
     async def newest(request: StrictRequest) -> Response[Any]:
-        ensure_from_this_machine(request)
+        _ensure_may_read(request)
         mails = await inbox.newest(MOST)
         return _shown("inbox.html", service=html.escape(service), mails="\n".join(map(_row, mails)) or NOTHING)
 
     @get(f"{PATH}/{{id:str}}", name="inbox.mail", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
     async def read(request: StrictRequest) -> Response[Any]:
-        ensure_from_this_machine(request)
+        _ensure_may_read(request)
         mail = await inbox.find(_id(request.path_params["id"]))
         if mail is None:
             raise NotFound
@@ -45,6 +45,12 @@ def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
 
 
 NOTHING = '<tr><td colspan="3">No mail was sent yet.</td></tr>'
+
+
+def _ensure_may_read(request: StrictRequest) -> None:
+    """Raises NotFound for everybody but a browser on this machine that asked for this machine by its name."""
+    ensure_from_this_machine(request)
+    ensure_named_as_this_machine(request)
 
 
 def _row(mail: ReceivedMail) -> str:

@@ -1,19 +1,23 @@
-"""/metrics: how many answers, and how long they took, by endpoint; for Prometheus, and for whoever may ask."""
+"""/metrics: answers and times by endpoint, and gauges of what they need; for Prometheus, and for whoever may ask."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from typing import Any, Protocol
+from importlib.metadata import version
+from typing import Any
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.operations.access_log import AccessLine
+from adapters.http.operations.gauges import Families, ProcessGauges, process_families, shared_families
+from adapters.http.operations.workers import Workers
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine
+from application.operations.monitoring import Monitoring, ProcessLoad, SharedState
 from domain.errors import Unauthorized
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -46,7 +50,11 @@ class Metrics:
         self._invitations = Counter(
             "tenantry_invitations_total", "Invitations by what came of them.", ["outcome"], registry=self._own
         )
+        self._codes = Counter(
+            "tenantry_login_codes_total", "One-time codes by what came of them.", ["outcome"], registry=self._own
+        )
         # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
+        self._gauges, self._workers = ProcessGauges(self._own), Workers(os.environ.get(SHARED_FOLDER))
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
     def see(self, line: AccessLine) -> None:
@@ -65,36 +73,42 @@ class Metrics:
     def see_second_factor(self, method: str, outcome: str) -> None:
         self._second_factors.labels(method, outcome).inc()
 
+    def see_login_code(self, outcome: str) -> None:
+        self._codes.labels(outcome).inc()
+
+    def see_load(self, load: ProcessLoad, lag: float | None = None) -> None:
+        self._gauges.see(load, lag)
+
     def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
         answers = self._answers.labels(line.operation, str(line.status))
         return answers.inc, self._seconds.labels(line.operation).observe
 
-    def text(self) -> bytes:
+    def text(self, state: SharedState) -> bytes:
         from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
         from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
 
-        if SHARED_FOLDER not in os.environ:
-            return generate_latest(self._own)
-        # Counters of every process, read from their files; the registry of this one holds its own alone.
-        every = CollectorRegistry()
-        MultiProcessCollector(every)  # type: ignore[no-untyped-call]
-        return generate_latest(every)
-
-
-class Counted(Protocol):
-    def text(self) -> bytes: ...
+        alive, every = self._workers.alive(), self._own
+        if SHARED_FOLDER in os.environ:
+            # Counters of every process, read from their files; the registry of this one holds its own alone.
+            every = CollectorRegistry()
+            MultiProcessCollector(every)  # type: ignore[no-untyped-call]
+        now = CollectorRegistry()
+        now.register(Families([*shared_families(state, version("tenantry")), *process_families(alive)]))
+        return generate_latest(every) + generate_latest(now)
 
 
 @dataclass(frozen=True)
 class Scraping:
     """Answers bearers of ``token``, without one this machine alone; NotFound for others."""
 
-    metrics: Counted
+    metrics: Metrics
+    monitoring: Monitoring
     token: str | None = field(repr=False)
 
-    def text(self, request: StrictRequest) -> Response[Any]:
+    async def text(self, request: StrictRequest) -> Response[Any]:
         self._ensure_may_ask(request)
-        return Bytes(self.metrics.text(), TEXT, headers=NO_STORE)
+        self.metrics.see_load(self.monitoring.load())
+        return Bytes(self.metrics.text(await self.monitoring.shared_state()), TEXT, headers=NO_STORE)
 
     def _ensure_may_ask(self, request: StrictRequest) -> None:
         if self.token is None:
@@ -105,11 +119,11 @@ class Scraping:
             raise Unauthorized
 
 
-def metrics_handler(metrics: Counted, token: str | None) -> HTTPRouteHandler:
-    scraping = Scraping(metrics, token)
+def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
+    scraping = Scraping(metrics, monitoring, token)
 
     @get("/metrics", name="metrics", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
     async def scrape(request: StrictRequest) -> Response[Any]:
-        return scraping.text(request)
+        return await scraping.text(request)
 
     return scrape

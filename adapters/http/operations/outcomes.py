@@ -1,9 +1,10 @@
-"""What came of second factors: counted by use cases, heard by the metrics of the process."""
+"""What came of second factors and of one-time codes: counted by use cases, heard by the metrics of the process."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Hearer = Callable[[str, str], None]
+CodeHearer = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -15,3 +16,14 @@ class OutcomeCounts:
     def count(self, method: str, outcome: str) -> None:
         for hear in self.hearers:
             hear(method, outcome)
+
+
+@dataclass(frozen=True)
+class CodeCounts:
+    """As ``OutcomeCounts``, for codes: ``issued``, ``redeemed`` and ``refused``."""
+
+    hearers: list[CodeHearer] = field(default_factory=list)
+
+    def count(self, outcome: str) -> None:
+        for hear in self.hearers:
+            hear(outcome)

@@ -116,4 +116,4 @@ class TimedThrottle(Throttle):
 
 
 def timed_throttle(throttle: Throttle) -> TimedThrottle:
-    return TimedThrottle(throttle.admissions, throttle.database, throttle.enforced)
+    return TimedThrottle(throttle.admissions, throttle.database, throttle.enforced, throttle.counts)

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from litestar.types import HTTPScope
 
 from domain.scope import Client
+from domain.words.languages import LONGEST_HEADER, accepted_language
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -30,7 +31,14 @@ def read_client(scope: HTTPScope, named: Mapping[bytes, bytes], proxies: tuple[N
         network=network_of(address),
         device=_device(named.get(b"user-agent", b"")),
         request_id=_request_id(named.get(b"x-request-id")),
+        language=_language(named.get(b"accept-language", b"")),
     )
+
+
+@lru_cache(maxsize=256)
+def _language(header: bytes) -> str:
+    # browsers send few different ones, so that most are known; a header that is longer is cut before it is kept
+    return accepted_language(header[:LONGEST_HEADER].decode("latin-1")) or ""
 
 
 def _device(user_agent: bytes) -> str:

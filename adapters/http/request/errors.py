@@ -147,7 +147,16 @@ def timed_out() -> NoBody:
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
-    """One of our errors; an internal one and any other is told to the log, and the caller learns the request's id."""
+    """One of our errors, whose code goes to the access log.
+
+    An internal one and any other is told to the log, and the caller learns the request's id.
+    """
+    told = _as_error(request, error, operation, request_id)
+    request.scope["state"]["refusal"] = told.code
+    return told
+
+
+def _as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
     if isinstance(error, Error) and not isinstance(error, InternalError):
         return error
     if isinstance(error, HTTPException) and error.status_code < 500:
@@ -185,13 +194,18 @@ def code_in(area: Area, code: str) -> str:
     return NAMES[area].get(code, code)
 
 
+def error_body(error: Error) -> ErrorA:
+    """Area A's envelope of an error, for a page that goes on with it."""
+    mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
+    return ErrorA(error_code=code_in("A", error.code), error_message=error.message, errors=error.fields, mfa=mfa)
+
+
 def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB | ErrorOAuth:
     code = code_in(area, error.code)
     if area == "OAuth":
         return ErrorOAuth(error=code, error_description=error.message)
     if area == "A":
-        mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
-        return ErrorA(error_code=code, error_message=error.message, errors=error.fields, mfa=mfa)
+        return error_body(error)
     details = error.fields or UNSET
     return ErrorB(error=ErrorDetail(code=code, message=error.message, details=details, trace_id=request_id))
 

@@ -280,7 +280,7 @@ class Pipeline(ASGIMiddleware):
         user_id = caller.user_id if caller else None
         path = "/" + scope["path"].strip("/")
         is_key = scope["state"].get("renewal") is not None
-        told = (client.request_id, client.address, user_id, operation, is_key)
+        told = (client.request_id, client.address, user_id, operation, is_key, scope["state"].get("refusal"))
         self.log(AccessLine(scope["method"], without_keys(path), status, took, *told))
 
 

@@ -26,6 +26,24 @@ def ensure_from_this_machine(request: StrictRequest) -> None:
         raise NotFound
 
 
+def ensure_named_as_this_machine(request: StrictRequest) -> None:
+    """Raises NotFound unless the request's ``Host`` is an address, ``localhost`` or a name below it."""
+    # Security: a browser here may ask for a page of elsewhere whose name has become this machine's address (DNS
+    # rebinding), and let that page read the answer. Such a name is none of these.
+    host = (request.header(b"host") or "").lower()
+    name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    if name != "localhost" and not name.endswith(".localhost") and not _is_address(name.strip("[]")):
+        raise NotFound
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 def _is_this_machine(address: str) -> bool:
     try:
         return ip_address(address).is_loopback

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from adapters.memory.identity.users import unlink_all
 from adapters.memory.store import Access, IssuedToken, Store
-from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
 from domain.limits import LINKS_APART
 
 
@@ -67,6 +67,26 @@ def _living(store: Store, purpose: Purpose, token_hash: str, now: datetime) -> I
         if kind == purpose and issued.token.hash == token_hash and not issued.is_used and issued.token.expires_at > now:
             return issued
     return None
+
+
+@dataclass(frozen=True)
+class MemoryEmailChanges:
+    access: Access
+
+    async def of_user(self, user_id: UUID) -> EmailChange | None:
+        return self.access.read().email_changes.get(user_id)
+
+    async def by_hash(self, hashed: str, now: datetime) -> EmailChange | None:
+        changes = self.access.read().email_changes.values()
+        return next((change for change in changes if change.hash == hashed and change.expires_at > now), None)
+
+    async def save(self, change: EmailChange) -> None:
+        async with self.access.write() as store:
+            store.email_changes[change.user_id] = change
+
+    async def end(self, user_id: UUID) -> bool:
+        async with self.access.write() as store:
+            return store.email_changes.pop(user_id, None) is not None
 
 
 @dataclass(frozen=True)

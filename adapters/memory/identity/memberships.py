@@ -60,6 +60,8 @@ class MemoryMemberships:
         async with self.access.write() as store:
             removed = store.memberships.pop((user_id, tenant_id), None)
             left = sorted(_of(store, user_id), key=lambda membership: (membership.joined_at, membership.tenant_id))
+            if removed is not None:
+                store.former_members[tenant_id, user_id] = True
             if removed is not None and removed.is_default and left:
                 _move_default(store, user_id, left[0].tenant_id)
             return removed is not None

@@ -32,31 +32,36 @@ class MemorySessions:
         state = account_state_in(store, session.user_id) if session else None
         return (session, state) if session and state else None
 
-    async def begin(self, entry: NewLogin) -> bool:
+    async def begin(self, entry: NewLogin) -> list[UUID] | None:
         seen, renewed, session = entry.verified.state.user, entry.verified.renewed, entry.session
         async with self.access.write() as store:
             user = store.users.get(seen.id)
             # What the login rests on must be as it was verified: the password, or the owner of the address.
             proof = "password_set_at" if entry.verified.by_password else "email_proved"
             if user is None or not user.is_active or getattr(user, proof) != getattr(seen, proof):
-                return False
+                return None
             stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
             store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)
             if entry.notice is not None and self._is_new(store, user, entry):
                 put_in(store, entry.notice)
             kept = sorted(living_sessions(store, user.id), key=lambda old: (old.rotated_at, old.id), reverse=True)
-            for old in kept[SESSIONS_AT_MOST - 1 :]:
+            ended = kept[SESSIONS_AT_MOST - 1 :]
+            for old in ended:
                 store.sessions[old.id] = replace(old, ended_at=session.created_at)
             if entry.forgiven is not None:
                 forgive(store, user.email_key, entry.forgiven, session.created_at)
             store.sessions[session.id] = session
             note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), entry.line)
-        return True
+        return [old.id for old in ended]
 
     def _is_new(self, store: Store, user: User, entry: NewLogin) -> bool:
-        devices = {session.device for session in store.sessions.values() if session.user_id == user.id}
+        own = [session for session in store.sessions.values() if session.user_id == user.id]
+        if any(session.device == entry.session.device for session in own):
+            return False
+        if entry.forgiven is None:
+            return all(session.address != entry.session.address for session in own)
         failures = store.attempts.get((user.email_key, entry.forgiven), Failures())
-        return entry.session.device not in devices and not is_known(failures, entry.session.created_at)
+        return not is_known(failures, entry.session.created_at)
 
     async def rotate(self, session: Session, seen: int) -> bool:
         async with self.access.write() as store:

@@ -1,13 +1,17 @@
 """Links of social identities to users, and providers with the tokens that a test gives them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from urllib.parse import urlencode
 from uuid import UUID
 
+from msgspec import Struct
+
 from adapters.memory.store import Access, LinkedIdentity
-from application.ports.identity.accounts import LinkedProvider, SocialIdentity
+from application.ports.identity.accounts import Authorization, LinkedProvider, ProviderCode, SocialIdentity
 from domain.errors import ServiceUnavailable
+from domain.identity.redirects import challenge_of
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,64 @@ class MemorySocialIdentities:
             store.social[provider, subject] = LinkedIdentity(user_id, at)
             return True
 
+    async def unlink(self, user_id: UUID, provider: str) -> bool:
+        async with self.access.write() as store:
+            every = store.social.items()
+            gone = [key for key, linked in every if linked.user_id == user_id and key[0] == provider]
+            for key in gone:
+                del store.social[key]
+            return bool(gone)
+
     async def unlink_all(self, user_id: UUID) -> None:
         async with self.access.write() as store:
             store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
 
 
+class IssuedCode(Struct, frozen=True):
+    """A code that a provider would give: for whom, and in answer to what."""
+
+    identity: SocialIdentity
+    asked: Authorization
+
+
 @dataclass(frozen=True)
 class MemorySocialProviders:
-    """Providers that know ``tokens`` and the identity of each; those in ``away`` raise ServiceUnavailable."""
+    """Providers that know ``tokens`` and ``codes``, and the identity of each.
+
+    Those in ``away`` raise ServiceUnavailable; browsers can be sent to those in ``redirecting``.
+    """
 
     names: Collection[str]
     tokens: Mapping[str, SocialIdentity] = field(default_factory=dict)
     away: Collection[str] = ()
+    redirecting: Collection[str] = ()
+    codes: MutableMapping[str, IssuedCode] = field(default_factory=dict)
 
     async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
-        if provider in self.away:
-            raise ServiceUnavailable
+        self._ensure_there(provider)
         found = self.tokens.get(access_token)
         return found if found is not None and found.provider == provider else None
+
+    def authorization_url(self, provider: str, asked: Authorization) -> str:
+        query = {
+            "response_type": "code",
+            "redirect_uri": asked.redirect_uri,
+            "state": asked.state,
+            "nonce": asked.nonce,
+            "code_challenge": asked.challenge,
+            "code_challenge_method": "S256",
+        }
+        return f"https://{provider}.example/authorize?{urlencode(query)}"
+
+    async def redeem(self, provider: str, code: ProviderCode) -> SocialIdentity | None:
+        self._ensure_there(provider)
+        issued = self.codes.pop(code.code, None)  # a code serves once
+        if issued is None or issued.identity.provider != provider:
+            return None
+        asked = issued.asked
+        is_answer = challenge_of(code.verifier) == asked.challenge and code.redirect_uri == asked.redirect_uri
+        return issued.identity if is_answer and code.nonce == asked.nonce else None
+
+    def _ensure_there(self, provider: str) -> None:
+        if provider in self.away:
+            raise ServiceUnavailable

@@ -43,6 +43,7 @@ class MemoryUsers:
                 _end_tokens(store, user)
                 if user.email_key != before.email_key:
                     unlink_all(store, user.id)
+                    store.email_changes.pop(user.id, None)
 
     async def remove(self, user_id: UUID) -> None:
         async with self.access.write() as store:
@@ -57,6 +58,11 @@ class MemoryUsers:
             store.factors = {key: factor for key, factor in store.factors.items() if factor.user_id != user_id}
             store.recovery_codes = {key: used for key, used in store.recovery_codes.items() if key[0] != user_id}
             store.passkey_handles.pop(user_id, None)
+            store.email_changes.pop(user_id, None)
+            for left in [key for key in store.former_members if key[1] == user_id]:
+                del store.former_members[left]
+            for asked in [key for key in store.join_requests if key[1] == user_id]:
+                del store.join_requests[asked]
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         store = self.access.read()

@@ -27,14 +27,16 @@ class ServiceConnection(Connection):
     """A connection with its ``session_state``: scope and mode (``session_key``), or None before the first ``show``.
 
     Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip. ``lease`` is
-    asyncpg's proxy while the connection is acquired from its pool, to release it with.
+    asyncpg's proxy while the connection is acquired from its pool, to release it with. ``is_spoilt`` once nobody knows
+    whether a statement that begins or ends a transaction, or sets the session, has taken effect: the pool closes it.
     """
 
-    __slots__ = ("lease", "session_state")
+    __slots__ = ("is_spoilt", "lease", "session_state")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.session_state: str | None = None
+        self.is_spoilt = False
         self.lease: object = None
 
     @property
@@ -54,12 +56,12 @@ class ServiceConnection(Connection):
             )
             self.session_state = key
 
-    async def begin(self, scope: Scope) -> None:
-        """Begins a transaction that writes, whatever the session's mode is."""
+    async def begin(self, scope: Scope, *, mode: str = "READ WRITE") -> None:
+        """Begins a transaction that writes, whatever the session's mode is, or one that is ``READ ONLY``."""
         keys = (session_key(scope), session_key(scope, read_only=True))
         # Only another scope needs saying; the transaction's own mode goes before the session's.
         own = "" if self.session_state in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
-        await self._settle(f"BEGIN READ WRITE{own}")
+        await self._settle(f"BEGIN {mode}{own}")
 
     async def narrow(self, scope: Scope) -> None:
         """Changes whose rows are seen for the rest of the transaction."""
@@ -71,19 +73,26 @@ class ServiceConnection(Connection):
             raise InternalError
 
     async def roll_back(self) -> None:
-        if self.is_closed():
+        if self.is_closed() or self.is_spoilt:
             return
         try:
             await self._settle("ROLLBACK")
         except (*BROKEN, asyncpg.PostgresError):
-            self.terminate()
+            self.is_spoilt = True
+
+    async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        """Rows of a statement that is planned for these arguments."""
+        prepared = await self.prepare(query)
+        return await prepared.fetch(*arguments)
 
     async def _settle(self, statement: str) -> str:
         """Cut off half-way its state would be unknown, and the connection is thrown away."""
         try:
-            return await self.execute(statement)
+            # Not by a subclass, which puts a transaction around what is executed.
+            return await Connection.execute(self, statement)
         except (asyncio.CancelledError, *BROKEN):
-            self.terminate()
+            # Not terminate(): that would take back what the driver has just begun, to tell the server to stop.
+            self.is_spoilt = True
             raise
 
 

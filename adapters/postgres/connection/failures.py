@@ -58,6 +58,20 @@ def translated(connection: Closable | None = None) -> Iterator[None]:
         raise ServiceUnavailable from error
 
 
+@contextmanager
+def prepared(connection: Closable) -> Iterator[None]:
+    """Around the first steps on a new connection: ConnectionResetError where the server has closed it meanwhile.
+
+    Nobody has the connection yet, so that ``is_away`` cannot ask it.
+    """
+    try:
+        yield
+    except asyncpg.InterfaceError as error:
+        if connection.is_closed():
+            raise ConnectionResetError("The server closed the connection as it was made.") from error
+        raise
+
+
 def is_away(error: BaseException, connection: Closable | None) -> bool:
     is_system_error = isinstance(error, OSError) and not isinstance(error, TimeoutError)
     if is_system_error or isinstance(error, asyncpg.InterfaceError):

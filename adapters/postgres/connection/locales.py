@@ -3,6 +3,7 @@
 import asyncpg
 from msgspec import Struct
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 
 LETTERS = {"I": "i", "É": "é", "Ω": "ω", "Ж": "ж"}
@@ -26,7 +27,7 @@ class LocaleMistake(Struct, frozen=True):
 async def locale_mistake(url: str) -> LocaleMistake | None:
     """The mistake of a database; None where its locale and encoding are fine."""
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5)
     try:
         with translated(connection):
             row = await connection.fetchrow(_ASKED)

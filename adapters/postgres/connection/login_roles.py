@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import asyncpg
 from msgspec import Struct
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import ROLE
 
@@ -42,9 +43,10 @@ class LoginRole(Struct, frozen=True):
 async def login_role(url: str) -> LoginRole:
     """Raises ServiceUnavailable while the database is away."""
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5, statement_cache_size=0)
         try:
-            row = await connection.fetchrow(_ASKED)
+            async with connection.transaction():  # behind a pooler, only a transaction stays with one server
+                row = await connection.fetchrow(_ASKED)
         finally:
             await connection.close()
     assert row is not None
@@ -60,7 +62,7 @@ async def ensure_login_role(owner_url: str, url: str) -> None:
     if not name or name == _credentials(owner_url)[0]:
         return
     with translated():
-        connection = await asyncpg.connect(owner_url, timeout=5)
+        connection = await connect(owner_url, timeout=5)
         try:
             await connection.execute(_TURNS)  # replicas start together
             await _make(connection, _MAKE_SERVICE, ROLE)

@@ -35,3 +35,13 @@ class Outages:
         if phase == self.phase and phase % 2:
             self.phase += 1
             log.warning("PostgreSQL answers again.")
+
+
+class QuietOutages(Outages):
+    """Outages of a replica, which is sampled, and told of, by itself: its requests are answered by the primary."""
+
+    def failed(self, phase: int, error: BaseException, connection: Closable | None) -> None:
+        pass
+
+    def worked(self, phase: int) -> None:
+        pass

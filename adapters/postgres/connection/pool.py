@@ -9,18 +9,21 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.waiting import Given, Waiter, WaitingRequests
+from application.ports.load import PoolLoad
 from domain.errors import ServiceUnavailable
 
 if TYPE_CHECKING:
     AsyncpgPool = asyncpg.Pool[asyncpg.Record]
 else:  # generic in its stubs alone
     AsyncpgPool = asyncpg.Pool
+
+Result = TypeVar("Result")
 
 SOON = 0.01
 """Seconds for which it pays to wait for a connection of the same session state: a turn of a busy loop."""
@@ -52,7 +55,7 @@ class TenantPool:
     _lent: Counter[str] = field(default_factory=Counter)
     _lent_at: dict[str, float] = field(default_factory=dict)
     _waiting: WaitingRequests = field(default_factory=WaitingRequests)
-    _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
+    _tasks: "set[asyncio.Task[Any]]" = field(default_factory=set)
     _sweeping: asyncio.TimerHandle | None = None
     _is_closing: bool = False
 
@@ -88,7 +91,11 @@ class TenantPool:
         """
         if stays:
             self._end_loan(state)
-        if self._is_closing or cut_off is not None or connection.is_closed():
+        self._place(connection, cut_off)
+
+    def _place(self, connection: ServiceConnection, cut_off: Callable[[], None] | None = None) -> None:
+        """To whoever waits, to rest, or back to asyncpg."""
+        if self._is_closing or cut_off is not None or connection.is_closed() or connection.is_spoilt:
             self._begin(self._release(connection, cut_off or nothing))
         elif connection.is_in_transaction():  # somebody has left it open
             connection.terminate()
@@ -108,6 +115,12 @@ class TenantPool:
         while self._resting:
             self._begin(self._release(self._resting.pop()[0]))
         await self.pool.close()
+
+    def load(self) -> PoolLoad:
+        idle = len(self._resting)
+        return PoolLoad(
+            in_use=self._held - idle, idle=idle, most=self.pool.get_max_size(), waiting=self._waiting.number()
+        )
 
     def _comes_soon(self, state: str) -> bool:
         # A loan that is older than a moment may be an export: waiting for that one does not pay.
@@ -153,15 +166,30 @@ class TenantPool:
 
     async def _acquired(self, state: str, *, stays: bool) -> ServiceConnection:
         """A connection from asyncpg's pool, for a place that is counted in ``_held`` already."""
+        acquiring = self._begin(self._acquire())
+        try:
+            connection = await asyncio.shield(acquiring)
+        except asyncio.CancelledError:
+            # A connection that is given up while it is made would leave an error behind that nobody reads; once made,
+            # it serves the next request.
+            acquiring.add_done_callback(self._keep)
+            raise
+        self._lend(state, stays=stays)
+        return connection
+
+    async def _acquire(self) -> ServiceConnection:
         try:
             proxy = await self.pool.acquire(timeout=self.patience)
         except BaseException:
             self._free_place()
             raise
-        self._lend(state, stays=stays)
         connection = cast("ServiceConnection", proxy).unwrapped
         connection.lease = proxy
         return connection
+
+    def _keep(self, acquired: "asyncio.Task[ServiceConnection]") -> None:
+        if not acquired.cancelled() and acquired.exception() is None:
+            self._place(acquired.result())
 
     async def _given(self, state: str, seconds: float, *, stays: bool, takes_any: bool) -> Given:
         return await self._waiting.wait(state, seconds, stays=stays, takes_any=takes_any, unwanted=self._pass_on)
@@ -195,17 +223,21 @@ class TenantPool:
         """Back to asyncpg, which waits until a statement that was cut off is cancelled, or closes the connection."""
         lease, connection.lease = connection.lease, None
         try:
+            if connection.is_spoilt and not connection.is_closed():
+                async with asyncio.timeout(MENDED_WITHIN):
+                    await connection.close(timeout=MENDED_WITHIN)
             await self.pool.release(lease, timeout=MENDED_WITHIN)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001  # asyncpg has closed it then, and its place is free
             if_lost()
         finally:
             self._free_place()
 
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
+    def _begin(self, work: Coroutine[None, None, Result]) -> "asyncio.Task[Result]":
         # The loop itself holds tasks weakly: one that nobody names could vanish before its end.
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 async def no_reset(_: object) -> None:

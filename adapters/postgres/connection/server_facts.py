@@ -1,16 +1,28 @@
 """What an operator should know of a PostgreSQL server."""
 
 from datetime import datetime
+from typing import Any
 
-import asyncpg
 from msgspec import Struct
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 
 _ASKED = """
 SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS most_connections,
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS connections,
     clock_timestamp() AS now, current_setting('fsync') = 'on' AS is_durable"""
+
+
+_ASKED_OF_A_REPLICA = """
+SELECT pg_is_in_recovery() AS is_standby, current_setting('hot_standby_feedback') = 'on' AS holds_back_cleaning"""
+
+
+class ReplicaFacts(Struct, frozen=True):
+    """``holds_back_cleaning``: the primary keeps rows that a long read here still needs."""
+
+    is_standby: bool
+    holds_back_cleaning: bool
 
 
 class DatabaseFacts(Struct, frozen=True):
@@ -25,11 +37,21 @@ class DatabaseFacts(Struct, frozen=True):
 
 async def database_facts(url: str) -> DatabaseFacts:
     """Raises ServiceUnavailable while the database is away."""
+    return DatabaseFacts(**await _asked(url, _ASKED))
+
+
+async def replica_facts(url: str) -> ReplicaFacts:
+    """Raises ServiceUnavailable while the replica is away."""
+    return ReplicaFacts(**await _asked(url, _ASKED_OF_A_REPLICA))
+
+
+async def _asked(url: str, statement: str) -> dict[str, Any]:
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5, statement_cache_size=0)
         try:
-            row = await connection.fetchrow(_ASKED)
+            async with connection.transaction():  # behind a pooler, only a transaction stays with one server
+                row = await connection.fetchrow(statement)
         finally:
             await connection.close()
     assert row is not None
-    return DatabaseFacts(**dict(row))
+    return dict(row)

@@ -86,6 +86,9 @@ class WaitingRequests:
             self._take_out(longest)
         return longest
 
+    def number(self) -> int:
+        return sum(map(len, self._rows.values()))
+
     def refuse_all(self, error: Callable[[], Exception]) -> None:
         for row in self._rows.values():
             for waiter in row:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
@@ -21,6 +22,7 @@ class PostgresRecords:
     connection: ServiceConnection
     registry: Registry
     scope: Scope
+    searches: Searches = NO_SEARCHES
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         return await self._select.get(model, row_id, view)
@@ -30,7 +32,7 @@ class PostgresRecords:
 
     @property
     def _select(self) -> PostgresSelect:
-        return PostgresSelect(self.connection, self.registry, self.scope)
+        return PostgresSelect(self.connection, self.registry, self.scope, self.searches)
 
     async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
         return await self._writing(model).current(ids, locked=locked)

@@ -16,7 +16,7 @@ ACCOUNT_STATE = """
 SELECT row_to_json(state) AS state, (
     SELECT row_to_json(o) FROM (
         SELECT s.id, s.user_id, s.tenant_id, s.counter, s.created_at, s.rotated_at, s.ended_at, s.app_id, s.address,
-            s.device, s.methods, s.authenticated_at
+            s.device, s.methods, s.authenticated_at, s.is_first_login
         FROM sessions s WHERE s.id = $3) o) AS session
 FROM (
     SELECT (

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import asyncpg
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.identity.accounts import OneTimeToken, Purpose
+from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
 from domain.limits import LINKS_APART
 
 # The account is locked before its tokens, as by a changed address: of concurrent mails one sees the other's token.
@@ -44,6 +45,18 @@ unlinked AS (
     DELETE FROM social_identities
     WHERE user_id IN (SELECT id FROM proved) AND EXISTS (SELECT FROM users WHERE id = $1 AND NOT email_proved))
 SELECT true FROM proved"""
+_CHANGE_OF_USER = """
+SELECT user_id, email, email_key, hash, requested_at, expires_at, mailed_at FROM email_changes WHERE user_id = $1"""
+_CHANGE_BY_HASH = """
+SELECT user_id, email, email_key, hash, requested_at, expires_at, mailed_at FROM email_changes
+WHERE hash = $1 AND expires_at > $2"""
+_SAVE_CHANGE = """
+INSERT INTO email_changes (user_id, email, email_key, hash, requested_at, expires_at, mailed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (user_id) DO UPDATE
+SET email = excluded.email, email_key = excluded.email_key, hash = excluded.hash,
+    requested_at = excluded.requested_at, expires_at = excluded.expires_at, mailed_at = excluded.mailed_at"""
+_END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1 RETURNING true"
 # The condition is word for word that of the partial index ix_users_imported; the prefix is FOREIGN.
 _ANY_IMPORTED = "SELECT EXISTS (SELECT FROM users WHERE password_hash LIKE 'foreign:%')"
 
@@ -65,6 +78,27 @@ class PostgresOneTimeTokens:
 
     async def forget(self, user_id: UUID, purposes: Sequence[Purpose], at: datetime) -> None:
         await self.connection.execute(_FORGET, user_id, list(purposes), at)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresEmailChanges:
+    connection: ServiceConnection
+
+    async def of_user(self, user_id: UUID) -> EmailChange | None:
+        return _change(await self.connection.fetchrow(_CHANGE_OF_USER, user_id))
+
+    async def by_hash(self, hashed: str, now: datetime) -> EmailChange | None:
+        return _change(await self.connection.fetchrow(_CHANGE_BY_HASH, hashed, now))
+
+    async def save(self, change: EmailChange) -> None:
+        await self.connection.execute(_SAVE_CHANGE, *astuple(change))
+
+    async def end(self, user_id: UUID) -> bool:
+        return bool(await self.connection.fetchval(_END_CHANGE, user_id))
+
+
+def _change(row: asyncpg.Record | None) -> EmailChange | None:
+    return None if row is None else EmailChange(**{**row, "mailed_at": tuple(row["mailed_at"])})
 
 
 @dataclass(frozen=True, slots=True)

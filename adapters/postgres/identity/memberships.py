@@ -32,7 +32,13 @@ ON CONFLICT DO NOTHING"""
 # Two statements: the unique index allows one default a user at every moment, also within a statement.
 _UNMARK = "UPDATE memberships SET is_default = false WHERE user_id = $1 AND is_default AND tenant_id <> $2"
 _MARK = "UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = $2 AND NOT is_default"
-_REMOVE = "DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNING is_default"
+# Whoever was a member does not come back by a domain, so the end leaves a mark.
+_REMOVE = """
+WITH gone AS (DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNING is_default),
+noted AS (
+    INSERT INTO former_members (tenant_id, user_id) SELECT $1, $2 FROM gone
+    ON CONFLICT DO NOTHING)
+SELECT is_default FROM gone"""
 _MARK_OLDEST = """
 UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
     (SELECT tenant_id FROM memberships WHERE user_id = $1 ORDER BY joined_at, tenant_id LIMIT 1)"""

@@ -20,8 +20,8 @@ from domain.scope import SYSTEM_TENANT_ID
 
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
-# `entered`. $1-$9 are the login, $10-$21 the session, $22-$29 the line of the audit trail, $30-$35 the notice of a new
-# device, $36 since when a network is known, $37 how many of the earlier sessions stay.
+# `entered`. $1-$9 are the login, $10-$22 the session, $23-$30 the line of the audit trail, $31-$36 the notice of a new
+# device, $37 since when a network is known, $38 how many of the earlier sessions stay.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -42,25 +42,27 @@ together AS (
 begun AS (
     INSERT INTO sessions (
         id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
-        authenticated_at)
-    SELECT $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21 FROM entered),
+        authenticated_at, is_first_login)
+    SELECT $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22 FROM entered),
 noted AS (
     INSERT INTO audit_events (
         tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
-    SELECT $22, $23, $24, $25, $26, $27, $28, $29 FROM entered),
+    SELECT $23, $24, $25, $26, $27, $28, $29, $30 FROM entered),
 ended AS (
     UPDATE sessions SET ended_at = $2 WHERE EXISTS (SELECT FROM entered) AND id IN (
         SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL
-        ORDER BY rotated_at DESC, id DESC OFFSET $37)),
+        ORDER BY rotated_at DESC, id DESC OFFSET $38)
+    RETURNING id),
 told AS (
     INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
-    SELECT $30, $31, $32, $33, $34, $35, $35, '' FROM entered WHERE $30::uuid IS NOT NULL
-    AND NOT EXISTS (SELECT FROM sessions WHERE user_id = $1 AND device = $19)
-    AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $36))
-SELECT true FROM entered"""
+    SELECT $31, $32, $33, $34, $35, $36, $36, '' FROM entered WHERE $31::uuid IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM sessions WHERE user_id = $1 AND (device = $19 OR $9::text IS NULL AND address = $18))
+    AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $37))
+SELECT ARRAY(SELECT id FROM ended) FROM entered"""
 _BY_ID = """
 SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
-    authenticated_at
+    authenticated_at, is_first_login
 FROM sessions WHERE id = $1"""
 # `counter = $2` makes concurrent refreshes with the same token agree: the second finds no row to change.
 _ROTATE = """
@@ -69,7 +71,7 @@ WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
 _LIVING = """
 SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
-    authenticated_at
+    authenticated_at, is_first_login
 FROM sessions
 WHERE user_id = $1 AND ended_at IS NULL AND rotated_at > $2 AND created_at > $3
 AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC"""
@@ -95,22 +97,21 @@ class PostgresSessions:
         row = await self.connection.fetchrow(ACCOUNT_STATE, None, None, session_id)
         return None if row is None else (decode_session(row["session"]), decode_state(row["state"]))
 
-    async def begin(self, entry: NewLogin) -> bool:
+    async def begin(self, entry: NewLogin) -> list[UUID] | None:
         """Stores the session, its audit line and the reset of failed logins by a single statement: all or none."""
         verified, session = entry.verified, entry.session
         user = verified.state.user
         hashes = astuple(verified.renewed) if verified.renewed else (None, None)
         proof = (verified.by_password, user.password_set_at, user.email_proved)
-        return bool(
-            await self.connection.fetchval(
-                _BEGIN,
-                *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
-                *astuple(session),
-                *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
-                *_columns(entry.notice),
-                *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
-            )
+        ended: list[UUID] | None = await self.connection.fetchval(
+            _BEGIN,
+            *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
+            *astuple(session),
+            *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
+            *_columns(entry.notice),
+            *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
         )
+        return ended
 
     async def rotate(self, session: Session, seen: int) -> bool:
         return bool(

@@ -12,6 +12,9 @@ _OF_USER = "SELECT provider, linked_at FROM social_identities WHERE user_id = $1
 _LINK = """
 INSERT INTO social_identities (provider, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
 ON CONFLICT DO NOTHING RETURNING true"""
+_UNLINK = """
+WITH gone AS (DELETE FROM social_identities WHERE user_id = $1 AND provider = $2 RETURNING 1)
+SELECT count(*) > 0 FROM gone"""
 _UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
 
 
@@ -28,6 +31,9 @@ class PostgresSocialIdentities:
 
     async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_LINK, provider, subject, user_id, at))
+
+    async def unlink(self, user_id: UUID, provider: str) -> bool:
+        return bool(await self.connection.fetchval(_UNLINK, user_id, provider))
 
     async def unlink_all(self, user_id: UUID) -> None:
         await self.connection.execute(_UNLINK_ALL, user_id)

@@ -134,8 +134,7 @@ class UserPageStatement:
 
     async def _fetch(self, statement: CompiledStatement, values: Mapping[str, Any]) -> list[asyncpg.Record]:
         # Prepared anew, and so planned for these values: the best plan for one tenant or word is the worst for another.
-        prepared = await self.connection.prepare(statement.text)
-        return await prepared.fetch(*statement.arguments(values))
+        return await self.connection.fetch_anew(statement.text, *statement.arguments(values))
 
 
 @lru_cache(SHAPES)

@@ -27,6 +27,7 @@ INSERT INTO users (
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"""
 _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
+_END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1"
 _UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
 # Foreign keys delete the user's memberships, roles, sessions and links.
@@ -59,6 +60,7 @@ class PostgresUsers:
         await self.connection.execute(_END_TOKENS, user.id, user.email_key, user.updated_at)
         if user.email_key != before.email_key:
             await self.connection.execute(_UNLINK_ALL, user.id)
+            await self.connection.execute(_END_CHANGE, user.id)
 
     async def remove(self, user_id: UUID) -> None:
         await self.connection.execute(_REMOVE, user_id)

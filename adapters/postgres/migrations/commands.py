@@ -19,6 +19,7 @@ from sqlalchemy import Connection, MetaData, bindparam, func, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.driver_errors import causes, unwrapped
 from adapters.postgres.connection.failures import AWAY, translated
 from adapters.postgres.migrations.online.operations import ONLINE
@@ -91,7 +92,7 @@ async def _run(
     engine = create_async_engine(
         "postgresql+asyncpg://",
         # row-level security holds the owner of the tables too: without a scope, a migration would see and change no row
-        async_creator=lambda: asyncpg.connect(url, timeout=5, server_settings={"tenantry.scope": EVERY}),
+        async_creator=lambda: connect(url, timeout=5, server_settings={"tenantry.scope": EVERY}),
         poolclass=NullPool,
     )
     try:

@@ -6,6 +6,7 @@
 from alembic import context
 
 from adapters.postgres.migrations import autogenerate
+from adapters.postgres.migrations.online.applying import APPLIED
 
 config = context.config
 if context.is_offline_mode():
@@ -29,5 +30,6 @@ else:
         render_item=autogenerate.render_item,
         compare_type=autogenerate.is_other_type,
         compare_server_default=False,
+        on_version_apply=lambda **_step: config.attributes.get(APPLIED, int)(),  # int() does nothing
     )
     context.run_migrations()

@@ -11,7 +11,9 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from adapters.postgres.migrations.commands import LockPatience, apply_command, run_command
+from adapters.postgres.migrations.online.applying import Tell
 from adapters.postgres.migrations.online.applying import upgrade as apply_pending
+from adapters.postgres.migrations.online.search_indexes import search_indexes
 from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE
 from adapters.postgres.migrations.pending import (
     VERSIONS,
@@ -44,17 +46,26 @@ class WrittenMigration(Struct, frozen=True):
 
 
 async def upgrade(
-    url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,), patience: LockPatience = _PATIENCE
+    url: str,
+    registry: Registry,
+    folders: Sequence[Path] = (VERSIONS,),
+    patience: LockPatience = _PATIENCE,
+    tell: Tell | None = None,
 ) -> list[str]:
     """Applies all migrations, and returns sentences about what no migration makes yet.
 
     Those between files that are applied beside reads and writes are applied together or not at all. Where a table is in
-    use, they are rolled back and tried again, as ``patience`` says.
+    use, they are rolled back and tried again, as ``patience`` says. ``tell`` is called with the numbers of files that
+    are applied and that are to be applied, after each one.
 
     Raises InconsistentMigrations, and MigrationRefused with the name of a file that cannot be applied.
     """
     ensure_consistent(folders)
-    await apply_command(url, metadata_for(registry), folders, apply_pending, patience)
+
+    def apply(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
+        apply_pending(commands, connection, limit_waiting, tell)
+
+    await apply_command(url, metadata_for(registry), folders, apply, patience)
     return await pending(url, registry, folders)
 
 
@@ -98,7 +109,10 @@ async def write_migration(
         attributes["choices"] = {
             (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
         }
-        attributes["last"] = replaced_indexes(connection, registry, metadata)
+        attributes["last"] = [
+            *replaced_indexes(connection, registry, metadata),
+            *search_indexes(connection, registry),
+        ]
         attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry, kept)]
         return _revision(commands, message, folders)
 

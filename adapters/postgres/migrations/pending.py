@@ -6,6 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.scaled import scaled_columns
@@ -47,7 +48,7 @@ async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
     """
     ensure_consistent(folders)
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5)
         try:
             await connection.execute(_AS_SERVICE, ROLE)
             return await pending_on(connection, registry, folders)
@@ -73,7 +74,7 @@ async def pending_on(
 async def applied_versions(url: str) -> list[str]:
     """Newest applied revision of each line; none for an empty database."""
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5)
         try:
             await connection.execute(_AS_SERVICE, ROLE)
             if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):

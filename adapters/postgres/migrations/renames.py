@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Inspector
 from adapters.postgres.migrations.operations import Rename, Renamed
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
+from adapters.postgres.schema.parts import is_name_of_part
 from adapters.postgres.schema.scaled import is_name_of_copy
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
@@ -131,7 +132,7 @@ def _new(inspector: Inspector, model: EntityModel) -> list[str]:
 
 def _undeclared(inspector: Inspector, registry: Registry) -> list[str]:
     known = set(metadata_for(registry).tables) | _OURS
-    return sorted(set(inspector.get_table_names()) - known)
+    return sorted(name for name in inspector.get_table_names() if name not in known and not is_name_of_part(name))
 
 
 def _pairs(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -10,12 +10,13 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.database import Due, GivenUp, Mail
+from application.ports.mail_delivery import MailBacklog
 
 COLUMNS = Mail.__struct_fields__
 
 _ADD = """
-INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
-VALUES ($1, $2, $3, $4, $5, $6, $6, $7)"""
+INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about, language)
+VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)"""
 # SKIP LOCKED: a mail that another process is taking is left to it. NO KEY UPDATE is enough: `id` does not change.
 _TAKE = """
 WITH due AS (
@@ -23,19 +24,25 @@ WITH due AS (
     ORDER BY due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
 taken AS (
     UPDATE outbox o SET due_at = $3, tries = o.tries + 1 FROM due WHERE o.id = due.id
-    RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.about, o.number, o.tries,
+    RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.about, o.language, o.number, o.tries,
         coalesce(o.tried_again_at, o.at) AS since)
-SELECT id, kind, recipient, name, address, at, about, number, tries, since FROM taken ORDER BY number"""
+SELECT id, kind, recipient, name, address, at, about, language, number, tries, since FROM taken ORDER BY number"""
 _DONE = "DELETE FROM outbox WHERE id = $1"
 _PUT_OFF = "UPDATE outbox SET due_at = $2 WHERE id = $1"
 _GIVE_UP = "UPDATE outbox SET given_up_at = $2, why = $3 WHERE id = $1"
 _GIVEN_UP = """
-SELECT id, kind, recipient, name, address, at, about, tries, given_up_at, why FROM outbox
+SELECT id, kind, recipient, name, address, at, about, language, tries, given_up_at, why FROM outbox
 WHERE given_up_at IS NOT NULL ORDER BY given_up_at DESC, number DESC LIMIT $1"""
 _TRY_AGAIN = """
 UPDATE outbox SET given_up_at = NULL, why = '', tries = 0, due_at = $2, tried_again_at = $2
 WHERE id = $1 AND given_up_at IS NOT NULL RETURNING true"""
 _DROP = "DELETE FROM outbox WHERE id = $1 AND given_up_at IS NOT NULL RETURNING true"
+
+_BACKLOG = """
+SELECT count(*) FILTER (WHERE given_up_at IS NULL) AS waiting,
+    min(coalesce(tried_again_at, at)) FILTER (WHERE given_up_at IS NULL) AS oldest,
+    count(*) FILTER (WHERE given_up_at IS NOT NULL) AS given_up
+FROM outbox"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +74,16 @@ class PostgresOutbox:
 
     async def drop(self, mail_id: UUID) -> bool:
         return bool(await self.connection.fetchval(_DROP, mail_id))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresOutboxState:
+    connection: ServiceConnection
+
+    async def backlog(self) -> MailBacklog:
+        row = await self.connection.fetchrow(_BACKLOG)
+        assert row is not None
+        return MailBacklog(waiting=row["waiting"], oldest=row["oldest"], given_up=row["given_up"])
 
 
 def _mail(row: asyncpg.Record) -> Mail:

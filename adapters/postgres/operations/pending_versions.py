@@ -6,7 +6,9 @@ from datetime import timedelta
 
 import asyncpg
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.poolers import Pooler
 from adapters.postgres.schema.row_security import ROLE
 from domain.errors import ServiceUnavailable
 
@@ -28,8 +30,8 @@ UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts
 class PostgresPendingVersions:
     """Uses a connection of its own: a full pool must not delay the publishing of revocations."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, pooler: Pooler = "none") -> None:
+        self._url, self._pooler = url, pooler
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._in_use = asyncio.Lock()
 
@@ -52,8 +54,9 @@ class PostgresPendingVersions:
         # A statement that was cancelled half-way leaves a closed connection behind.
         if self._connection is None or self._connection.is_closed():
             try:
-                self._connection = await asyncpg.connect(
+                self._connection = await connect(
                     self._url,
+                    pooler=self._pooler,
                     timeout=PATIENCE,
                     command_timeout=PATIENCE,
                     server_settings={"application_name": "tenantry lease", "role": ROLE},

@@ -75,6 +75,20 @@ STATEMENTS = {
                 ORDER BY coalesce(ended_at, expires_at) LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING 1)
         SELECT count(*) FROM gone""",
+    RetentionRule.JOIN_REQUESTS: """
+        WITH gone AS (
+            DELETE FROM join_requests WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM join_requests WHERE coalesce(ended_at, created_at) <= $1
+                ORDER BY coalesce(ended_at, created_at) LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
+    RetentionRule.EMAIL_CHANGES: """
+        WITH gone AS (
+            DELETE FROM email_changes WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM email_changes WHERE expires_at <= $1
+                ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            RETURNING 1)
+        SELECT count(*) FROM gone""",
     RetentionRule.ANSWERS: """
         WITH gone AS (
             DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(

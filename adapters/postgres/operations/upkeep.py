@@ -10,7 +10,9 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.operations.parts import forget, make_parts
 from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.statements.rows import tables_of
 from domain.entities.declaration import EntityModel, Registry
@@ -40,16 +42,6 @@ _CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
 _ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
 
 _OWNS_EVENTS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass"
-# Tenant by tenant, by the index of the trail's order; tenants are never deleted for good.
-_FORGET_EVENTS = """
-WITH gone AS (
-    DELETE FROM audit_events WHERE ctid = ANY (ARRAY(
-        SELECT old.place FROM tenants t CROSS JOIN LATERAL (
-            SELECT e.ctid AS place FROM audit_events e WHERE e.tenant_id = t.id AND e.occurred_at <= $1
-            ORDER BY e.occurred_at, e.id LIMIT $2) AS old
-        LIMIT $2))
-    RETURNING 1)
-SELECT count(*) FROM gone"""
 
 PATIENCE = 3600.0
 """Seconds for one table: nobody waits for it."""
@@ -67,6 +59,8 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             if not await connection.fetchval(_CLAIM):
                 return tended
+            if await connection.fetchval(_OWNS_EVENTS):
+                await make_parts(connection)
             for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
                 await connection.execute(_on(row["name"], _CLEAR if row["has_dead_rows"] else _ANALYZE))
                 tended.append(row["name"])
@@ -80,13 +74,12 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             if not await connection.fetchval(_OWNS_EVENTS):
                 return None
-            gone: int = await connection.fetchval(_FORGET_EVENTS, before, most)
-        return gone
+            return await forget(connection, before, most)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
         with translated():
-            connection = await asyncpg.connect(
+            connection = await connect(
                 self.url, timeout=5, command_timeout=PATIENCE, server_settings={"tenantry.scope": EVERY}
             )
         try:

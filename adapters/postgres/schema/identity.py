@@ -20,6 +20,7 @@ from adapters.postgres.schema.declarative import (
     UserReference,
 )
 from adapters.postgres.schema.factors import FactorRow, RecoveryCodeRow
+from adapters.postgres.schema.joining import FormerMemberRow, InvitationRow, JoinRequestRow, TenantDomainRow
 from adapters.postgres.schema.sql import IMPORTED, without_case
 
 
@@ -160,6 +161,7 @@ class SessionRow(IdentityBase):
     device: Mapped[str]
     methods: Mapped[list[str]] = mapped_column(server_default=text("'{}'"))
     authenticated_at: Mapped[datetime | None]
+    is_first_login: Mapped[bool] = mapped_column(server_default=text("false"))
 
     __table_args__ = (
         Index("ix_sessions_user_id", "user_id"),
@@ -270,6 +272,7 @@ class OutboxMailRow(IdentityBase):
     why: Mapped[str] = mapped_column(server_default=text("''"))
     tried_again_at: Mapped[datetime | None]
     about: Mapped[str] = mapped_column(server_default=text("''"))
+    language: Mapped[str] = mapped_column(server_default=text("''"))
 
     __table_args__ = (
         Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),
@@ -298,41 +301,26 @@ class OneTimeTokenRow(IdentityBase):
     )
 
 
-class InvitationRow(IdentityBase):
-    """Invitation of an address into a tenant; there may be no account yet, so it refers to none."""
+class EmailChangeRow(IdentityBase):
+    """Address that somebody wants for their account, until they have proved it."""
 
-    __tablename__ = "invitations"
+    __tablename__ = "email_changes"
 
-    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id"), primary_key=True)
-    id: Mapped[RowId]
+    user_id: Mapped[UserKey]
     email: Mapped[str]
     email_key: Mapped[str]
-    role_ids: Mapped[list[UUID]] = mapped_column(sa.ARRAY(sa.Uuid()))
-    invited_by: Mapped[UUID]
-    created_at: Mapped[datetime]
-    expires_at: Mapped[datetime]
     hash: Mapped[str]
-    status: Mapped[str] = mapped_column(server_default=text("'pending'"))
-    ended_at: Mapped[datetime | None]
-    accepted_by: Mapped[UUID | None]
+    requested_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
     mailed_at: Mapped[list[datetime]] = mapped_column(sa.ARRAY(sa.DateTime(timezone=True)), server_default=text("'{}'"))
 
     __table_args__ = (
-        Index("uq_invitations_hash", "hash", unique=True),
-        Index(
-            "uq_invitations_pending",
-            "tenant_id",
-            "email_key",
-            unique=True,
-            postgresql_where=text("status = 'pending'"),
-        ),
-        Index("ix_invitations_email_key", "email_key"),
-        Index("ix_invitations_created_at", "tenant_id", "created_at"),
-        Index("ix_invitations_end", literal_column("coalesce(ended_at, expires_at)")),
+        Index("uq_email_changes_hash", "hash", unique=True),
+        Index("ix_email_changes_expires_at", "expires_at"),
     )
 
 
-FURTHER = (FactorRow, RecoveryCodeRow)
+FURTHER = (FactorRow, RecoveryCodeRow, InvitationRow, TenantDomainRow, JoinRequestRow, FormerMemberRow)
 """Models of identity in files of their own."""
 
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())

@@ -30,6 +30,7 @@ from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.identity import IDENTITY_TABLES
+from adapters.postgres.schema.parts import partitioned
 from adapters.postgres.schema.rows import add_row_tables
 from adapters.postgres.schema.scaled import ordered_name, scaled_columns
 from adapters.postgres.schema.service_accounts import SERVICE_ACCOUNT_TABLES
@@ -83,7 +84,9 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     owner = [Column("tenant_id", Uuid(), primary_key=True)] if model.tenant_owned else []
     columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
-    made = Table(model.table, metadata, *owner, *columns, *taken_along, *scaled_columns(model))
+    made = Table(
+        model.table, metadata, *owner, *columns, *taken_along, *scaled_columns(model), **partitioned(model.table)
+    )
     for field in model.fields:
         if field.reference is not None:
             target = registry[field.reference.target]
@@ -179,7 +182,9 @@ def _add_reference(
 
 def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
     keys = [_unique_key(made, model, name, unique) for name in unique.fields]
-    Index(unique_name(model, unique), *_tenant(made), *keys, unique=True, **_living(model))
+    index = Index(unique_name(model, unique), *_tenant(made), *keys, unique=True, **_living(model))
+    # An index of expressions alone, as of a shared entity, does not know its table by itself.
+    Table(made.name, made.metadata, index, extend_existing=True)
 
 
 def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> Any:

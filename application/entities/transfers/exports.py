@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from application.entities.transfers.places import TransferPlaces
-from application.ports.database import Database
+from application.ports.database import RowReads
 from application.ports.entities.files import Sheets, TransferTransaction
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
@@ -21,7 +21,7 @@ class FileExport:
     Who serves others takes one of the ``places`` before the first row.
     """
 
-    database: Database[TransferTransaction]
+    reads: RowReads[TransferTransaction]
     registry: Registry
     sheets: Sheets
     places: TransferPlaces = field(default_factory=TransferPlaces)
@@ -34,7 +34,7 @@ class FileExport:
 
     async def _rows(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
         async with (
-            self.database.transaction(scope) as tx,
+            self.reads.snapshot(scope) as tx,
             aclosing(tx.transfers.pieces(model, query, form)) as pieces,
         ):
             async for piece in pieces:
@@ -55,7 +55,6 @@ class FileExport:
                 yield piece
 
     async def _ensure_fits_a_sheet(self, scope: Scope, model: EntityModel, query: Query) -> None:
-        async with self.database.read_only(scope) as read:
-            count = await read.transfers.count(model, query, MOST_XLSX_ROWS + 1)
+        count = await self.reads.read(scope, lambda read: read.transfers.count(model, query, MOST_XLSX_ROWS + 1))
         if count > MOST_XLSX_ROWS:
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")

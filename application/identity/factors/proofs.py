@@ -199,7 +199,15 @@ def guesses_of(user_id: UUID) -> str:
 
 def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
     """A mail to the user about their factors."""
-    return Mail(id=mail_id, kind=kind, recipient=user.email, name=user.full_name, address=client.address, at=now)
+    return Mail(
+        id=mail_id,
+        kind=kind,
+        recipient=user.email,
+        name=user.full_name,
+        address=client.address,
+        at=now,
+        language=client.language,
+    )
 
 
 def _given(value: str | Assertion | UnsetType, field: str) -> Any:

@@ -27,13 +27,13 @@ class RegisteredApplications:
         """Raises Forbidden unless the application accepts this tenant and a user with these permissions."""
         if app_id is None:
             return
-        application = await self._registered(app_id)
+        application = await self.by_id(app_id)
         if application is not None:
             ensure_open(application, tenant_id, permissions)
         elif self.registration_required:
             raise Forbidden("This application is not registered.")
 
-    async def _registered(self, app_id: str) -> Application | None:
+    async def by_id(self, app_id: str) -> Application | None:
         # Application ids are unique, so the first row is the only one.
         query = Query(
             where=(Condition(Path((), "app_id"), Operator.EQ, app_id),),

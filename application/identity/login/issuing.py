@@ -8,18 +8,22 @@ from uuid import UUID
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from application.identity.login.forms import CurrentTenant, LoginResult
 from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
 from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
 from domain.errors import TokenInvalid
+from domain.identity.account_states import days_until_expiration, must_change_password
 from domain.identity.tokens import (
     Claims,
     Issue,
     Lifetimes,
     RefreshToken,
     Session,
+    TenantChoice,
     TokenType,
+    available,
     claims_for,
     membership_in,
     tenant_subject,
@@ -47,6 +51,16 @@ class SignInPolicy(Struct, frozen=True, kw_only=True):
     password_max_age_days: int
     issuer: str
     audience: str
+
+
+class Entered(Struct, frozen=True, kw_only=True):
+    """A login that has passed the gate; ``deadline`` is the end of the grace without a second factor."""
+
+    state: AccountState
+    choice: TenantChoice
+    session: Session
+    claims: Claims
+    deadline: datetime | None
 
 
 @dataclass(frozen=True)
@@ -126,3 +140,31 @@ class TokenIssuing:
             is_global=claims.tenant_id is UNSET,
             token_type=claims.token_type,
         )
+
+    def login_result(self, entered: Entered, now: datetime) -> LoginResult:
+        user, age = entered.state.user, self.policy.password_max_age_days
+        choice, claims = entered.choice, entered.claims
+        return LoginResult(
+            **self.token_pair(claims, entered.session, now),
+            permissions=claims.permissions,
+            is_first_login=entered.session.is_first_login,
+            must_change_password=must_change_password(user, age, now),
+            days_until_password_expiration=days_until_expiration(user, age, now),
+            requires_tenant_selection=choice.requires_tenant_selection,
+            current_tenant=current_tenant(choice.membership, claims),
+            smart_auto_switched=choice.smart_auto_switched,
+            available_tenants=available(entered.state) if choice.requires_tenant_selection else UNSET,
+            mfa_deadline=entered.deadline or UNSET,
+            must_add_factor="rec" in entered.session.methods or UNSET,
+        )
+
+
+def current_tenant(membership: Membership | None, claims: Claims) -> CurrentTenant | None:
+    if membership is None:
+        return None
+    return CurrentTenant(
+        id=membership.tenant_id,
+        name=membership.tenant_name,
+        is_default=membership.is_default,
+        permissions=claims.permissions,
+    )

@@ -1,14 +1,12 @@
 """Signing in and out: login, refresh, switch of the tenant, logout."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NoReturn
+from typing import Protocol
 from uuid import UUID
 
-from msgspec import UNSET
-
 from application.identity.login.forms import (
-    CurrentTenant,
     LoginForm,
     LoginResult,
     RefreshForm,
@@ -17,7 +15,7 @@ from application.identity.login.forms import (
     SwitchResult,
 )
 from application.identity.login.gate import Waiting
-from application.identity.login.issuing import TokenIssuing
+from application.identity.login.issuing import Entered, TokenIssuing
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity
@@ -34,12 +32,11 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.account_states import days_until_expiration, ensure_may_sign_in, must_change_password
+from domain.identity.account_states import ensure_may_sign_in
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
     Session,
-    available,
     choose_tenant,
     membership_in,
     proved_by,
@@ -51,6 +48,14 @@ from domain.identity.users import AccountState, Membership, User, profile_key, t
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
+class Joining(Protocol):
+    """Memberships that an address gives; implemented by DomainJoining."""
+
+    async def joined(self, verified: VerifiedIdentity, client: Client) -> AccountState:
+        """The state of the account, with the membership that its address has just given it."""
+        ...
+
+
 @dataclass(frozen=True)
 class SignIn:
     database: Database[SessionTransaction]
@@ -60,6 +65,7 @@ class SignIn:
     cache: Cache
     clock: Clock
     ids: Ids
+    joining: Joining
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
         how = form.is_password_encrypted
@@ -106,7 +112,7 @@ class SignIn:
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> LoginResult:
         ensure_may_sign_in(verified.state.user, confirmation_required=self.issuing.policy.confirm_email)
-        state = await self.issuing.with_visited_tenant(verified.state, preferred)
+        state = await self.issuing.with_visited_tenant(await self.joining.joined(verified, client), preferred)
         choice = choose_tenant(state.memberships, preferred)
         now = self.clock.now()
         waiting = Waiting(
@@ -119,32 +125,32 @@ class SignIn:
         deadline = self.issuing.gate.ensure_login(state, choice.membership, waiting, now)
         session = proved_by(self._new_session(state, choice.membership, app_id, client, now), verified.methods, now)
         claims = await self.issuing.authorised_claims(state, choice.membership, session, now)
-        user, age = state.user, self.issuing.policy.password_max_age_days
-        line = event("login.succeeded", user.id, user.id, client, now)
+        line = event("login.succeeded", state.user.id, state.user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
         forgiven = client.network if verified.by_password else None
         entry = NewLogin(verified, session, forgiven, line, self._notice(verified, client, now))
         async with self.database.autocommit(EveryTenant()) as tx:
-            # The account changed since it was verified: its password, its owner, or its existence.
-            if not await tx.sessions.begin(entry):
-                raise InvalidCredentials
-        return LoginResult(
-            **self.issuing.token_pair(claims, session, now),
-            permissions=claims.permissions,
-            is_first_login=user.last_login_at is None,
-            must_change_password=must_change_password(user, age, now),
-            days_until_password_expiration=days_until_expiration(user, age, now),
-            requires_tenant_selection=choice.requires_tenant_selection,
-            current_tenant=current_tenant(choice.membership, claims),
-            smart_auto_switched=choice.smart_auto_switched,
-            available_tenants=available(state) if choice.requires_tenant_selection else UNSET,
-            mfa_deadline=deadline or UNSET,
-            must_add_factor="rec" in verified.methods or UNSET,
-        )
+            ended = await tx.sessions.begin(entry)
+        # The account changed since it was verified: its password, its owner, or its existence.
+        if ended is None:
+            raise InvalidCredentials
+        if ended:
+            await self._revoke(ended, now)
+        entered = Entered(state=state, choice=choice, session=session, claims=claims, deadline=deadline)
+        return self.issuing.login_result(entered, now)
+
+    @retry_on_conflict
+    async def _revoke(self, sessions: Sequence[UUID], now: datetime) -> None:
+        subjects = tuple(session_subject(session_id) for session_id in sessions)
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                versions = await tx.token_versions.bump(subjects)
+                await tx.token_versions.end(subjects, now)
+            published.update(versions)
 
     def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
-        # Networks are known for passwords alone, and nobody needs to hear of their own first login.
-        if not verified.by_password or verified.state.user.last_login_at is None:
+        # Nobody needs to hear of their own first login.
+        if verified.state.user.last_login_at is None:
             return None
         user = verified.state.user
         return Mail(
@@ -166,7 +172,8 @@ class SignIn:
         outcome = refresh_outcome(session, opened.counter, now, lifetimes)
         # RFC 9700: a reused refresh token ends the session, since the thief may hold its successor.
         if outcome is RefreshOutcome.STOLEN:
-            await self._end_stolen(session, state.user, client)
+            await self.end_stolen(session, state.user, client)
+            raise TokenInvalid("The refresh token was used before: the session has been ended.")
         if outcome is RefreshOutcome.EXPIRED:
             raise TokenExpired("The session has expired: log in again.")
         if outcome is RefreshOutcome.DEAD:
@@ -248,8 +255,9 @@ class SignIn:
         return rotated, claims
 
     @retry_on_conflict
-    async def _end_stolen(self, session: Session, user: User, client: Client) -> NoReturn:
-        now = self.clock.now()
+    async def end_stolen(self, session: Session, user: User, client: Client) -> None:
+        """Ends a session whose token or code was used twice: one of the two users is a thief. Its user gets a mail."""
+        now, subjects = self.clock.now(), (session_subject(session.id),)
         mail = Mail(
             id=self.ids.new(),
             kind="session-stolen",
@@ -258,7 +266,6 @@ class SignIn:
             address=client.address,
             at=now,
         )
-        subjects = (session_subject(session.id),)
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 versions = await tx.token_versions.bump(subjects)
@@ -266,9 +273,9 @@ class SignIn:
                 # Parallel replays of a stolen token send one mail.
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
-                await self._audit(tx, "session.stolen", session.user_id, session.tenant_id, client)
+                line = event("session.stolen", session.user_id, session.user_id, client, now)
+                await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
             published.update(versions)
-        raise TokenInvalid("The refresh token was used before: the session has been ended.")
 
     async def _audit(
         self, tx: SessionTransaction, action: str, who: UUID | None, tenant_id: UUID | None, client: Client
@@ -289,15 +296,5 @@ class SignIn:
             app_id=app_id or None,
             address=client.address,
             device=client.device,
+            is_first_login=state.user.last_login_at is None,
         )
-
-
-def current_tenant(membership: Membership | None, claims: Claims) -> CurrentTenant | None:
-    if membership is None:
-        return None
-    return CurrentTenant(
-        id=membership.tenant_id,
-        name=membership.tenant_name,
-        is_default=membership.is_default,
-        permissions=claims.permissions,
-    )

@@ -71,7 +71,8 @@ class SocialAccounts:
             tenant_id = await self._join(tx, user)
             await self._link(tx, identity, user.id, user.created_at)
             if not user.email_confirmed and self.registration.policy.confirm_email:
-                await tx.outbox.add(Mail(id=self.ids.new(), kind="confirmation", recipient=key, at=user.created_at))
+                mail = Mail(id=self.ids.new(), kind="confirmation", recipient=key, at=user.created_at)
+                await tx.outbox.add(replace(mail, language=client.language))
             line = event("user.registered", user.id, user.id, client, user.created_at)
             await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
             return await tx.users.state(user.id)
@@ -115,6 +116,7 @@ class SocialAccounts:
             name=user.full_name,
             address=client.address,
             at=now,
+            language=client.language,
         )
 
     async def _clear_credentials(
@@ -144,6 +146,7 @@ class SocialAccounts:
         versions = await tx.token_versions.bump([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)
         await tx.social.unlink_all(user.id)
+        await tx.email_changes.end(user.id)
         await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)
         await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))
         return versions

@@ -70,7 +70,7 @@ class ServiceAccountAdministration:
             account = replace(account, roles=tuple(roles))
             await tx.service_accounts.add(account)
             await self._audit(tx, "service-account.created", caller, account.id, client)
-        return account_item(ListedServiceAccount(account, 0, None))
+        return account_item(ListedServiceAccount(account, 0, None, None))
 
     @retry_on_conflict
     async def update(
@@ -91,7 +91,7 @@ class ServiceAccountAdministration:
                 versions = await tx.token_versions.bump(subjects)
                 await self._audit(tx, "service-account.changed", caller, account_id, client)
             published.update(versions)
-        return account_item(ListedServiceAccount(changed, found.keys, found.last_used_at))
+        return account_item(replace(found, account=changed))
 
     async def _changed(
         self, tx: ServiceAccountTransaction, caller: Caller, account: ServiceAccount, form: ServiceAccountChange

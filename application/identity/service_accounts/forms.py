@@ -38,7 +38,8 @@ class ServiceAccountChange(Struct, rename="camel", forbid_unknown_fields=True, k
 
 
 class ServiceAccountItem(Struct, rename="camel", kw_only=True):
-    """An account; ``keys`` counts its living keys, ``last_used_at`` is the last use of any of them."""
+    """An account: ``keys`` counts its living keys, ``next_key_ends_at`` is the end of the first, ``last_used_at``
+    the last use of any."""
 
     id: UUID
     name: str
@@ -49,6 +50,7 @@ class ServiceAccountItem(Struct, rename="camel", kw_only=True):
     created_by: UUID | None
     last_used_at: datetime | None
     keys: int
+    next_key_ends_at: datetime | None
 
 
 class ServiceAccountPage(Struct, rename="camel", kw_only=True):
@@ -162,6 +164,7 @@ def account_item(found: ListedServiceAccount) -> ServiceAccountItem:
         created_by=account.created_by,
         last_used_at=found.last_used_at,
         keys=found.keys,
+        next_key_ends_at=found.next_end,
     )
 
 

@@ -23,6 +23,24 @@ class SocialIdentity(Struct, frozen=True, kw_only=True):
     name: str
 
 
+class Authorization(Struct, frozen=True, kw_only=True):
+    """What a browser is sent to a provider with; ``challenge`` is the S256 challenge of our own verifier."""
+
+    redirect_uri: str
+    state: str
+    nonce: str
+    challenge: str
+
+
+class ProviderCode(Struct, frozen=True, kw_only=True):
+    """What a browser brings back from a provider, with what it was sent there with."""
+
+    code: str
+    redirect_uri: str
+    nonce: str
+    verifier: str
+
+
 class SocialProviders(Protocol):
     """Providers that are configured."""
 
@@ -35,6 +53,22 @@ class SocialProviders(Protocol):
         """The identity; None for a token that the provider refuses or that was issued to another application.
 
         Raises ServiceUnavailable when the provider gives no valid answer within 3 s.
+        """
+        ...
+
+    @property
+    def redirecting(self) -> Collection[str]:
+        """Names of those to which a browser can be sent: they have a client secret."""
+        ...
+
+    def authorization_url(self, provider: str, asked: Authorization) -> str:
+        """Address at the provider for a browser; the provider sends it back to ``redirect_uri`` with a code."""
+        ...
+
+    async def redeem(self, provider: str, code: ProviderCode) -> SocialIdentity | None:
+        """The identity; None for a code that the provider refuses, and for an id token of another ``nonce``.
+
+        Raises ServiceUnavailable as ``identify`` does.
         """
         ...
 
@@ -57,6 +91,10 @@ class SocialIdentities(Protocol):
 
     async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
         """Links the identity to the user; False when it is linked already."""
+        ...
+
+    async def unlink(self, user_id: UUID, provider: str) -> bool:
+        """Removes the user's links to a provider; False when there are none."""
         ...
 
     async def unlink_all(self, user_id: UUID) -> None:
@@ -121,8 +159,47 @@ class Credentials(Protocol):
         ...
 
 
+class EmailChange(Struct, frozen=True, kw_only=True):
+    """An address that somebody wants for their account, until its link is opened; ``hash`` is that of its secret.
+
+    ``mailed_at`` are the times of the mails with such links within the last day.
+    """
+
+    user_id: UUID
+    email: str
+    email_key: str
+    hash: str
+    requested_at: datetime
+    expires_at: datetime
+    mailed_at: tuple[datetime, ...] = ()
+
+
+class EmailChanges(Protocol):
+    """Changes of addresses that wait for their proof; an account has one at most.
+
+    ``Users.save`` ends it with a new address, and ``Users.remove`` with the account.
+    """
+
+    async def of_user(self, user_id: UUID) -> EmailChange | None: ...
+
+    async def by_hash(self, hashed: str, now: datetime) -> EmailChange | None:
+        """The change whose link has a secret with this hash; None when it has expired."""
+        ...
+
+    async def save(self, change: EmailChange) -> None:
+        """Stores the change in place of the user's former one, whose link is dead from now on."""
+        ...
+
+    async def end(self, user_id: UUID) -> bool:
+        """Removes the user's change; of parallel calls one gets True."""
+        ...
+
+
 class AccountTransaction(IdentityTransaction, Protocol):
     """Parts of the database that use cases of account holders need."""
+
+    @property
+    def email_changes(self) -> EmailChanges: ...
 
     @property
     def one_time_tokens(self) -> OneTimeTokens: ...

@@ -12,11 +12,13 @@ from domain.identity.service_accounts import ApiKey, KeyState, ServiceAccount
 
 
 class ListedServiceAccount(Struct, frozen=True):
-    """An account with the number of its living keys, and the last use of any key it ever had."""
+    """An account with the number of its living keys, the last use of any key it ever had, and the end of the living key
+    that ends first."""
 
     account: ServiceAccount
     keys: int
     last_used_at: datetime | None
+    next_end: datetime | None
 
 
 class KeyUse(Struct, frozen=True):

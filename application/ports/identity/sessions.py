@@ -18,6 +18,7 @@ class NewLogin(Struct, frozen=True):
     """A session to begin, with its line of the audit trail; failed attempts from the network ``forgiven`` are reset.
 
     ``notice`` is a mail for a login from a device that no session has, and a network that is not known; None for none.
+    Networks are known for passwords alone: without ``forgiven`` an address that a session began from is known.
     """
 
     verified: VerifiedIdentity
@@ -34,12 +35,13 @@ class Sessions(Protocol):
         """The session and the state of its user's account in one snapshot; None when either is gone."""
         ...
 
-    async def begin(self, entry: NewLogin) -> bool:
+    async def begin(self, entry: NewLogin) -> list[UUID] | None:
         """Stores the session, the audit line and a renewed hash in one statement, and the notice where it is due.
 
-        Of more than SESSIONS_AT_MOST sessions of the user, those end that were unused for longest.
+        Of more than SESSIONS_AT_MOST sessions of the user, those end that were unused for longest: their ids are the
+        answer, and their tokens are the caller's to revoke.
 
-        False, with nothing stored, when the account changed since it was verified: it was deleted or disabled, got
+        None, with nothing stored, when the account changed since it was verified: it was deleted or disabled, got
         another password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the
         one that was seen.
         """

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 T = TypeVar("T", bound=Struct)
 
-TicketKind = Literal["mfa", "totp", "passkey", "sso"]
+TicketKind = Literal["mfa", "totp", "passkey", "sso", "code", "social"]
 
 
 class Ticket(Struct, Generic[T], frozen=True):

@@ -123,6 +123,11 @@ def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
             yield QueryParameter(field.wire, {"$ref": f"#/components/schemas/{_FILTERS[field.kind]}"}, values)
 
 
+def operator_meanings() -> Mapping[str, str]:
+    """What each operator asks of a property: ``gte`` is "is this or larger"."""
+    return {operator.value: meaning for operator, meaning in _MEANINGS.items()}
+
+
 def filter_schemas() -> Mapping[str, Schema]:
     """Schemas of filters by name: each tells the operators and bounds of one kind of property."""
     kinds = {name: kind for kind, name in _FILTERS.items()}

@@ -5,6 +5,7 @@ import secrets
 from domain.errors import ValidationError
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -16,7 +17,8 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
     shown = "" if password else f", with the password {made}"  # nobody else will ever see a generated password
-    return f"{email} is a super-admin now{shown}."
+    text = f"{email} is a super-admin now{shown}."
+    return Answer(text, {"email": email, "generatedPassword": None if password else made})
 
 
 async def unlock_email(settings: Settings, email: str) -> str:
@@ -27,7 +29,8 @@ async def unlock_email(settings: Settings, email: str) -> str:
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         until = await tx.attempts.locked_until(key, adapters.clock.now())  # before it is unlocked, for the answer
         await tx.attempts.unlock(key)
-    return f"{email} is unlocked." if until else f"{email} was not locked."
+    text = f"{email} is unlocked." if until else f"{email} was not locked."
+    return Answer(text, {"email": email, "wasLocked": until is not None})
 
 
 async def rotate_keys(settings: Settings) -> str:
@@ -35,7 +38,8 @@ async def rotate_keys(settings: Settings) -> str:
         keys = assemble(adapters, settings).signing_keys
         await keys.ensure()  # a new database has no key yet that could be succeeded
         made = await keys.rotate()
-    return f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."
+    text = f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."
+    return Answer(text, {"kid": made.kid, "activeFrom": made.active_from})
 
 
 async def reseal_keys(settings: Settings) -> str:
@@ -45,9 +49,11 @@ async def reseal_keys(settings: Settings) -> str:
         f"{done.keys} stored keys and {done.secrets} secrets of authenticator apps are sealed with TENANTRY_SECRET_KEY"
         " now."
     )
+    data = {"keys": done.keys, "secrets": done.secrets}
     if settings.other_secret_key is None:
-        return sealed
-    return (
+        return Answer(sealed, data)
+    return Answer(
         f"{sealed} Keep TENANTRY_OTHER_SECRET_KEY for {settings.refresh_token_days} days more, in which refresh tokens"
-        " that it sealed are renewed: whoever comes later logs in again."
+        " that it sealed are renewed: whoever comes later logs in again.",
+        data,
     )

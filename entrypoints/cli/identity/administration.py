@@ -12,6 +12,7 @@ from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID
 from entrypoints.cli.operator import CLIENT, operator, tenant_named
 from entrypoints.cli.tables import listed
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
 
 PAGE_SIZE = 100  # the most that a page of the API has
@@ -39,30 +40,32 @@ async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[
         number += 1
 
 
-async def list_tenants(services: Services, *, as_json: bool) -> str:
+async def list_tenants(services: Services) -> Answer:
     tenants = await every_page(services.tenants.page)
-    return listed(tenants, ("identifier", "name", "isActive", "createdAt", "id"), as_json=as_json)
+    return listed(tenants, ("identifier", "name", "isActive", "createdAt", "id"))
 
 
-async def create_tenant(services: Services, identifier: str, name: str | None, *, as_json: bool) -> str:
+async def create_tenant(services: Services, identifier: str, name: str | None) -> Answer:
     form = NewTenantForm(name=name or identifier, identifier=identifier)
     made = await services.tenants.create(operator(), form, CLIENT)
-    return listed([made], (), as_json=True) if as_json else f"The tenant {made.identifier} has the id {made.id}."
+    return Answer(f"The tenant {made.identifier} has the id {made.id}.", [made])
 
 
 async def set_tenant_active(services: Services, identifier: str, is_active: bool) -> str:
     tenant = await tenant_named(services, identifier)
     await services.tenants.update(operator(), tenant.id, TenantForm(is_active=is_active), CLIENT)
+    data = {"id": tenant.id, "identifier": identifier, "isActive": is_active}
     if is_active:
-        return f"The tenant {identifier} is open: its members can log in."
-    return f"The tenant {identifier} is closed: its tokens end now, and nobody can log in to it. No data is deleted."
+        return Answer(f"The tenant {identifier} is open: its members can log in.", data)
+    closed = f"The tenant {identifier} is closed: its tokens end now, and nobody can log in to it. No data is deleted."
+    return Answer(closed, data)
 
 
-async def list_users(services: Services, identifier: str | None, *, as_json: bool) -> str:
+async def list_users(services: Services, identifier: str | None) -> Answer:
     # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
     users = await every_page(lambda parameters: services.users.page(operator(tenant.id), parameters))
-    return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"), as_json=as_json)
+    return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
 
 
 async def create_user(
@@ -72,16 +75,18 @@ async def create_user(
     made = password or secrets.token_urlsafe(15)
     caller = operator((await tenant_named(services, tenant)).id)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
-    await services.users.create(caller, form, CLIENT)
+    user = await services.users.create(caller, form, CLIENT)
     shown = "" if password else f", with the password {made}"
-    return f"{email} is a member of {tenant} now{shown}. The password has to be changed at the first login."
+    text = f"{email} is a member of {tenant} now{shown}. The password has to be changed at the first login."
+    return Answer(text, {"user": user, "tenant": tenant, "generatedPassword": None if password else made})
 
 
 async def set_password(services: Services, email: str, password: str | None) -> str:
     made = password or secrets.token_urlsafe(15)
     await services.operator_accounts.set_password(email, made, CLIENT)
     shown = "" if password else f" It is {made}"
-    return f"{email} has a new password, and all of its sessions have ended.{shown}"
+    text = f"{email} has a new password, and all of its sessions have ended.{shown}"
+    return Answer(text, {"email": email, "generatedPassword": None if password else made})
 
 
 async def grant(services: Services, email: str, tenant: str, roles: Sequence[str]) -> str:
@@ -95,10 +100,11 @@ async def grant(services: Services, email: str, tenant: str, roles: Sequence[str
     else:
         form = MemberForm(user_id=user.id, roles=list(roles))
         await services.memberships.save(caller, found.id, form, CLIENT)
-    return f"{email} has these roles in {tenant} now: {', '.join(roles)}. Its tokens there are refreshed."
+    text = f"{email} has these roles in {tenant} now: {', '.join(roles)}. Its tokens there are refreshed."
+    return Answer(text, {"email": email, "tenant": tenant, "roles": list(roles)})
 
 
-async def list_roles(services: Services, tenant: str, *, as_json: bool) -> str:
+async def list_roles(services: Services, tenant: str) -> Answer:
     found: Tenant = await tenant_named(services, tenant)
     roles = (await services.roles.all(operator(found.id))).items
-    return listed(roles, ("name", "isSystem", "userCount", "permissions", "id"), as_json=as_json)
+    return listed(roles, ("name", "isSystem", "userCount", "permissions", "id"))

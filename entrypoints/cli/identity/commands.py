@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import rich_click as click
 
+from entrypoints.cli.identity.domain_commands import add_domain_commands
+from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 Work = Callable[["Services"], Awaitable[str]]
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON, with all fields.")
 _TENANT = click.option("--tenant", required=True, metavar="IDENTIFIER", help="Identifier of the tenant.")
 _ROLES = click.option("--role", "roles", multiple=True, metavar="NAME", help="A role; may be given several times.")
 _GENERATE = click.option("--generate", is_flag=True, help="Make a password and print it.")
@@ -38,6 +39,7 @@ def add_administration_commands(group: click.RichGroup, run: Run) -> None:
     _add_account_commands(users, run)
     _add_role_commands(group, run_with_services)
     _add_service_account_commands(group, run_with_services)
+    add_domain_commands(group, run_with_services)
 
 
 def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
@@ -46,25 +48,26 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
         """List, create, close and open tenants."""
 
     @tenants.command("list")
-    @_JSON
-    def list_command(as_json: bool) -> None:
+    @JSON
+    def list_command() -> None:
         """Print all tenants."""
         from entrypoints.cli.identity.administration import list_tenants  # noqa: PLC0415
 
-        run(lambda services: list_tenants(services, as_json=as_json))
+        run(list_tenants)
 
     @tenants.command("create")
     @click.argument("identifier")
     @click.option("--name", help="Name that people see; the identifier unless it is given.")
-    @_JSON
-    def create_command(identifier: str, name: str | None, as_json: bool) -> None:
+    @JSON
+    def create_command(identifier: str, name: str | None) -> None:
         """Create the tenant IDENTIFIER, such as acme."""
         from entrypoints.cli.identity.administration import create_tenant  # noqa: PLC0415
 
-        run(lambda services: create_tenant(services, identifier, name, as_json=as_json))
+        run(lambda services: create_tenant(services, identifier, name))
 
     @tenants.command("close")
     @click.argument("identifier")
+    @JSON
     def close_command(identifier: str) -> None:
         """End the tenant's tokens and refuse logins to it, until it is opened. No data is deleted."""
         from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
@@ -73,6 +76,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
 
     @tenants.command("open")
     @click.argument("identifier")
+    @JSON
     def open_command(identifier: str) -> None:
         """Open a closed tenant again."""
         from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
@@ -87,12 +91,12 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
 
     @users.command("list")
     @click.option("--tenant", metavar="IDENTIFIER", help="Members of this tenant; users of all tenants without it.")
-    @_JSON
-    def list_command(tenant: str | None, as_json: bool) -> None:
+    @JSON
+    def list_command(tenant: str | None) -> None:
         """Print users."""
         from entrypoints.cli.identity.administration import list_users  # noqa: PLC0415
 
-        run(lambda services: list_users(services, tenant, as_json=as_json))
+        run(lambda services: list_users(services, tenant))
 
     @users.command("create")
     @click.argument("email")
@@ -100,6 +104,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_ROLES
     @click.option("--name", help="Full name.")
     @_GENERATE
+    @JSON
     def create_command(email: str, tenant: str, roles: tuple[str, ...], name: str | None, generate: bool) -> None:
         """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
         from entrypoints.cli.identity.administration import create_user  # noqa: PLC0415
@@ -110,6 +115,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @users.command("set-password")
     @click.argument("email")
     @_GENERATE
+    @JSON
     def set_password_command(email: str, generate: bool) -> None:
         """Set an account's password and end its sessions. It is asked for, or made with --generate."""
         from entrypoints.cli.identity.administration import set_password  # noqa: PLC0415
@@ -117,22 +123,27 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
         password = _asked(generate=generate)
         run(lambda services: set_password(services, email, password))
 
+    _add_grant_command(users, run)
+    return users
+
+
+def _add_grant_command(users: click.RichGroup, run: Callable[[Work], None]) -> None:
     @users.command("grant")
     @click.argument("email")
     @_TENANT
     @_ROLES
+    @JSON
     def grant_command(email: str, tenant: str, roles: tuple[str, ...]) -> None:
         """Make an account a member of a tenant with these roles, which replace those that it had there."""
         from entrypoints.cli.identity.administration import grant  # noqa: PLC0415
 
         run(lambda services: grant(services, email, tenant, roles))
 
-    return users
-
 
 def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     @users.command("unlock")
     @click.argument("email")
+    @JSON
     def unlock_command(email: str) -> None:
         """End the lock of an e-mail address, for every network."""
         from entrypoints.cli.identity.accounts import unlock_email  # noqa: PLC0415
@@ -141,6 +152,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
 
     @users.command("import")
     @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+    @JSON
     def import_command(file: Path) -> None:
         """Import users from another system, with the hashes of their passwords.
 
@@ -160,12 +172,12 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
 
     @roles.command("list")
     @_TENANT
-    @_JSON
-    def list_command(tenant: str, as_json: bool) -> None:
+    @JSON
+    def list_command(tenant: str) -> None:
         """Print the roles of a tenant and those that every tenant has, with their permissions."""
         from entrypoints.cli.identity.administration import list_roles  # noqa: PLC0415
 
-        run(lambda services: list_roles(services, tenant, as_json=as_json))
+        run(lambda services: list_roles(services, tenant))
 
 
 def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
@@ -175,37 +187,37 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
 
     @service_accounts.command("list")
     @_TENANT
-    @_JSON
-    def list_command(tenant: str, as_json: bool) -> None:
+    @JSON
+    def list_command(tenant: str) -> None:
         """Print the service accounts of a tenant."""
         from entrypoints.cli.identity.service_accounts import list_service_accounts  # noqa: PLC0415
 
-        run(lambda services: list_service_accounts(services, tenant, as_json=as_json))
+        run(lambda services: list_service_accounts(services, tenant))
 
     @service_accounts.command("create")
     @click.argument("name")
     @_TENANT
     @_ROLES
-    @_JSON
-    def create_command(name: str, tenant: str, roles: tuple[str, ...], as_json: bool) -> None:
+    @JSON
+    def create_command(name: str, tenant: str, roles: tuple[str, ...]) -> None:
         """Create the service account NAME in a tenant; it has no key yet."""
         from entrypoints.cli.identity.service_accounts import create_service_account  # noqa: PLC0415
 
-        run(lambda services: create_service_account(services, name, tenant, roles, as_json=as_json))
+        run(lambda services: create_service_account(services, name, tenant, roles))
 
     @service_accounts.command("keys")
     @click.argument("name")
     @_TENANT
     @click.option("--create", "key", metavar="NAME", help="Make a key of this name, and print its text this once.")
-    @_JSON
-    def keys_command(name: str, tenant: str, key: str | None, as_json: bool) -> None:
+    @JSON
+    def keys_command(name: str, tenant: str, key: str | None) -> None:
         """Print the living keys of the service account NAME."""
         from entrypoints.cli.identity.service_accounts import create_key, list_keys  # noqa: PLC0415
 
         if key is not None:
-            run(lambda services: create_key(services, name, tenant, key, as_json=as_json))
+            run(lambda services: create_key(services, name, tenant, key))
         else:
-            run(lambda services: list_keys(services, name, tenant, as_json=as_json))
+            run(lambda services: list_keys(services, name, tenant))
 
 
 def _asked(*, generate: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import cast
 from uuid import UUID
 
 from application.entities.writing import Write
@@ -14,6 +15,8 @@ from domain.scope import Caller, EveryTenant, OneTenant
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity.demo_data import SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.operator import CLIENT, open_services, operator
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.cli.terminal.progress import Advance, progress_bar
 from entrypoints.preparation import prepare
 from entrypoints.settings.settings import Settings
 from entrypoints.use_cases import Services
@@ -29,14 +32,20 @@ async def fill(settings: Settings) -> str:
     """Fills the database, which is migrated first as at a start, and returns the text to print."""
     admin_password = await prepare(settings)
     async with open_services(settings) as services:
-        said = await fill_with(services, settings.base_url)
+        with progress_bar("Filling", sum(len(shop.people) + 1 for shop in SHOPS)) as advance:
+            said = await fill_with(services, settings.base_url, advance)
     if admin_password is None:
         return said
-    return f"{said}\n\nThe super-admin {settings.admin_email} has the password {admin_password}: it is shown once."
+    told = f"{said}\n\nThe super-admin {settings.admin_email} has the password {admin_password}: it is shown once."
+    admin = {"email": settings.admin_email, "password": admin_password}
+    return Answer(told, {**cast(dict[str, object], said.data), "admin": admin})
 
 
-async def fill_with(services: Services, base_url: str) -> str:
-    """Raises CommandError, and makes nothing, where one of the tenants is there already."""
+async def fill_with(services: Services, base_url: str, advance: Advance = lambda _count: None) -> Answer:
+    """Calls ``advance`` for each tenant and person.
+
+    Raises CommandError, and makes nothing, where one of the tenants is there already.
+    """
     async with services.database.read_only(EveryTenant()) as read:
         for shop in SHOPS:
             if await read.tenants.by_identifier(shop.identifier) is not None:
@@ -44,7 +53,7 @@ async def fill_with(services: Services, base_url: str) -> str:
     # one for all: it is printed once, and the accounts are examples
     password = secrets.token_urlsafe(12)
     ids: dict[str, UUID] = {}
-    lines = []
+    lines, shops = [], []
     for shop in SHOPS:
         form = NewTenantForm(name=shop.name, identifier=shop.identifier)
         tenant = await services.tenants.create(operator(), form, CLIENT)
@@ -52,10 +61,15 @@ async def fill_with(services: Services, base_url: str) -> str:
         await services.roles.create(caller, SHOP_FLOOR, CLIENT)
         for person in shop.people:
             ids[person.email] = await _join(services, caller, person, password, ids.get(person.email))
+            advance(1)
         count = await _fill_catalogue(services, caller, shop)
+        advance(1)
+        shops.append({"identifier": shop.identifier, "id": tenant.id, "people": len(shop.people), "products": count})
         lines.append(f"{shop.name} ({shop.identifier}): {len(shop.people)} people, {count} products.")
     logins = [f"  {email}  {who}" for email, who in _logins()]
-    return "\n".join([*lines, "", f"Log in at {base_url} with the password {password} as", *logins])
+    text = "\n".join([*lines, "", f"Log in at {base_url} with the password {password} as", *logins])
+    people = [{"email": email, "password": password, "who": who} for email, who in _logins()]
+    return Answer(text, {"tenants": shops, "logins": people})
 
 
 def _logins() -> Sequence[tuple[str, str]]:

@@ -8,37 +8,36 @@ from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity.administration import every_page
 from entrypoints.cli.operator import CLIENT, operator, tenant_named
 from entrypoints.cli.tables import listed
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
 
 ACCOUNT_COLUMNS = ("name", "roles", "isActive", "keys", "lastUsedAt", "id")
 KEY_COLUMNS = ("name", "start", "permissions", "networks", "expiresAt", "lastUsedAt", "id")
 
 
-async def list_service_accounts(services: Services, identifier: str, *, as_json: bool) -> str:
+async def list_service_accounts(services: Services, identifier: str) -> Answer:
     accounts = await _accounts(services, await _operator_in(services, identifier))
-    return listed(accounts, ACCOUNT_COLUMNS, as_json=as_json)
+    return listed(accounts, ACCOUNT_COLUMNS)
 
 
-async def create_service_account(
-    services: Services, name: str, identifier: str, roles: Sequence[str], *, as_json: bool
-) -> str:
+async def create_service_account(services: Services, name: str, identifier: str, roles: Sequence[str]) -> Answer:
     caller = await _operator_in(services, identifier)
     made = await services.service_accounts.create(caller, ServiceAccountForm(name=name, roles=list(roles)), CLIENT)
-    return listed([made], (), as_json=True) if as_json else f"The service account {made.name} has the id {made.id}."
+    return Answer(f"The service account {made.name} has the id {made.id}.", [made])
 
 
-async def list_keys(services: Services, name: str, identifier: str, *, as_json: bool) -> str:
+async def list_keys(services: Services, name: str, identifier: str) -> Answer:
     caller = await _operator_in(services, identifier)
     account = await _account_named(services, caller, name)
-    return listed(await services.api_keys.all(caller, account.id), KEY_COLUMNS, as_json=as_json)
+    return listed(await services.api_keys.all(caller, account.id), KEY_COLUMNS)
 
 
-async def create_key(services: Services, name: str, identifier: str, key: str, *, as_json: bool) -> str:
+async def create_key(services: Services, name: str, identifier: str, key: str) -> Answer:
     caller = await _operator_in(services, identifier)
     account = await _account_named(services, caller, name)
     made = await services.api_keys.create(caller, account.id, KeyForm(name=key), CLIENT)
     # nobody will ever see the text again
-    return listed([made], (), as_json=True) if as_json else f"The key is shown this once: {made.key}"
+    return Answer(f"The key is shown this once: {made.key}", [made])
 
 
 async def _operator_in(services: Services, identifier: str) -> Caller:

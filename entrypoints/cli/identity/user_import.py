@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import TaskProgressColumn, TimeRemainingColumn
 
 from adapters.argon2 import Argon2ForeignHashes
 from application.identity.administration.imported_rows import Form, Row, read_rows
 from application.identity.administration.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
 from entrypoints.cli.errors import CommandError
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.cli.terminal.progress import progress_bar
 from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
@@ -37,10 +39,12 @@ async def import_users(settings: Settings, path: Path) -> str:
         raise CommandError(f"{path.name} ends in neither .csv nor .jsonl: rename it by its content.")
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         counts = await _import(user_import(adapters), path, form)
-    summary = _summary(counts)
+    summary, data = _summary(counts), _data(counts)
     if counts[Outcome.REFUSED]:
-        raise CommandError(f"{summary} Correct those rows and import the file again: rows that are stored are kept.")
-    return summary
+        raise CommandError(
+            f"{summary} Correct those rows and import the file again: rows that are stored are kept.", data=data
+        )
+    return Answer(summary, data)
 
 
 def user_import(adapters: Adapters) -> UserImport:
@@ -56,27 +60,16 @@ def user_import(adapters: Adapters) -> UserImport:
 
 async def _import(users: UserImport, path: Path, form: Form) -> Counter[Outcome]:
     counts: Counter[Outcome] = Counter()
-    with path.open("rb") as file, _progress() as progress:
-        task = progress.add_task("Importing", total=os.fstat(file.fileno()).st_size, rows=0)
+    columns = (TaskProgressColumn(), TimeRemainingColumn())
+    with path.open("rb") as file, progress_bar("Importing", _size(file), *columns) as advance:
+        shown = 0
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")  # -sig: Excel writes a byte order mark
         for rows in _pieces(_readable(read_rows(lines, form), counts)):
             results = await users.store(rows)
             _name_refused(results, counts)
-            progress.update(task, completed=file.tell(), rows=counts.total())
+            advance(file.tell() - shown)
+            shown = file.tell()
     return counts
-
-
-def _progress() -> Progress:
-    """Progress bar for a terminal."""
-    console = Console(stderr=True)  # standard output carries the command's answer alone
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[rows]} rows"),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=console, disable=not console.is_terminal)
 
 
 def _readable(rows: Iterator[Row], counts: Counter[Outcome]) -> Iterator[Row]:
@@ -100,6 +93,20 @@ def _name_refused(results: list[Result], counts: Counter[Outcome]) -> None:
 
 def _text(error: FieldError) -> str:
     return f"{error.field}: {error.message}" if error.field else error.message
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _data(counts: Counter[Outcome]) -> dict[str, int]:
+    return {
+        "rows": counts.total(),
+        "made": counts[Outcome.MADE],
+        "joined": counts[Outcome.JOINED],
+        "kept": counts[Outcome.KEPT],
+        "refused": counts[Outcome.REFUSED],
+    }
 
 
 def _summary(counts: Counter[Outcome]) -> str:

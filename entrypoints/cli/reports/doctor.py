@@ -9,8 +9,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-
+from entrypoints.cli.reports.findings import Findings
 from entrypoints.settings.settings import Settings
 
 LEAST_DISK = 2**30
@@ -23,8 +22,8 @@ MAIL_SERVER_ANSWERS_WITHIN = 3.0
 """Seconds."""
 
 
-def examine(settings: Settings) -> bool:
-    """Prints a line for each finding and returns whether there is none. Settings and servers were checked before."""
+def examine(settings: Settings, findings: Findings) -> bool:
+    """Tells each finding and returns whether there is none. Settings and servers were checked before."""
     from entrypoints.server.servers import any_servers  # noqa: PLC0415  # slow to import
 
     found = list(_machine(settings))
@@ -33,9 +32,9 @@ def examine(settings: Settings) -> bool:
             found += _port(settings)
         found += asyncio.run(_collected(ready))
     for finding in found:
-        click.echo(f"{'note:':<10} {finding}")
+        findings.say("note", finding)
     if not found:
-        click.echo(f"{'doctor:':<10} nothing else was found")
+        findings.say("doctor", "nothing else was found")
     return not found
 
 
@@ -44,7 +43,7 @@ async def _collected(settings: Settings) -> list[str]:
 
     found = []
     async with explained():
-        for source in (_database, _redis, _mail):
+        for source in (_database, _replicas, _redis, _mail):
             found += [finding async for finding in source(settings)]
     return found
 
@@ -106,6 +105,25 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
         )
     if not facts.is_durable:
         yield "PostgreSQL runs with fsync off: what was answered may be lost when its machine fails. Turn it on."
+
+
+async def _replicas(settings: Settings) -> AsyncIterator[str]:
+    from adapters.postgres.connection.server_facts import replica_facts  # noqa: PLC0415
+    from domain.errors import ServiceUnavailable  # noqa: PLC0415
+
+    for number, url in enumerate(settings.database_replica_urls, 1):
+        # By its number: the URL holds a password, and findings are pasted into tickets.
+        named = f"Read replica {number} of TENANTRY_DATABASE_REPLICA_URLS"
+        try:
+            facts = await replica_facts(url.reveal())
+        except ServiceUnavailable:
+            # No reason to end the examination: the service starts and serves without its replicas.
+            yield f"{named} does not answer: the primary answers for it."
+            continue
+        if not facts.is_standby:
+            yield f"{named} is no replica: it is never read from. Take it out, or build it by pg_basebackup -R."
+        elif not facts.holds_back_cleaning:
+            yield f"{named} may cancel long exports: set hot_standby_feedback = on there."
 
 
 async def _redis(settings: Settings) -> AsyncIterator[str]:

@@ -4,14 +4,23 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import UNSET
 
+from application.entities.descriptions import Descriptions
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.limits import entity_limit
+from entrypoints.cli.operator import operator
+from entrypoints.cli.terminal.answers import Answer
 
 READING = ("read", "page")
 WRITING = ("create", "update", "delete", "restore", "create-batch", "update-batch", "delete-batch")
 
 
-def describe(registry: Registry) -> Iterator[str]:
+def describe(registry: Registry) -> Answer:
+    """The report; as JSON the answer of ``GET /api/entities`` for the operator, who may do everything."""
+    described = Descriptions(registry).all(operator().rights)
+    return Answer("\n".join(_lines(registry)), described)
+
+
+def _lines(registry: Registry) -> Iterator[str]:
     for model in registry:
         yield from _entity(model)
         yield ""

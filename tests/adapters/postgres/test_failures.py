@@ -9,7 +9,9 @@ import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
+from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.failures import is_away, prepared
 from adapters.postgres.database import Patience, PostgresDatabase
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
@@ -54,6 +56,16 @@ async def test_a_faulty_statement_is_no_outage(postgres: PostgresDatabase, name:
         async with getattr(postgres, way)(EVERY) as tx:
             await fault(tx.connection)
     assert await postgres.is_ready()
+
+
+async def test_a_connection_that_is_closed_as_it_is_made_is_an_outage(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    with pytest.raises(asyncpg.InterfaceError), prepared(connection):
+        await connection.fetchval("SELECT $1::int")
+    connection.terminate()
+    with pytest.raises(ConnectionResetError) as closed, prepared(connection):
+        await set_codecs(connection)
+    assert is_away(closed.value, None)
 
 
 @pytest.fixture

@@ -116,21 +116,10 @@ class Explained:
         self.plans: list[str] = []
         self.fetch = connection.fetch
 
-    async def prepare(self, statement: str) -> Any:
-        explaining = await self._connection.prepare(f"EXPLAIN {statement}")
-        asking = await self._connection.prepare(statement)
-        return _Both(explaining, asking, self.plans)
-
-
-class _Both:
-    def __init__(self, explaining: Any, asking: Any, plans: list[str]) -> None:
-        self._explaining, self._asking, self._plans = explaining, asking, plans
-        self.get_parameters = asking.get_parameters
-
-    async def fetch(self, *values: object) -> Sequence[asyncpg.Record]:
-        self._plans.append("\n".join(row[0] for row in await self._explaining.fetch(*values)))
-        rows: Sequence[asyncpg.Record] = await self._asking.fetch(*values)
-        return rows
+    async def fetch_anew(self, statement: str, *values: object) -> Sequence[asyncpg.Record]:
+        plan = await self._connection.fetch_anew(f"EXPLAIN {statement}", *values)
+        self.plans.append("\n".join(row[0] for row in plan))
+        return await self._connection.fetch_anew(statement, *values)
 
 
 @pytest.mark.parametrize("asked", ASKED)

@@ -105,6 +105,7 @@ async def test_a_new_entity_gets_table_keys_and_row_security(new_database: NewDa
             "uq_books_title",
             "ix_books_category_id",
             "ix_books_order",
+            "ix_books_search",
         }
     finally:
         await connection.close()

@@ -29,7 +29,22 @@ async def test_references_and_uniques_are_found_by_an_index(planned: dict[str, d
 async def test_what_is_compared_without_case_is_not(planned: dict[str, dict[str, str | None]]) -> None:
     """Row-level security keeps functions that may leak from an index; see docs/decisions/0050."""
     assert planned["categories"]["name.eq=…"] == SCANS
-    assert planned["products"]["search=word"] == SCANS
+
+
+async def test_a_search_is_found_by_an_index(planned: dict[str, dict[str, str | None]]) -> None:
+    assert planned["products"]["search=word"] is None
+    assert planned["categories"]["search=word"] is None
+
+
+async def test_a_search_whose_index_goes_is_missed(
+    postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await owner.execute("ALTER INDEX ix_products_search RENAME TO put_aside")
+    try:
+        every = {plan.asked: plan.scans for plan in (await plans_of(database_url, registry))["products"]}
+    finally:
+        await owner.execute("ALTER INDEX put_aside RENAME TO ix_products_search")
+    assert every["search=word"] == SCANS
 
 
 async def test_an_index_that_goes_is_missed(

@@ -10,6 +10,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.waiting import PASSED_OVER
 from adapters.postgres.database import Patience, PostgresDatabase
+from application.ports.load import PoolLoad
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant, Scope
@@ -86,6 +87,16 @@ async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others
     assert await backend(database, OneTenant(new_id())) != of_other
     assert await backend(database, OTHER) == of_other
     await database.close()
+
+
+async def test_what_is_in_use_and_who_waits_is_told(pair: PostgresDatabase) -> None:
+    assert pair.load() == PoolLoad(most=2)
+    async with pair.read_only(ONE), pair.read_only(OTHER):
+        waiting = [asyncio.create_task(shown(pair, scope)) for scope in (ONE, OTHER, ONE)]
+        await asyncio.sleep(0)
+        assert pair.load() == PoolLoad(in_use=2, idle=0, most=2, waiting=3)
+    await asyncio.gather(*waiting)
+    assert pair.load() == PoolLoad(in_use=0, idle=2, most=2, waiting=0)
 
 
 async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(pair: PostgresDatabase) -> None:

@@ -192,10 +192,11 @@ CHANGES: dict[str, list[Change]] = {
             noted="All are found by: SELECT",
         )
     ],
-    "`on_delete`, `search`, `history`": [
+    "`search`": [filled(TITLE, "index_search.*'title'", now={"search": ["title"]})],
+    "`on_delete`, `history`": [
         filled(
             [("title", Annotated[str, Meta(max_length=9, pattern="^[ab]$"), guarded(read="read:titles")])],
-            now={"search": ["title"], "history": True},
+            now={"history": True},
         ),
     ],
     "`soft_delete` on": [

@@ -14,6 +14,7 @@ from adapters.system import Uuid7Ids
 from application.entities.crud import Crud
 from application.entities.writing import RowWriter, Write
 from application.ports.entities.records import Change
+from application.primary_reads import PrimaryReads
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, big, entity, index, money, unique
@@ -75,7 +76,7 @@ async def main(url: str, which: str) -> None:
     registry, ended = {"old": OLD, "new": NEW}[which], asyncio.Event()
     database = PostgresDatabase(url, registry, Uuid7Ids(), connections=CLIENTS)
     await database.open()
-    crud = Crud(database, RowWriter(database, registry, MovableClock()), Uuid7Ids())
+    crud = Crud(PrimaryReads(database), RowWriter(database, registry, MovableClock()), Uuid7Ids())
     async with asyncio.TaskGroup() as group:
         working = [group.create_task(work(crud, registry, f"{which} {n}", ended)) for n in range(CLIENTS)]
         sys.stdout.write("working\n")

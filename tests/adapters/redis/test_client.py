@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from redis.asyncio import Connection, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import Command
@@ -22,6 +23,8 @@ COMMANDS: list[Command] = [
         ("redis://127.0.0.1:6379/3", Connection),
         ("rediss://127.0.0.1:6379/3", SSLConnection),
         ("unix:///run/valkey.sock?db=3", UnixDomainSocketConnection),
+        ("redis+sentinel://127.0.0.1:26379/main/3", SentinelManagedConnection),
+        ("rediss+sentinel://127.0.0.1:26379/main/3", SentinelManagedSSLConnection),
     ],
 )
 def test_commands_are_the_same_on_every_kind_of_connection(url: str, kind: type) -> None:
@@ -41,5 +44,5 @@ def test_no_connection_packs_in_python(url: str) -> None:
 
 
 def _connection(url: str) -> Any:
-    pool: Any = redis_client(url).connection_pool  # redis-py leaves make_connection without types
-    return pool.make_connection()
+    client: Any = redis_client(url)  # redis-py leaves make_connection without types
+    return client.connection_pool.make_connection()

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.asyncio import Redis, RedisCluster, Sentinel
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
+from redis.asyncio import RedisCluster
 
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
@@ -20,6 +18,7 @@ from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import Away, SharedPipeline
 from adapters.system import SystemClock
 from domain.limits import Hit, Limit
+from tests.redis_cluster import open_cluster
 from tests.redis_server import RedisServer
 from tests.shared_memories import NothingDue, naming
 
@@ -46,26 +45,13 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
-async def cluster(start: Start) -> AsyncIterator[RedisCluster]:
+async def cluster(tmp_path: Path) -> AsyncIterator[RedisCluster]:
     """Two nodes, half of the slots on each."""
-    nodes = [start("--cluster-enabled", "yes") for _ in range(2)]
-    clients: list[Any] = [Redis(host="127.0.0.1", port=node.port, decode_responses=True) for node in nodes]
-    for client, slots in zip(clients, ((0, 8191), (8192, 16383)), strict=True):
-        await client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
-    await clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[1].port)
-    async with asyncio.timeout(20):
-        for client in clients:
-            while await _is_unready(client):  # noqa: ASYNC110  # nobody tells
-                await asyncio.sleep(0.05)
-            await client.aclose()
-    made = RedisCluster(host="127.0.0.1", port=nodes[0].port, retry=Retry(NoBackoff(), 0))
-    yield made
-    await made.aclose()
-
-
-async def _is_unready(client: Any) -> bool:
-    info: dict[str, str] = await client.execute_command("CLUSTER INFO")
-    return info["cluster_state"] != "ok" or info["cluster_known_nodes"] != "2"
+    async with open_cluster(tmp_path, masters=2) as nodes:
+        made = redis_client(nodes.url)
+        assert isinstance(made, RedisCluster)
+        yield made
+        await made.aclose()
 
 
 async def works(pipeline: SharedPipeline) -> None:
@@ -80,20 +66,17 @@ async def works(pipeline: SharedPipeline) -> None:
     cache, keys = RedisCache(pipeline), [f"key {number}" for number in range(50)]
     await asyncio.gather(*(cache.put(key, key.encode(), timedelta(minutes=1)) for key in keys))
     assert await asyncio.gather(*(cache.get(key) for key in keys)) == [key.encode() for key in keys]
-    answers = await asyncio.gather(*(admissions.admit([HIT], naming(NAME)) for _ in range(300)))
-    assert {answer.verdicts[0].remaining for answer in answers} == set(range(700, 1_000))
+    answers = await asyncio.gather(*(admissions.admit([HIT], naming(NAME)) for _ in range(100)))
+    assert {answer.verdicts[0].remaining for answer in answers} == set(range(900, 1_000))
     assert all(answer.token_versions == {NAME: 4} for answer in answers)
 
 
 async def test_on_the_master_that_a_sentinel_names(start: Start) -> None:
     master = start()
     watching = start(sentinel=f"sentinel monitor main 127.0.0.1 {master.port} 1\n")
-    sentinel = Sentinel([("127.0.0.1", watching.port)])  # type: ignore[no-untyped-call]
-    pipeline = SharedPipeline(sentinel.master_for("main", max_connections=1, retry=Retry(NoBackoff(), 0)))
+    pipeline = SharedPipeline(redis_client(f"redis+sentinel://127.0.0.1:{watching.port}/main/3"))
     await works(pipeline)
     await pipeline.close()
-    for client in sentinel.sentinels:  # closing the master's client leaves these open
-        await client.aclose()
 
 
 async def test_on_a_cluster(cluster: RedisCluster) -> None:

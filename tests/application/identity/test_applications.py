@@ -61,7 +61,7 @@ async def open_shop(registry: Registry, database: WholeDatabase, **settings: str
         await tx.memberships.save(made.id, tenants[0], [admin.id], None, NOW)
         await tx.memberships.save(made.id, tenants[1], [], None, NOW)
         values: dict[str, object] = {"app_id": "shop", "name": "Shop", "is_active": True}
-        values |= {"allowed_tenant_ids": None, "required_permission": None}
+        values |= {"allowed_tenant_ids": None, "required_permission": None, "redirect_urls": None}
         await tx.records.add(registry["applications"], [NewRow(app, values)], ACT)
     acme, other = tenants
     return Shop(service, acme, other, app)

@@ -6,12 +6,14 @@ from time import perf_counter
 import pytest
 
 from adapters.joserfc import JoserfcEncryptedPasswords
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from application.identity.accounts import Accounts, EmailForm, ResetForm
+from application.identity.email_changes import EmailChangeRequests
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.password_rules import ServicePasswordRules
 from domain.errors import ValidationError
@@ -28,7 +30,8 @@ async def accounts(postgres: PostgresDatabase) -> Accounts:
     async with postgres.transaction(EveryTenant()) as tx:
         for number in range(SAMPLES):
             await tx.users.add(user(email=f"known{number}@example.com"))
-    clock = MovableClock(NOW)
+    clock, ids = MovableClock(NOW), CountingIds()
+    revocations, cache, secrets = MemoryAdmissions(clock), MemoryCache(clock), DerivedLinkSecrets("a secret for links")
     return Accounts(
         database=postgres,
         passwords=MemoryPasswords(),
@@ -36,11 +39,12 @@ async def accounts(postgres: PostgresDatabase) -> Accounts:
             postgres, JoserfcEncryptedPasswords("a secret key for tests, long enough"), clock, strict=False
         ),
         password_rules=ServicePasswordRules((), None),
-        revocations=MemoryAdmissions(clock),
-        cache=MemoryCache(clock),
+        revocations=revocations,
+        cache=cache,
         clock=clock,
-        ids=CountingIds(),
+        ids=ids,
         lockout=Lockout(5, clock.now() - clock.now()),
+        changes=EmailChangeRequests(postgres, revocations, cache, secrets, clock, ids),
     )
 
 

@@ -76,6 +76,16 @@ async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expi
     assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
 
 
+async def test_versions_of_those_who_deleted_themselves_are_removed_too(service: InMemoryService) -> None:
+    await service.holder()
+    caller = service.caller(await service.login())
+    await service.services.self_service.delete(caller, HERE)
+    service.clock.move(LONGEST_TOKEN)
+    await swept(service)
+    service.clock.move(DAY)
+    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
+
+
 async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InMemoryService) -> None:
     await service.holder()
     form = RefreshForm(refresh_token=(await service.login()).refresh_token)

@@ -15,9 +15,9 @@ from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, Ou
 from application.ports.database import Mail, MailKind
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
 from application.ports.whole_database import WholeDatabase
-from domain.identity.users import User, token_hash
+from domain.identity.users import TenantSettings, User, token_hash
 from domain.scope import EveryTenant
-from tests.builders import NOW, new_id, user
+from tests.builders import NOW, new_id, tenant, user
 from tests.mails import link_in, said_by
 
 SECRETS = DerivedLinkSecrets("a secret key for tests, long enough")
@@ -89,6 +89,38 @@ async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
         digest = token_hash(SECRETS.secret(mail.id))
         assert await read.one_time_tokens.living(purpose, digest, NOW + lifetime - timedelta(seconds=1))
         assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
+
+
+@pytest.mark.parametrize("kind", [*LINKS, "password-changed", "new-device"])
+@pytest.mark.parametrize(
+    "languages",
+    [
+        (None, "", "Hello"),
+        (None, "de", "Guten Tag"),
+        ("de-CH", "en", "Guten Tag"),
+        ("en-US", "de", "Hello"),
+        ("fr-FR", "de", "Guten Tag"),
+    ],
+)
+async def test_a_mail_speaks_the_readers_tenants_language_else_the_browsers(  # fixtures
+    database: WholeDatabase,
+    mailer: MemoryMailer,
+    clock: MovableClock,
+    ada: User,
+    kind: MailKind,
+    languages: tuple[str | None, str, str],
+) -> None:
+    setting, browser, greeting = languages
+    if setting is not None:
+        async with database.transaction(EveryTenant()) as tx:
+            here = tenant(settings=TenantSettings(language=setting))
+            await tx.tenants.add(here)
+            await tx.memberships.save(ada.id, here.id, [], None, NOW)
+    mail = Mail(id=new_id(), kind=kind, recipient=ada.email_key, name=ada.full_name, at=NOW, language=browser)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(mail)
+    await relay_of(database, mailer, clock).deliver()
+    assert mailer.sent[0].text.startswith(f"{greeting} Ada Byron,")
 
 
 async def test_a_rolled_back_mail_is_not_sent(

@@ -107,6 +107,7 @@ async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
             "is_active": True,
             "allowed_tenant_ids": given,
             "required_permission": None,
+            "redirect_urls": None,
         }
         for n, given in enumerate([tenants, [], None])
     ]

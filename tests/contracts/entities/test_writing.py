@@ -16,6 +16,7 @@ from application.entities.crud import Crud
 from application.entities.writing import IdempotencyKey, RowWriter, TransactionRows, Write
 from application.ports.entities.records import Change, Stored
 from application.ports.whole_database import WholeDatabase
+from application.primary_reads import PrimaryReads
 from application.retry import TRIES
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
@@ -49,7 +50,7 @@ class Desk:
     def __init__(self, database: WholeDatabase, registry: Registry) -> None:
         self.registry = registry
         self.writing = RowWriter(database, registry, MovableClock())
-        self.crud = Crud(database, self.writing, IDS)
+        self.crud = Crud(PrimaryReads(database), self.writing, IDS)
         self.batches = Batches(self.writing, IDS)
 
     def values(self, plural: str, **given: object) -> dict[str, object]:

@@ -16,4 +16,4 @@ async def begin(
         assert state is not None
         verified = VerifiedIdentity(state, by_password=False)
     line = AuditEvent(actor_id=session.user_id, action="login.succeeded", occurred_at=session.created_at)
-    return await tx.sessions.begin(NewLogin(verified, session, forgiven, line))
+    return await tx.sessions.begin(NewLogin(verified, session, forgiven, line)) is not None

@@ -21,12 +21,14 @@ ROWS: tuple[dict[str, object], ...] = (
     {"app_id": "here", "allowed_tenant_ids": [HERE]},
     {"app_id": "nowhere", "allowed_tenant_ids": []},
     {"app_id": "sellers", "required_permission": "sell:products"},
+    {"app_id": "shop", "redirect_urls": ["https://shop.example/in", "http://localhost:3000/?from=here"]},
 )
 
 
 @pytest.fixture
-async def registered(database: WholeDatabase, registry: Registry) -> Applications:
+async def registered(database: WholeDatabase, registry: Registry) -> RegisteredApplications:
     common = {"name": "An application", "is_active": True, "allowed_tenant_ids": None, "required_permission": None}
+    common |= {"redirect_urls": None}
     async with database.transaction(EveryTenant()) as tx:
         rows = [NewRow(new_id(), {**common, **row}) for row in ROWS]
         await tx.records.add(registry["applications"], rows, Act(by=None, at=NOW))
@@ -72,3 +74,16 @@ async def test_where_registration_is_required_an_unregistered_application_is_ref
     for unknown in ("unknown", "OPEN", " open", ""):
         with pytest.raises(Forbidden):
             await strict.ensure_takes(unknown, HERE, ())
+
+
+async def test_an_application_is_found_by_its_id_with_its_addresses_in_order(
+    registered: RegisteredApplications,
+) -> None:
+    shop = await registered.by_id("shop")
+    assert shop is not None
+    assert shop.redirect_urls == ["https://shop.example/in", "http://localhost:3000/?from=here"]
+    closed = await registered.by_id("closed")
+    assert closed is not None
+    assert (closed.is_active, closed.redirect_urls) == (False, None)
+    for unknown in ("unknown", "SHOP", "shop ", ""):
+        assert await registered.by_id(unknown) is None

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
@@ -29,18 +30,26 @@ async def ada(database: WholeDatabase) -> User:
 
 
 async def log_in(
-    database: WholeDatabase, ada: User, *, device: str = "a browser", network: str = HOME, at: datetime = NOW
-) -> None:
-    """A login by password, whose network is known afterwards."""
+    database: WholeDatabase,
+    ada: User,
+    *,
+    device: str = "a browser",
+    network: str = HOME,
+    at: datetime = NOW,
+    social: bool = False,
+) -> list[UUID]:
+    """A login by password, whose network is known afterwards, or by a provider. Answers the sessions that ended."""
     async with database.autocommit(EveryTenant()) as tx:
         assert await tx.attempts.reserve(ada.email_key, network, LOCKOUT, at)
         state = await tx.users.state(ada.id)
         assert state is not None
-        begun = session(ada.id, device=device, created_at=at, rotated_at=at)
+        begun = session(ada.id, device=device, address=network, created_at=at, rotated_at=at)
         line = AuditEvent(actor_id=ada.id, action="login.succeeded", occurred_at=at)
         notice = Mail(id=new_id(), kind="new-device", recipient=ada.email, name="Ada", address=network, at=at)
-        verified = VerifiedIdentity(state, by_password=True)
-        assert await tx.sessions.begin(NewLogin(verified, begun, network, line, notice))
+        verified = VerifiedIdentity(state, by_password=not social)
+        ended = await tx.sessions.begin(NewLogin(verified, begun, None if social else network, line, notice))
+    assert ended is not None
+    return ended
 
 
 async def told(database: WholeDatabase) -> list[str]:
@@ -72,8 +81,11 @@ async def test_a_user_has_so_many_sessions_and_one_more_ends_the_one_unused_for_
         )
         used = replace(first, counter=first.counter + 1, rotated_at=times[-1] + timedelta(seconds=1))
         assert await tx.sessions.rotate(used, seen=first.counter)
+        unused = next(
+            found for found in await tx.sessions.living(ada.id, times[-1], LIFETIMES) if found.created_at == times[1]
+        )
     last = times[-1] + timedelta(seconds=2)
-    await log_in(database, ada, at=last)
+    assert await log_in(database, ada, at=last) == [unused.id]
     assert sorted(await living(database, ada, last)) == [NOW, *times[2:], last]
     assert await living(database, bob, last) == [NOW]
 
@@ -98,3 +110,15 @@ async def test_a_login_from_a_device_and_a_network_that_are_new_is_told(database
     late = NOW + NETWORK_FORGOTTEN
     await log_in(database, ada, device="a third browser", at=late)
     assert await told(database) == [HOME]
+
+
+async def test_a_login_by_a_provider_is_told_where_device_and_address_are_new(
+    database: WholeDatabase, ada: User
+) -> None:
+    await log_in(database, ada, social=True)
+    assert await told(database) == [HOME]
+    await log_in(database, ada, social=True, device="another browser")
+    await log_in(database, ada, social=True, network=AWAY)
+    assert await told(database) == []
+    await log_in(database, ada, social=True, device="a telephone", network="203.0.113.7")
+    assert await told(database) == ["203.0.113.7"]

@@ -46,7 +46,7 @@ async def test_an_account_is_read_with_its_roles_by_its_tenant_alone(
     async with database.read_only(EveryTenant()) as read:
         found = await read.service_accounts.get(here.id, account.id, NOW)
         assert found is not None
-        assert (found.account, found.keys, found.last_used_at) == (account, 0, None)
+        assert (found.account, found.keys, found.last_used_at, found.next_end) == (account, 0, None, None)
         assert await read.service_accounts.get(there.id, account.id, NOW) is None
         assert await read.service_accounts.get(here.id, new_id(), NOW) is None
 
@@ -141,16 +141,22 @@ async def test_living_keys_are_counted_and_the_last_use_of_any_is_told(
 ) -> None:
     here = tenants[0]
     account = service_account(here.id)
-    living, ended, expired = api_key(account), api_key(account), api_key(account, expires_at=NOW)
+    living, ended, expired = api_key(account, expires_at=LATER), api_key(account), api_key(account, expires_at=NOW)
+    endless, later = api_key(account), api_key(account, expires_at=LATER + timedelta(days=1))
     await add(database, account)
     async with database.transaction(EveryTenant()) as tx:
-        for number, key in enumerate((living, ended, expired)):
+        for number, key in enumerate((living, ended, expired, endless, later)):
             await tx.api_keys.add(key, key_digest(str(number)))
         await tx.api_keys.end(ended, NOW)
         await tx.api_keys.note_uses([KeyUse(ended.id, LATER, "192.0.2.1"), KeyUse(living.id, NOW, "192.0.2.1")])
         found = await tx.service_accounts.get(here.id, account.id, NOW)
         assert found is not None
-        assert (found.keys, found.last_used_at) == (1, LATER)
+        assert (found.keys, found.last_used_at, found.next_end) == (3, LATER, LATER)
+        # a rotated key ends with its overlap, before it would expire
+        await tx.api_keys.end(later, NOW + timedelta(minutes=1))
+        found = await tx.service_accounts.get(here.id, account.id, NOW)
+        assert found is not None
+        assert (found.keys, found.next_end) == (3, NOW + timedelta(minutes=1))
 
 
 async def test_a_removed_account_is_gone_with_its_keys_and_no_other_tenant_removes_it(

@@ -31,7 +31,7 @@ async def ada(database: WholeDatabase) -> User:
 
 async def test_a_session_is_found_as_it_was_stored(database: WholeDatabase, ada: User) -> None:
     stored = session(ada.id, tenant_id=new_id(), app_id="shop", address="::1", device="a browser", counter=7)
-    stored = replace(stored, methods=("pwd", "otp"), authenticated_at=NOW)
+    stored = replace(stored, methods=("pwd", "otp"), authenticated_at=NOW, is_first_login=True)
     async with database.transaction(EveryTenant()) as tx:
         assert await begin(tx, stored)
         assert await tx.sessions.by_id(stored.id) == stored

@@ -53,6 +53,24 @@ async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: Who
         assert await tx.social.user_of("google", "3") == bob.id
 
 
+async def test_one_provider_of_a_user_is_unlinked_and_no_other(database: WholeDatabase) -> None:
+    ada, bob = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        await tx.users.add(bob)
+        for provider, subject, owner in (
+            ("google", "1", ada),
+            ("google", "2", ada),
+            ("github", "2", ada),
+            ("google", "3", bob),
+        ):
+            await tx.social.link(provider, subject, owner.id, NOW)
+        assert await tx.social.unlink(ada.id, "google")
+        assert not await tx.social.unlink(ada.id, "google")
+        assert [linked.provider for linked in await tx.social.of_user(ada.id)] == ["github"]
+        assert await tx.social.user_of("google", "3") == bob.id
+
+
 async def test_the_proof_of_an_address_unlinks_what_was_linked_before_it(database: WholeDatabase) -> None:
     ada = user(email="ada@example.com")
     async with database.transaction(EveryTenant()) as tx:

@@ -1,25 +1,28 @@
 """MailRenderer: every kind is complete, and values chosen by users are plain text in it."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.policy import default
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.mail.mime import mime_of
-from adapters.mail.renderer import SUBJECTS, TEMPLATES, JinjaMailRenderer, greeted, in_words
+from adapters.mail.renderer import JinjaMailRenderer, greeted
 from application.operations.mail_delivery import LINKS
 from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
+from domain.words.languages import LANGUAGES
+from domain.words.words import words_of
 from tests.builders import NOW, new_id
 from tests.mails import link_in
 
-WITH_LINK = {*LINKS, "invitation"}
+KINDS: tuple[MailKind, ...] = get_args(MailKind)
+WITH_LINK = {*LINKS, "invitation", "email-change"}
 LINK = "https://app.example/reset?lang=en&x=1#email=ada%40example.com&token=secret"
 
 
@@ -46,23 +49,49 @@ class Markup(HTMLParser):
         self.words += data
 
 
-@pytest.mark.parametrize("kind", SUBJECTS)
-def test_every_kind_is_written_in_both_forms(kind: MailKind) -> None:
-    message = write(kind)
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_written_in_both_forms_and_every_language(kind: MailKind, language: str) -> None:
+    message, words = write(kind, language=language), words_of(language)
     markup = Markup(message.html)
-    assert (message.to, message.subject) == ("ada@example.com", f"Acme & Sons: {SUBJECTS[kind]}")
+    assert (message.to, message.subject) == ("ada@example.com", f"Acme & Sons: {words.text(f'mail.{kind}.subject')}")
+    assert f'<html lang="{language}" dir="ltr">' in message.html
     for form in (message.text, markup.words):
-        assert "Hello Ada Byron," in form
+        assert words.text("mail.greeting-name", {"name": "Ada Byron"}) in form
         assert "Acme & Sons" in form
         assert "None" not in form
+        assert not re.search(r"\{\w+\}", form)
     assert markup.links == ([LINK] if kind in WITH_LINK else [])
     if kind in WITH_LINK:
         assert link_in(message) == LINK
     assert all(len(line) <= 100 for line in message.text.splitlines() if "#" not in line)
 
 
-def test_each_template_belongs_to_a_kind() -> None:
-    assert {file.stem for file in TEMPLATES.iterdir()} == {*SUBJECTS, "letter"}
+def test_an_address_with_an_account_gets_no_link_that_cannot_work() -> None:
+    message = write("email-change", has_account=True)
+    assert LINK not in message.text
+    assert LINK not in message.html
+    assert "has an account" in message.text
+
+
+def test_a_mail_is_of_one_language() -> None:
+    message = write("new-device", language="de")
+    assert message.subject == "Acme & Sons: Anmeldung mit einem neuen Gerät"
+    assert message.text.startswith("Guten Tag Ada Byron,\n\nBei Ihrem Konto bei Acme & Sons")
+    assert "Hello" not in message.text + message.html
+
+
+def test_moments_are_written_as_the_language_does() -> None:
+    at = datetime(2026, 3, 9, 7, 5, tzinfo=UTC)
+    assert "on 9 March 2026, 07:05 UTC" in write("password-changed", at=at).text.replace("\n", " ")
+    assert "am 9. März 2026, 07:05 Uhr (UTC)" in write("password-changed", at=at, language="de").text.replace("\n", " ")
+
+
+def test_a_value_that_looks_like_a_place_of_a_text_stays_as_it_is() -> None:
+    message = write("identity-removed", address="{button}", tenant="{link}")
+    assert "from {button}" in message.text
+    assert "{link}" in message.text
+    assert Markup(message.html).links == []
 
 
 @pytest.mark.parametrize("name", ["Ada Byron", "Ana-María O’Brien", "Dr. Ada K. Byron", "李小龙", "Мария", "D'Arcy"])
@@ -128,7 +157,14 @@ def test_a_link_in_a_mail_can_be_copied_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lifetime", "words"), [(60, "60 minutes"), (90, "90 minutes"), (1440, "24 hours"), (7 * 1440, "7 days")]
+    ("lifetime", "english", "german"),
+    [
+        (60, "60 minutes", "60 Minuten"),
+        (90, "90 minutes", "90 Minuten"),
+        (1440, "24 hours", "24 Stunden"),
+        (7 * 1440, "7 days", "7 Tage"),
+    ],
 )
-def test_lifetimes_in_words(lifetime: int, words: str) -> None:
-    assert in_words(timedelta(minutes=lifetime)) == words
+def test_lifetimes_in_words(lifetime: int, english: str, german: str) -> None:
+    minutes = timedelta(minutes=lifetime)
+    assert (words_of("en").lifetime(minutes), words_of("de").lifetime(minutes)) == (english, german)

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from application.ports.database import Due, Mail
+from application.ports.mail_delivery import MailBacklog
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id
@@ -136,3 +137,18 @@ def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:
     assert made == [DerivedLinkSecrets("k" * 32).secret(stored_mail) for stored_mail in mails]
     assert len({*made, *(DerivedLinkSecrets("l" * 32).secret(stored_mail) for stored_mail in mails)}) == 200
     assert {len(secret) for secret in made} == {43}
+
+
+async def test_the_backlog_tells_what_waits_since_when_and_what_was_given_up(database: WholeDatabase) -> None:
+    async with database.read_only(EveryTenant()) as read:
+        assert await read.outbox_state.backlog() == MailBacklog(waiting=0, oldest=None, given_up=0)
+    old, lost = mail(at=NOW - timedelta(hours=2)), mail(at=NOW - timedelta(hours=3))
+    await add(database, mail(), old, lost)
+    async with database.autocommit(EveryTenant()) as tx:
+        await tx.outbox.give_up(lost.id, NOW, "nobody lives there")
+        backlog = await tx.outbox_state.backlog()
+        assert backlog == MailBacklog(waiting=2, oldest=old.at, given_up=1)
+        # due again, it waits since then
+        await tx.outbox.try_again(lost.id, NOW + timedelta(minutes=1))
+        await tx.outbox.done(old.id)
+        assert await tx.outbox_state.backlog() == MailBacklog(waiting=2, oldest=NOW, given_up=0)

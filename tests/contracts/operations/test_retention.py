@@ -10,9 +10,10 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.retention import STATEMENTS
 from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
-from application.ports.identity.accounts import OneTimeToken
+from application.ports.identity.accounts import EmailChange, OneTimeToken
 from application.ports.identity.invitations import NewInvitation
 from application.ports.whole_database import Transaction, WholeDatabase
+from domain.identity.domains import JoinRequest
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import key_digest
 from domain.limits import FAILURES_FORGOTTEN, Lockout
@@ -123,6 +124,31 @@ async def invite(tx: Transaction, at: datetime) -> None:
     assert await tx.invitations.end(owner.id, invitation_id, "declined", at, None)
 
 
+async def ask_for_address(tx: Transaction, at: datetime) -> None:
+    """A change of an address whose link expired at the time."""
+    owner = user()
+    await tx.users.add(owner)
+    change = EmailChange(
+        user_id=owner.id,
+        email="new@example.com",
+        email_key="new@example.com",
+        hash=str(owner.id),
+        requested_at=at - timedelta(hours=24),
+        expires_at=at,
+    )
+    await tx.email_changes.save(change)
+
+
+async def ask_to_join(tx: Transaction, at: datetime) -> None:
+    """A request that was declined at the time."""
+    home, asker = tenant(), user()
+    await tx.tenants.add(home)
+    await tx.users.add(asker)
+    made = JoinRequest(tenant_id=home.id, user_id=asker.id, domain="acme.example", created_at=LONG_AGO)
+    assert await tx.join_requests.add(made)
+    assert await tx.join_requests.end(home.id, asker.id, "declined", at, None)
+
+
 KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.ENDED_SESSIONS: (end_session, 1),
     RetentionRule.OLD_SESSIONS: (begin_session, 1),
@@ -132,6 +158,8 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.USED_NONCES: (consume, 1),
     RetentionRule.LINKS: (issue, 1),
     RetentionRule.INVITATIONS: (invite, 1),
+    RetentionRule.JOIN_REQUESTS: (ask_to_join, 1),
+    RetentionRule.EMAIL_CHANGES: (ask_for_address, 1),
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.API_KEYS: (end_key, 1),
     RetentionRule.MAILS: (give_up, 1),

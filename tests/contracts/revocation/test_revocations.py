@@ -287,6 +287,7 @@ class Model:
         assert admission.token_versions is not None or any(change.is_marked for change in self.dead)
 
 
+@pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 @given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared, steps: list[int]) -> None:
@@ -298,6 +299,7 @@ async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared,
     await model.end()
 
 
+@pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 @pytest.mark.drawn
 async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> None:
     """Longer sequences than above, for faults that need several changes and a loss."""
@@ -310,6 +312,7 @@ async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> N
         await model.end()
 
 
+@pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 async def test_a_certain_count_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
     """Sequential changes, one reader, and a memory that is lost once."""
     prefixes: list[tuple[str, ...]] = [()]

@@ -166,6 +166,11 @@ def test_a_mistake_names_its_parameter(registry: Registry, text: str, names: lis
     assert hint in raised.value.fields[0].message
 
 
+def test_five_keys_are_as_many_as_a_sort_takes(registry: Registry) -> None:
+    keys = asked("sort=name,price,stock,status,sku", registry).sort
+    assert [key.path.field for key in keys] == ["name", "price", "stock", "status", "sku", "id"]
+
+
 def test_there_are_at_most_30_conditions_of_200_values_each(registry: Registry) -> None:
     names = ["name", "sku", "stock", "price"]
     operators = ["gt", "gte", "lt", "lte", "ne", "eq", "in", ""]

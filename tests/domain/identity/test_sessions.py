@@ -6,7 +6,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from domain.identity.tokens import Lifetimes, RefreshOutcome, Session, expires_at, is_expired, refresh_outcome
+from domain.errors import TokenExpired, TokenInvalid
+from domain.identity.tokens import (
+    Lifetimes,
+    RefreshOutcome,
+    Session,
+    expires_at,
+    is_expired,
+    refresh_outcome,
+    unknown_session,
+)
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
@@ -62,3 +71,10 @@ def test_a_session_without_a_tenant_is_refreshed_for_minutes_only() -> None:
     waiting = replace(SESSION, tenant_id=None, created_at=NOW)
     assert expires_at(waiting, LIFETIMES) == NOW + timedelta(minutes=10)
     assert refresh_outcome(waiting, 5, NOW + timedelta(minutes=10), LIFETIMES) is RefreshOutcome.EXPIRED
+
+
+def test_a_session_whose_row_is_gone_has_expired_from_the_last_moment_that_any_session_has() -> None:
+    session_id = UUID(int=int(NOW.timestamp() * 1000) << 80)
+    end = NOW + LIFETIMES.session
+    assert type(unknown_session(session_id, end - SECOND, LIFETIMES)) is TokenInvalid
+    assert type(unknown_session(session_id, end, LIFETIMES)) is TokenExpired

@@ -21,6 +21,7 @@ from domain.identity.users import (
     email_key,
     is_address,
     is_same_address,
+    mailbox,
     normal_password,
 )
 
@@ -215,3 +216,17 @@ def test_an_administrators_password_must_be_changed() -> None:
 
 def test_an_account_without_a_password_has_none_to_expire() -> None:
     assert days_until_expiration(replace(USER, password_set_at=None), 90, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (" Ada.L@Straße.example ", ("Ada.L", "xn--strae-oqa.example")),
+        ("ada@example.com", ("ada", "example.com")),
+        ("no address", None),
+    ],
+)
+def test_mail_goes_to_the_local_part_as_written_at_the_domain_in_ascii(
+    text: str, expected: tuple[str, str] | None
+) -> None:
+    assert mailbox(text) == expected

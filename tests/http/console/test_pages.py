@@ -11,11 +11,12 @@ from litestar.testing import TestClient
 
 from adapters import console as built_console
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.console.pages import Console
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import SETTINGS, TestApp, open_test_app
-from tests.http.console.placeholder import BROTLI, HTML, HTTPS, SCRIPT
+from tests.http.console.placeholder import BROTLI, FILES, HTML, HTTPS, SCRIPT
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Encoding": "identity"}
 POLICY = (
@@ -137,3 +138,13 @@ def test_what_a_build_compares_itself_by_is_not_served(tmp_path: Path) -> None:
     found = built_console.files(tmp_path / "built")
     assert found == {"index.html": b"index.html", "app-4F2A91BC.js.br": b"app-4F2A91BC.js.br"}
     assert built_console.is_built(tmp_path / "built")
+
+
+async def test_behind_a_path_the_page_names_its_files_below_it() -> None:
+    page = b'<script src="/console/app-4F2A91BC.js"></script>'
+    console = Console(files={**FILES, "index.html": page}, base_url="https://id.example/tools/tenantry")
+    app = await open_test_app(console=console)
+    answer = await app.call("GET", "/console", headers=BROWSER)
+    assert answer.content == b'<script src="/tools/tenantry/console/app-4F2A91BC.js"></script>'
+    assert (await app.call("GET", "/", headers=BROWSER)).headers["Location"] == "/tools/tenantry/console"
+    await app.client.aclose()

@@ -158,7 +158,10 @@ async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, p
     assert await page.evaluate(focused) == "solid"
 
 
-@pytest.mark.parametrize("path", ["/account/confirm", "/account/reset", "/account/invitation"])
+PAGES = ["confirm", "reset", "invitation", "login", "register", "security", "login?app=unknown"]
+
+
+@pytest.mark.parametrize("path", [f"/account/{page}" for page in PAGES])
 async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: TestApp, path: str) -> None:
     answer = await app.call("GET", path)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -176,6 +179,8 @@ async def test_only_what_the_pages_are_made_of_is_served_beside_them(app: TestAp
     for name, status in (
         ("account.js", 200),
         ("account-invitation.js", 200),
+        ("account-login.js", 200),
+        ("account-login.html", 404),
         ("account.css", 200),
         ("docs.js", 404),
         ("..%2Faccounts.py", 404),

@@ -1,9 +1,11 @@
 """The documentation page in a real browser, which can reach nothing but the application itself."""
 
 import json
+import re
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -124,3 +126,58 @@ async def test_it_says_what_it_is_to_those_who_listen(visit: Visit) -> None:
     await expect(visit.page.get_by_role("main")).to_be_visible()
     await visit.page.keyboard.press("Tab")
     await expect(visit.page.get_by_role("link", name="Skip to the endpoints")).to_be_focused()
+
+
+async def test_the_page_has_one_heading_and_says_how_to_log_in(visit: Visit) -> None:
+    await expect(visit.page.get_by_role("heading", level=1)).to_have_count(1)
+    await expect(visit.page.get_by_text("the page keeps the token until the tab is closed")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_it_is_as_dark_as_the_reader_likes_also_when_that_changes(visit: Visit, scheme: Any) -> None:
+    await visit.page.emulate_media(color_scheme="light" if scheme == "dark" else "dark")
+    await visit.page.emulate_media(color_scheme=scheme)
+    for place in ("body", ".swagger-ui"):
+        colour = await visit.page.locator(place).first.evaluate("it => getComputedStyle(it).backgroundColor")
+        red, green, blue, *alpha = map(float, re.findall(r"[\d.]+", colour))
+        if alpha != [0.0]:
+            assert (red + green + blue < 200) is (scheme == "dark"), (place, colour)
+
+
+async def test_on_a_telephone_nothing_is_wider_than_the_window(visit: Visit) -> None:
+    await visit.page.set_viewport_size({"width": 390, "height": 800})
+    login = {"email": "admin@acme.example", "password": PASSWORD}
+    answer = await visit.try_out("authLogin", login)
+    await expect(answer.locator(".response-col_status")).to_contain_text("200")
+    await visit.try_out("productsPage")
+    too_wide = "[...document.querySelectorAll('*')].filter(it => it.getBoundingClientRect().right > innerWidth + 1)"
+    inside = "!it.closest('pre, .highlight-code, .microlight, .curl-command')"  # these scroll by themselves
+    assert await visit.page.evaluate(f"{too_wide}.filter(it => {inside}).map(it => it.className)") == []
+    assert await visit.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+async def test_the_token_survives_a_reload_and_ends_with_the_tab(visit: Visit) -> None:
+    await visit.try_out("authLogin", {"email": "admin@acme.example", "password": PASSWORD})
+    await expect(visit.page.get_by_role("status")).to_contain_text("token is kept")
+    await visit.page.reload()
+    answer = await visit.try_out("authMe")
+    await expect(answer.locator(".response-col_status")).to_contain_text("200")
+    assert await visit.page.evaluate("localStorage.length") == 0
+    await visit.page.get_by_role("button", name="Authorize").first.click()
+    await visit.page.get_by_role("button", name="Remove authorization").click()
+    assert await visit.page.evaluate("sessionStorage.length") == 0
+
+
+async def test_messages_go_away(visit: Visit) -> None:
+    await visit.page.evaluate("tell('Something was done.')")
+    await expect(visit.page.locator("#told")).to_have_text("Something was done.")
+    await expect(visit.page.locator("#told")).to_be_hidden()
+
+
+async def test_the_parameters_of_a_list_stand_in_groups(visit: Visit) -> None:
+    await visit.page.get_by_placeholder("Filter by tag or path").fill("/api/products")
+    await visit.operation("productsPage").locator(".opblock-summary-control").click()
+    rows = visit.operation("productsPage").locator(".parameters .group th")
+    await expect(rows).to_have_text(["Page", "Search and order", "What rows show", "Filters", "Headers"])
+    await visit.operation("productsRead").locator(".opblock-summary-control").click()
+    await expect(visit.operation("productsRead").locator(".parameters .group th")).to_have_count(0)

@@ -3,10 +3,14 @@
 import re
 from pathlib import Path
 
+from adapters.memory.dns import MemoryDnsRecords
+from application.identity.joining.domain_joining import KNOWN_FOR
+from domain.identity.domains import DOMAINS
 from domain.identity.invitations import BATCH, INVITATIONS_A_DAY, MAILS_A_DAY
-from domain.limits import INVITATION_LINK, INVITE
+from domain.limits import INVITATION_LINK, INVITE, VERIFY_DOMAIN
+from tests.http.app import Json
 from tests.http.docs.curl_examples import DOCS, commands, request_of
-from tests.http.identity.joining.invited import open_invited
+from tests.http.identity.joining.invited import Invited, open_invited
 from tests.http.two_tenants import email_of
 from tests.mails import link_in, said_by
 
@@ -42,16 +46,36 @@ async def test_the_commands_work_in_their_order() -> None:
             answer = await app.call(sent.method, sent.path, headers=sent.headers, json=sent.body)
             assert answer.is_success, f"{command}: {answer.text}"
             answered.append(answer.json())
+            if "/domains" in sent.path and sent.body:
+                await publish(invited, answer.json()["data"]["record"])
+            if sent.path.endswith("/verify"):
+                variables["ASKING"] = await ask_to_join(invited, "eve@acme.example")
             for mail in await invited.mails():
                 if "#token" not in mail.text:
                     continue
                 variables[{"ada": "TOKEN", "bob": "BOBS_TOKEN"}.get(mail.to[:3], "_")] = said_by(link_in(mail))["token"]
-            if isinstance(answer.json().get("data"), list):
+            if sent.path == "/api/auth/invitations":
                 variables["INVITATION"] = answer.json()["data"][0]["id"]
-        assert len(answered) == 18
+        assert len(answered) == 23
         assert {"ada@example.com", "cleo@example.com"} <= set(await invited.members())
+        assert "eve@acme.example" in await invited.members()
         assert "bob@example.com" not in await invited.members()
         assert email_of("admin") not in await invited.members()
+
+
+async def publish(invited: Invited, record: Json) -> None:
+    dns = invited.tenants.app.adapters.dns
+    assert isinstance(dns, MemoryDnsRecords)
+    dns.records[record["name"]] = [record["value"]]
+
+
+async def ask_to_join(invited: Invited, email: str) -> str:
+    """Logs somebody in with a proved address; returns their id."""
+    await invited.person("eve", email)
+    await invited.prove(email)
+    invited.clock.move(KNOWN_FOR)
+    await invited.tenants.app.login("eve", email)
+    return invited.tenants.users["eve"]
 
 
 def test_the_page_names_the_limits_that_hold() -> None:
@@ -59,4 +83,6 @@ def test_the_page_names_the_limits_that_hold() -> None:
     for count, unit in ((INVITE.count, "a minute"), (INVITATIONS_A_DAY, "a day"), (MAILS_A_DAY, "a day")):
         assert re.search(rf"\| {count} {unit}", text)
     assert f"| {INVITATION_LINK.count} a minute for each client address |" in text
+    assert f"| {DOMAINS} |" in text
+    assert f"| {VERIFY_DOMAIN.count} a minute for each user |" in text
     assert BATCH == 100

@@ -14,8 +14,9 @@ import httpx
 from adapters.http.app import HttpSettings
 from adapters.http.docs.schemas import Schemas
 from adapters.system import Uuid7Ids
+from application.ports.database import RowReads
 from application.ports.entities.records import Act, NewRow
-from application.ports.whole_database import WholeDatabase
+from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
@@ -145,9 +146,12 @@ ELSEWHERE = [Whom("another tenant", "other"), Whom("a super-admin at home", "roo
 BYPASSING = [Whom("a super-admin there", "root", "acme"), Whom("a super-admin everywhere", "root", "all")]
 
 
-async def open_ground(database: WholeDatabase, registry: Registry) -> Ground:
+async def open_ground(
+    database: WholeDatabase, registry: Registry, replica_reads: RowReads[Transaction] | None = None
+) -> Ground:
     settings = read_settings({**SETTINGS, "TENANTRY_RATE_LIMITS": "count"})
-    adapters = replace(memory_adapters(settings, registry), database=database, ids=Uuid7Ids())
+    made = memory_adapters(settings, registry)
+    adapters = replace(made, database=database, replica_reads=replica_reads, ids=Uuid7Ids())
     services = assemble(adapters, settings)
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN, "correct horse battery")

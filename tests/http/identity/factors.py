@@ -18,7 +18,10 @@ EMAIL = "reader@acme.example"
 
 @dataclass
 class Person:
-    """Somebody who logs in to ``app`` with the password, and has an app or a passkey in hand."""
+    """Somebody who logs in to ``app`` with the password, and has an app or a passkey in hand.
+
+    ``before`` holds what they were given before they had either.
+    """
 
     app: TestApp
     email: str = EMAIL
@@ -26,6 +29,7 @@ class Person:
     secret: str = ""
     codes: list[str] = field(default_factory=list)
     key: Authenticator = field(default_factory=Authenticator)
+    before: dict[str, str] = field(default_factory=dict)
 
     async def post(self, path: str, body: object, *, signed: bool = False) -> httpx.Response:
         whom = self.name if signed else None

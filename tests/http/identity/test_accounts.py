@@ -247,6 +247,27 @@ async def test_sessions_are_listed_and_ended(app: TestApp) -> None:
     assert told(refreshed) == wrong(401, "TOKEN_INVALID")
 
 
+async def test_another_session_is_ended_after_a_recent_proof_alone_and_ones_own_at_any_time(app: TestApp) -> None:
+    """ASVS 7.5.2: a stolen token must not shut its owner out of their other sessions."""
+    await app.login("second", "reader@acme.example")
+    clock = app.adapters.clock
+    assert isinstance(clock, MovableClock)
+    clock.move(timedelta(minutes=11))
+    items = (await app.call("GET", "/api/auth/sessions", as_whom="reader")).json()["data"]["items"]
+    path = {item["isCurrent"]: f"/api/auth/sessions/{item['id']}" for item in items}
+    for refused in (path[False], f"/api/auth/sessions/{UNKNOWN}"):
+        answer = await app.call("DELETE", refused, as_whom="reader")
+        assert (answer.status_code, answer.json()["errorCode"]) == (401, "REAUTHENTICATION_REQUIRED")
+        assert "insufficient_user_authentication" in answer.headers["www-authenticate"]
+    shown = await app.call("POST", "/api/auth/reauthenticate", as_whom="second", json={"password": PASSWORD})
+    app.tokens["second"] = shown.json()["data"]["token"]
+    assert (await app.call("DELETE", path[True], as_whom="second")).status_code == 200
+    assert (await app.call("GET", "/api/auth/me", as_whom="reader")).status_code == 401
+    clock.move(timedelta(minutes=11))
+    assert (await app.call("DELETE", path[False], as_whom="second")).status_code == 200
+    assert (await app.call("GET", "/api/auth/me", as_whom="second")).status_code == 401
+
+
 async def test_a_global_token_sees_sessions_and_changes_no_password(app: TestApp) -> None:
     await ask(app, "register", ADA)
     await ask(app, "confirm-email", await link(app))

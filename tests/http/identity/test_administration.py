@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, fields
+from uuid import UUID
 
 import httpx
 import pytest
@@ -10,7 +11,11 @@ import pytest_asyncio
 
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.database import MemoryDatabase
+from adapters.memory.dns import MemoryDnsRecords
+from application.identity.joining.domain_joining import KNOWN_FOR
+from domain.scope import EveryTenant
 from tests.http.app import PASSWORD
+from tests.http.identity.steps import move
 from tests.http.served import served_by
 from tests.http.two_tenants import SYSTEM, TwoTenants, email_of, open_two_tenants
 
@@ -60,6 +65,13 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "invite many": ("POST", "/api/invitations/batch", {"items": [{"email": "i@acme.example"}]}),
     "invite again": ("POST", "/api/invitations/{invitation}/resend", None),
     "revoke an invitation": ("DELETE", "/api/invitations/{invitation}", None),
+    "list domains": ("GET", "/api/tenants/current/domains", None),
+    "add a domain": ("POST", "/api/tenants/current/domains", {"domain": "new.example"}),
+    "verify a domain": ("POST", "/api/tenants/current/domains/{domain}/verify", None),
+    "remove a domain": ("DELETE", "/api/tenants/current/domains/{domain}", None),
+    "list requests to join": ("GET", "/api/join-requests", None),
+    "approve a request": ("POST", "/api/join-requests/{asking}/approve", {}),
+    "decline a request": ("DELETE", "/api/join-requests/{asking}", None),
     "transfer the tenant": ("POST", "/api/tenants/current/transfer", {"userId": "{target}"}),
     "leave the tenant": ("POST", "/api/tenants/current/leave", None),
     "make an owner": ("PUT", "/api/tenants/{acme}/users/{target}", {"isOwner": True}),
@@ -114,6 +126,13 @@ EXPECTED = {
     "invite many": (201, 201, 201, 403, 403, 201, 403, 401),
     "invite again": (404, 200, 200, 403, 403, 404, 403, 401),
     "revoke an invitation": (404, 200, 200, 403, 403, 404, 403, 401),
+    "list domains": (200, 200, 200, 403, 403, 200, 403, 401),
+    "add a domain": (403, 201, 201, 403, 403, 201, 403, 401),
+    "verify a domain": (404, 200, 200, 403, 403, 404, 403, 401),
+    "remove a domain": (404, 200, 200, 403, 403, 404, 403, 401),
+    "list requests to join": (200, 200, 200, 403, 403, 200, 403, 401),
+    "approve a request": (404, 200, 200, 403, 403, 404, 403, 401),
+    "decline a request": (404, 200, 200, 403, 403, 404, 403, 401),
     "transfer the tenant": (403, 403, 403, 403, 403, 403, 403, 401),
     "leave the tenant": (200, 404, 200, 200, 200, 409, 403, 401),
     "make an owner": (200, 200, 403, 403, 403, 403, 403, 401),
@@ -170,10 +189,36 @@ async def furnished() -> AsyncIterator[Furnished]:
         await tenants.make_role("Empty", "acme", [])
         listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
         system_roles = {role["name"]: role["id"] for role in listed if role["isSystem"]}
+        await ask_to_join(tenants)
         invited = await tenants.call("admin", "POST", "/api/invitations", {"email": "guest@acme.example"})
         invitation = {"invitation": invited.json()["data"]["id"]}
-        named = {**tenants.users, **tenants.tenants, **tenants.roles, **system_roles, **invitation}
+        named = {
+            **tenants.users,
+            **tenants.tenants,
+            **tenants.roles,
+            **system_roles,
+            **invitation,
+            "domain": "people.example",
+        }
         yield Furnished(tenants, named)
+
+
+async def ask_to_join(tenants: TwoTenants) -> None:
+    """Proves a domain for ``acme``, by which ``asking`` wants to come in."""
+    path, domain = "/api/tenants/current/domains", {"domain": "people.example", "mode": "request"}
+    record = (await tenants.call("admin", "POST", path, domain)).json()["data"]["record"]
+    dns = tenants.app.adapters.dns
+    assert isinstance(dns, MemoryDnsRecords)
+    dns.records[record["name"]] = [record["value"]]
+    assert (await tenants.call("admin", "POST", f"{path}/people.example/verify")).status_code == 200
+    email = "asking@people.example"
+    tenants.users["asking"] = await tenants.app.make_user("other", email, [])
+    async with tenants.app.services.database.transaction(EveryTenant()) as tx:
+        assert await tx.credentials.confirm_email(
+            UUID(tenants.users["asking"]), email, tenants.app.services.clock.now()
+        )
+    move(tenants, KNOWN_FOR)
+    await tenants.app.login("asking", email)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -183,7 +228,7 @@ async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> 
     assert all(answer.json()["isSuccess"] is False for answer in answers if answer.is_error)
 
 
-AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants", "/api/invitations")
+AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants", "/api/invitations", "/api/join-requests")
 
 
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:

@@ -163,6 +163,10 @@ async def test_the_token_dies_with_its_key_and_with_its_account(robot: Robot) ->
     assert code_of(await by(tenants, token, "/api/auth/me")) == "TOKEN_INVALID"
     robot.key = await make_key(tenants, robot.account)
     token = (await robot.ask()).json()["access_token"]
+    # Another name makes tokens stale, and revokes nothing.
+    assert (await tenants.call("admin", "PUT", path, {"name": "Renamed"})).status_code == 200
+    assert code_of(await by(tenants, token, "/api/auth/me")) == "TOKEN_EXPIRED"
+    token = (await robot.ask()).json()["access_token"]
     assert (await tenants.call("admin", "PUT", path, {"isActive": False})).status_code == 200
     assert code_of(await by(tenants, token, "/api/auth/me")) == "TOKEN_INVALID"
     assert error_of(await robot.ask()) == (401, "invalid_client")

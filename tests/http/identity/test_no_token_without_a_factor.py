@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
 
@@ -19,12 +20,13 @@ from domain.scope import EveryTenant
 from tests.authenticator import Authenticator
 from tests.http.app import PASSWORD, Json, TestApp, open_test_app
 from tests.http.conftest import seed
-from tests.http.identity.factors import EMAIL, Person
+from tests.http.identity.factors import EMAIL, Person, move
+from tests.http.identity.handover.handing_over import Shop
+from tests.http.identity.handover.travelling import SETTINGS, Browser, outcome_of
 from tests.http.identity.steps import claims_of
 from tests.http.served import served_by
 from tests.mails import link_in, said_by
 
-GOOGLE = {"TENANTRY_SOCIAL_GOOGLE_CLIENT_ID": "us"}
 SOCIAL = "a token of google's"
 TOKENS = {"token", "refreshToken", "access_token", "code"}
 """Fields that let somebody in, or lead there."""
@@ -35,7 +37,7 @@ Attempt = Callable[[Person], Awaitable[httpx.Response]]
 @pytest_asyncio.fixture
 async def person() -> AsyncIterator[Person]:
     """Somebody with an authenticator app, and an account at a social provider with the same address."""
-    app = await open_test_app(GOOGLE)
+    app = await open_test_app(SETTINGS)
     await seed(app)
     providers = app.adapters.social
     assert isinstance(providers, MemorySocialProviders)
@@ -48,6 +50,8 @@ async def person() -> AsyncIterator[Person]:
         await tx.credentials.confirm_email(user_id, EMAIL, app.adapters.clock.now())
         await tx.social.link("google", "1", user_id, app.adapters.clock.now())
     assert (await by_social(found)).status_code == 200
+    # A code of before the factor is the best that anybody can bring.
+    found.before["code"] = await (await Shop(app).register()).code()
     await found.add_app()
     yield found
     await app.client.aclose()
@@ -99,6 +103,14 @@ async def by_client_credentials(person: Person) -> httpx.Response:
     return await person.app.client.post("/api/auth/token", data=body)
 
 
+async def by_a_code_of_before(person: Person) -> httpx.Response:
+    # Setting up the app moved the clock, and the code lives for a minute.
+    move(person.app, -timedelta(seconds=60))
+    answer = await Shop(person.app).exchange(person.before["code"])
+    move(person.app, timedelta(seconds=60))
+    return answer
+
+
 ATTEMPTS: dict[str, Attempt] = {
     "POST /api/auth/login": by_password,
     "POST /api/auth/social-login": by_social,
@@ -108,8 +120,22 @@ ATTEMPTS: dict[str, Attempt] = {
     "POST /api/auth/passkeys/finish": by_a_foreign_passkey,
     "POST /api/auth/invitations/accept": by_invitation,
     "POST /api/auth/token": by_client_credentials,
+    "POST /api/auth/code": by_a_code_of_before,
 }
 """The best that somebody can do at each endpoint who knows the password, reads the mails, and holds no factor."""
+
+
+async def by_redirect(person: Person) -> httpx.Response:
+    """A login at the provider that ends at an application of one's own choice."""
+    browser = Browser(person.app)
+    identity = SocialIdentity(provider="google", subject="1", email=EMAIL, email_verified=True, name="Reader")
+    return await browser.travel(identity)
+
+
+async def by_redirect_to_the_console(person: Person) -> httpx.Response:
+    browser = Browser(person.app)
+    identity = SocialIdentity(provider="google", subject="1", email=EMAIL, email_verified=True, name="Reader")
+    return await browser.travel(identity, asked={})
 
 
 def answering_tokens(app: TestApp) -> set[str]:
@@ -151,6 +177,16 @@ async def test_no_public_endpoint_gives_a_token_without_a_factor(person: Person)
     assert (await person.verify(await person.ticket())).status_code == 200
 
 
+async def test_no_page_gives_a_token_or_a_code_without_a_factor(person: Person) -> None:
+    """Pages are in no document: what they answer with is looked at whole."""
+    for attempt in (by_redirect, by_redirect_to_the_console):
+        answer = await attempt(person)
+        assert "Location" not in answer.headers
+        assert "tenantry=" not in answer.headers.get("Set-Cookie", "")
+        assert outcome_of(answer)["errorCode"] == "MFA_REQUIRED"
+        assert not _keys(outcome_of(answer)) & TOKENS
+
+
 def _keys(value: Any) -> set[str]:
     if isinstance(value, dict):
         return set(value).union(*map(_keys, value.values()), set())
@@ -170,3 +206,16 @@ async def test_proving_the_address_gives_no_token_and_removes_no_factor(person: 
     assert answer.status_code == 200, answer.text
     assert not _keys(answer.json()) & TOKENS
     assert (await person.login()).json()["errorCode"] == "MFA_REQUIRED"
+
+
+async def test_a_login_at_a_provider_gives_no_guess_at_the_password_back(person: Person) -> None:
+    """Or whoever holds an identity there guesses the password without end."""
+
+    async def guessed() -> str:
+        return str((await person.login(password="a wrong guess")).json()["errorCode"])
+
+    for _ in range(4):
+        assert await guessed() == "INVALID_CREDENTIALS"
+    assert (await by_social(person)).json()["errorCode"] == "MFA_REQUIRED"
+    assert await guessed() == "INVALID_CREDENTIALS"
+    assert await guessed() == "ACCOUNT_LOCKED"

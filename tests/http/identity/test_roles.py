@@ -13,6 +13,14 @@ async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
     assert roles["Admin"]["permissions"] == ["*"]
 
 
+async def test_a_role_holds_500_permissions_and_no_more(tenants: TwoTenants) -> None:
+    names = [f"a:b{number}" for number in range(501)]
+    more = await tenants.call("admin", "POST", "/api/roles", {"name": "Many", "permissions": names})
+    assert (more.status_code, [error["field"] for error in more.json()["errors"]]) == (400, ["permissions"])
+    most = await tenants.call("admin", "POST", "/api/roles", {"name": "Many", "permissions": names[:500]})
+    assert most.status_code == 201, most.text
+
+
 async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
     made = await tenants.call("admin", "POST", "/api/roles", body)

@@ -36,6 +36,7 @@ async def test_an_account_is_made_read_changed_and_deleted(tenants: TwoTenants) 
         "createdBy": tenants.users["admin"],
         "lastUsedAt": None,
         "keys": 0,
+        "nextKeyEndsAt": None,
     }
     path = f"{ACCOUNTS}/{account['id']}"
     assert (await tenants.call("admin", "GET", path)).json()["data"] == account

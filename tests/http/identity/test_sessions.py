@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from domain.identity.tokens import SESSIONS_AT_MOST
 from tests.http.identity.steps import log_in, move, refresh, try_login
 from tests.http.two_tenants import TwoTenants
 
@@ -78,3 +79,17 @@ async def test_a_token_of_one_kind_is_none_of_another(tenants: TwoTenants) -> No
     answer = await tenants.call("wrong", "GET", "/api/auth/me")
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_INVALID")
     assert (await refresh(tenants, session["token"])).json()["errorCode"] == "TOKEN_INVALID"
+
+
+async def test_the_session_that_makes_place_for_another_loses_its_access_token_too(tenants: TwoTenants) -> None:
+    first = await log_in(tenants, "member")
+    move(tenants, timedelta(seconds=1))
+    kept = [await log_in(tenants, "member") for _ in range(SESSIONS_AT_MOST - 1)][-1]
+    tenants.app.tokens["member"] = first["token"]
+    assert (await tenants.call("member", "GET", "/api/auth/me")).status_code == 200
+    last = await log_in(tenants, "member")
+    tenants.app.tokens["member"] = first["token"]
+    assert (await tenants.call("member", "GET", "/api/auth/me")).json()["errorCode"] == "TOKEN_INVALID"
+    for living in (kept, last):
+        tenants.app.tokens["member"] = living["token"]
+        assert (await tenants.call("member", "GET", "/api/auth/me")).status_code == 200

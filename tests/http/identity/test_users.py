@@ -35,6 +35,14 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
     assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)
 
 
+async def test_the_number_of_a_page_has_18_digits_at_most(tenants: TwoTenants) -> None:
+    last = await tenants.call("admin", "GET", f"/api/users?page={'9' * 18}")
+    assert (last.status_code, last.json()["items"]) == (200, [])
+    for wrong in ("9" * 19, "0", "-1", "1.0", "١", ""):
+        answer = await tenants.call("admin", "GET", f"/api/users?page={wrong}")
+        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, ["page"]), wrong
+
+
 async def test_users_are_found_by_their_ids(tenants: TwoTenants) -> None:
     ids = [tenants.users[name] for name in ("clerk", "member", "stranger")]
     listed = (await tenants.call("admin", "GET", f"/api/users?id={','.join(ids)}")).json()

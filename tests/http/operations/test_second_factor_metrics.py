@@ -16,6 +16,11 @@ async def test_what_came_of_second_factors_is_counted(app: TestApp) -> None:
     ticket = await person.ticket()
     for code in ("000000", "000000", person.code()):
         await person.verify(ticket, code=code)
-    text = metrics.text().decode()
-    assert 'tenantry_mfa_total{method="totp",outcome="refused"} 2.0' in text
+    for _ in range(5):
+        await person.verify(await person.ticket(), code="000000")
+    locked = await person.verify(await person.ticket(), code="000000")
+    assert locked.json()["errorCode"] == "ACCOUNT_LOCKED"
+    text = metrics.text(await app.services.monitoring.shared_state()).decode()
+    assert 'tenantry_mfa_total{method="totp",outcome="refused"} 7.0' in text
     assert 'tenantry_mfa_total{method="totp",outcome="accepted"} 1.0' in text
+    assert 'tenantry_mfa_total{method="totp",outcome="locked"} 1.0' in text

@@ -12,6 +12,7 @@ from adapters.http.app import HttpSettings
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.database import PostgresDatabase
+from application.primary_reads import PrimaryReads
 from domain.entities.declaration import Registry
 from domain.scope import Scope
 from tests.adapters.postgres.proxy import CuttingProxy
@@ -49,7 +50,7 @@ class FaultyDatabase:
 
 
 async def page_of(app: TestApp, database: FaultyDatabase) -> httpx.Response:
-    crud = replace(app.services.crud, database=database)  # type: ignore[arg-type]  # reads alone are asked for
+    crud = replace(app.services.crud, reads=PrimaryReads(database))  # type: ignore[arg-type]  # reads alone are asked for
     async with client_of(replace(app.services, crud=crud), HttpSettings()) as client:
         return await client.get("/api/products", headers={"Authorization": f"Bearer {app.tokens['acme']}"})
 

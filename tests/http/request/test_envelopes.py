@@ -12,6 +12,7 @@ import pytest
 from adapters.http.app import HttpSettings
 from adapters.http.request.errors import STATUS, ErrorResponse
 from application.ports.entities.records import RecordTransaction
+from application.primary_reads import PrimaryReads
 from domain import errors
 from domain.scope import Scope
 from tests.http.app import ADMIN, PASSWORD, TestApp, client_of
@@ -181,7 +182,7 @@ class BrokenDatabase:
 
 
 async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:
-    crud = replace(app.services.crud, database=BrokenDatabase())
+    crud = replace(app.services.crud, reads=PrimaryReads(BrokenDatabase()))
     headers = {"Authorization": f"Bearer {app.tokens['acme']}", "X-Request-Id": "the-one"}
     async with client_of(replace(app.services, crud=crud), HttpSettings()) as client:
         with caplog.at_level(logging.ERROR):

@@ -67,9 +67,12 @@ def current_roles(store: Store, account: ServiceAccount) -> ServiceAccount:
 
 def _listed(store: Store, account: ServiceAccount, now: datetime) -> ListedServiceAccount:
     keys = [stored.key for stored in store.api_keys.values() if stored.key.account_id == account.id]
-    living = sum(key.ends_at is None or key.ends_at > now for key in keys)
+    living = [key for key in keys if key.ends_at is None or key.ends_at > now]
+    ends = [key.ends_at for key in living if key.ends_at is not None]
     uses = [key.last_used_at for key in keys if key.last_used_at is not None]
-    return ListedServiceAccount(current_roles(store, account), living, max(uses, default=None))
+    return ListedServiceAccount(
+        current_roles(store, account), len(living), max(uses, default=None), min(ends, default=None)
+    )
 
 
 def _is_listed(account: ServiceAccount, listing: Listing) -> bool:

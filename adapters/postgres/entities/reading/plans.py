@@ -10,6 +10,9 @@ import msgspec
 import sqlalchemy as sa
 
 from adapters.postgres.connection.codecs import set_codecs
+from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.search_indexes import searches_found
+from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.schema.scaled import ordered_name
@@ -61,7 +64,7 @@ class Planned:
 async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
     """Plans of the usual queries by the entity's plural."""
     # as the service's role, for row-level security is part of a plan
-    connection = await asyncpg.connect(url, server_settings={"role": ROLE, "jit": "off"})
+    connection = await connect(url, server_settings={"role": ROLE, "jit": "off"})
     try:
         await set_codecs(connection)
         return {model.plural: [plan async for plan in _plans(connection, registry, model)] for model in registry}
@@ -71,14 +74,16 @@ async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
 
 async def _plans(connection: Connection, registry: Registry, model: EntityModel) -> AsyncIterator[Planned]:
     scope, keys = await _tenant_with_rows(connection, registry, model), await connection.fetch(_KEYS, model.table)
+    searches = Searches(await searches_found(connection, registry))
     await connection.execute(_SET_SCOPE, str(scope.id))
     for asked, needed in _usual(model):
         query = read_query(model, registry, frozenset(), (*asked.items(), ("count", "none")))
-        statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
+        narrowed = narrowing(model, query, searches)
+        statement = explained(statements_of(registry, model).page(page_shape(scope, query, narrowed)))
         plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
         wanted = [*_owner(model), *(ordered_name(model, field) for field in needed)]
-        indexed = not needed or any(_begins(row["keys"], wanted) for row in keys)
+        indexed = not needed or narrowed is not None or any(_begins(row["keys"], wanted) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
 
 
@@ -112,7 +117,8 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[FieldMode
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:
             yield {f"{first.wire}.eq": _ANY_VALUE}, (first,)
-    if model.declaration.search:
+    # rows that all tenants share have no row-level security, and the planner asks their index by itself
+    if model.declaration.search and model.tenant_owned:
         yield {"search": "word"}, (model.by_name[model.declaration.search[0]],)
     for index in model.declaration.indexes:
         fields = tuple(model.by_name[name] for name in index.fields)

@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
+from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
 from adapters.postgres.entities.reading.rows import Reach
 from adapters.postgres.entities.reading.select_rows import (
     Shape,
@@ -65,6 +66,7 @@ class PostgresSelect:
     connection: ServiceConnection
     registry: Registry
     scope: Scope
+    searches: Searches = NO_SEARCHES
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         statement = statements_of(self.registry, model).get(get_shape(self.scope, view))
@@ -74,8 +76,9 @@ class PostgresSelect:
         return None if row is None else Stored(row_id, row[-1], statement.encoder.row(row))
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        statement = statements_of(self.registry, model).page(page_shape(self.scope, query))
-        values, encoder = values_of(self.scope, query), statement.encoder
+        shape = page_shape(self.scope, query, self._narrowing(model, query))
+        statement = statements_of(self.registry, model).page(shape)
+        values, encoder = values_of(self.scope, query, self.searches.limits), statement.encoder
         rows = await self.connection.fetch(statement.text, *statement.arguments(values))
         size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False
         if rows:
@@ -100,10 +103,15 @@ class PostgresSelect:
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
         if query.count is Count.EXACT:
-            statement = statements_of(self.registry, model).count(_count_shape(self.scope, query))
-            arguments = statement.arguments(values_of(self.scope, query))
+            shape = _count_shape(self.scope, query, self._narrowing(model, query))
+            statement = statements_of(self.registry, model).count(shape)
+            arguments = statement.arguments(values_of(self.scope, query, self.searches.limits))
             return await self.connection.fetchval(statement.text, *arguments), False
         return max(await self._estimate(model, query), seen + has_next), True
+
+    def _narrowing(self, model: EntityModel, query: Query) -> Narrowing | None:
+        # the functions answer for one tenant
+        return narrowing(model, query, self.searches) if isinstance(self.scope, OneTenant) else None
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:
         """The planner's expectation of how many rows match, without reading one."""
@@ -113,7 +121,7 @@ class PostgresSelect:
         return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])
 
 
-def values_of(scope: Scope, query: Query) -> dict[str, Any]:
+def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.limits) -> dict[str, Any]:
     """Values of a query by the names of parameters; a statement takes those that it has."""
     # made for every request: plain assignments are the fastest way
     values = tenant_of(scope)
@@ -124,6 +132,7 @@ def values_of(scope: Scope, query: Query) -> dict[str, Any]:
         values[f"word_{number}"] = pattern(Operator.CONTAINS, word)
     for number, value in enumerate(query.cursor or ()):
         values[f"after_{number}"] = value
+    values["sampled"], values["frequent"], values["most"] = limits.sampled, limits.frequent, limits.most
     return values
 
 
@@ -135,7 +144,7 @@ def get_shape(scope: Scope, view: View) -> Shape:
     return Shape(reach=Reach.of(scope), view=view, where=(), words=0)
 
 
-def page_shape(scope: Scope, query: Query) -> Shape:
+def page_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:
     return Shape(
         reach=Reach.of(scope),
         view=query.view,
@@ -145,12 +154,13 @@ def page_shape(scope: Scope, query: Query) -> Shape:
         after=None if query.cursor is None else tuple(value is not None for value in query.cursor),
         is_deep=query.offset >= DEEP,
         counts=query.count is Count.EXACT,
+        narrowing=narrowed,
     )
 
 
-def _count_shape(scope: Scope, query: Query) -> Shape:
+def _count_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:
     """The shape of the query's total: pages, orders and views of a query share it."""
     # but what is hidden is not searched either, and so changes which rows there are
     view = View(include_deleted=query.view.include_deleted, hidden=query.view.hidden)
     where = tuple((condition.path, condition.operator) for condition in query.where)
-    return Shape(reach=Reach.of(scope), view=view, where=where, words=len(query.search))
+    return Shape(reach=Reach.of(scope), view=view, where=where, words=len(query.search), narrowing=narrowed)

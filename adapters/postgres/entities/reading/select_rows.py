@@ -11,10 +11,11 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy import FromClause, Select, func
+from sqlalchemy import CompoundSelect, FromClause, Select, func
 from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
+from adapters.postgres.entities.reading.narrowing import Narrowing, ids_of
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.scaled import ordered_name
@@ -50,7 +51,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
 
     ``after`` says which values of the cursor are not null; ``is_deep`` finds the ids of a page first; ``counts`` adds
-    the total.
+    the total; ``narrowing`` looks for ids in an index, where that pays.
     """
 
     reach: Reach
@@ -61,6 +62,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     after: tuple[bool, ...] | None = None
     is_deep: bool = False
     counts: bool = False
+    narrowing: Narrowing | None = None
 
 
 def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
@@ -90,7 +92,8 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowSt
 
 
 def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    return compiled(SelectRows(registry, model, shape).matching(func.count()))
+    making = SelectRows(registry, model, shape)
+    return compiled(making.matching(func.count()) if making.ids is None else sa.select(making.count()))
 
 
 def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
@@ -125,9 +128,23 @@ class SelectRows:
         """The number of matching rows, null where it is not counted."""
         if not self.shape.counts:
             return sa.cast(sa.null(), sa.BigInteger())
-        total = self.matching(func.count()).scalar_subquery()
+        total = self.count()
         # without a further row this page is the last, and its place tells the total: then nothing is counted
         return total if self.shape.after is not None else sa.case((place > SIZE, total))
+
+    def count(self) -> Value:
+        """The number of matching rows, of those that the index found where it was asked."""
+        every = self.matching(func.count())
+        if self.ids is None:
+            return every.scalar_subquery()
+        found = every.where(self.rows.c.id == sa.any_(self.ids))
+        return sa.case((self.ids.is_(None), every.scalar_subquery()), else_=found.scalar_subquery())
+
+    @cached_property
+    def ids(self) -> Value | None:
+        """Ids of the rows that can match, null where the index was not asked; None where it never is."""
+        narrowing = self.shape.narrowing
+        return None if narrowing is None else ids_of(self.model, table_of(self.registry, self.model), narrowing)
 
     def page(self) -> FromClause:
         """The rows of the page and one more, with their sort values beside them."""
@@ -141,9 +158,14 @@ class SelectRows:
         found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))
         if self.shape.after is None:
             found = found.offset(OFFSET)
-        return self._joined_back(found) if self.shape.is_deep else found.subquery("r")
+        either = found if self.ids is None else self._narrowed(found, self.ids)
+        return self._joined_back(either) if self.shape.is_deep else either.subquery("r")
 
-    def _joined_back(self, ids: Select[Any]) -> FromClause:
+    def _narrowed(self, found: Select[Any], ids: Value) -> CompoundSelect[Any]:
+        """The rows among the ids, or the rows in their order where there are none: one half has no row."""
+        return sa.union_all(found.where(self.rows.c.id == sa.any_(ids)), found.where(ids.is_(None)))
+
+    def _joined_back(self, ids: Select[Any] | CompoundSelect[Any]) -> FromClause:
         """The page's rows, fetched by the ids that were found."""
         # so that rows that are only passed over are never fetched whole
         found, rows = ids.subquery("k"), rows_of(self.registry, self.model, "t")

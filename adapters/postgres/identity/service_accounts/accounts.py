@@ -21,19 +21,20 @@ SORTED_BY = ("created_at", "name", "is_active")
 
 # A tenant has some dozens of accounts: the order is that of one sort in memory, and needs no index.
 _PAGE = """
-SELECT row_to_json(o) AS account, (
-    SELECT count(*) FROM api_keys k
-    WHERE k.tenant_id = a.tenant_id AND k.account_id = a.id
-    AND (k.ended_at IS NULL OR k.ended_at > $7) AND (k.expires_at IS NULL OR k.expires_at > $7)) AS keys, (
-    SELECT max(k.last_used_at) FROM api_keys k
-    WHERE k.tenant_id = a.tenant_id AND k.account_id = a.id) AS last_used_at, count(*) OVER () AS total
+SELECT row_to_json(o) AS account, u.keys, u.last_used_at, u.next_end, count(*) OVER () AS total
 FROM service_accounts a, LATERAL (
     SELECT a.id, a.tenant_id AS "tenantId", a.name, a.description, a.is_active AS "isActive",
         a.created_at AS "createdAt", a.created_by AS "createdBy", (
             SELECT coalesce(json_agg(row_to_json(r) ORDER BY r.name, r.id), '[]') FROM (
                 SELECT r.id, r.tenant_id AS "tenantId", r.name, r.description, r.permissions
                 FROM service_account_roles h JOIN roles r ON r.id = h.role_id
-                WHERE h.tenant_id = a.tenant_id AND h.account_id = a.id) r) AS roles) o
+                WHERE h.tenant_id = a.tenant_id AND h.account_id = a.id) r) AS roles) o, LATERAL (
+    SELECT count(*) FILTER (WHERE l.is_living) AS keys, max(k.last_used_at) AS last_used_at,
+        min(l.ends_at) FILTER (WHERE l.is_living) AS next_end
+    FROM api_keys k, LATERAL (
+        SELECT e.ends_at, e.ends_at IS NULL OR e.ends_at > $7 AS is_living
+        FROM (SELECT least(k.ended_at, k.expires_at) AS ends_at) e) l
+    WHERE k.tenant_id = a.tenant_id AND k.account_id = a.id) u
 WHERE a.tenant_id = $1 AND a.deleted_at IS NULL AND ($2::uuid IS NULL OR a.id = $2)
 AND ($3::boolean IS NULL OR a.is_active = $3) AND NOT EXISTS (
     SELECT FROM unnest($4::text[]) word
@@ -133,4 +134,4 @@ def _escaped(word: str) -> str:
 
 
 def _listed(row: asyncpg.Record) -> ListedServiceAccount:
-    return ListedServiceAccount(_account.decode(row["account"]), row["keys"], row["last_used_at"])
+    return ListedServiceAccount(_account.decode(row["account"]), row["keys"], row["last_used_at"], row["next_end"])

@@ -1,21 +1,23 @@
 """Applies pending migrations in steps: what a transaction holds together, and each file beside reads and writes."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 
 from advanced_alchemy.alembic.commands import AlembicCommands
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
+from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection
 
 from adapters.postgres.migrations.online.operations import ONLINE
 
+Tell = Callable[[int, int], None]
+APPLIED = "tell_applied"
+"""Attribute of Alembic's configuration: the function that env.py has called after each file."""
+
 
 def steps(commands: AlembicCommands, connection: Connection) -> Iterator[tuple[str, bool]]:
     """Revisions to upgrade to one after the other, and whether the step is a file beside reads and writes."""
-    script = ScriptDirectory.from_config(commands.config)
-    applied = MigrationContext.configure(connection).get_current_heads()
-    connection.rollback()
-    pending = [step.revision for step in script._upgrade_revs("heads", applied)]  # type: ignore[arg-type]  # noqa: SLF001
+    pending = _pending(commands, connection)
     for place, revision in enumerate(pending):
         if is_online(revision.module):
             if place and not is_online(pending[place - 1].module):
@@ -24,16 +26,31 @@ def steps(commands: AlembicCommands, connection: Connection) -> Iterator[tuple[s
     yield "heads", False
 
 
+def _pending(commands: AlembicCommands, connection: Connection) -> list[Script]:
+    script = ScriptDirectory.from_config(commands.config)
+    applied = MigrationContext.configure(connection).get_current_heads()
+    connection.rollback()
+    return [step.revision for step in script._upgrade_revs("heads", applied)]  # type: ignore[arg-type]  # noqa: SLF001
+
+
 def is_online(module: object) -> bool:
     return bool(getattr(module, "online", False))
 
 
-def upgrade(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
+def upgrade(
+    commands: AlembicCommands,
+    connection: Connection,
+    limit_waiting: Callable[[bool], None],
+    tell: Tell | None = None,
+) -> None:
     """Applies everything that is pending; ``limit_waiting`` is told whether the limit is one of the whole session.
 
     What was applied before a file beside reads and writes stays applied where that file fails.
     """
     attributes = commands.config.attributes
+    if tell is not None:
+        total, done = len(_pending(commands, connection)), count(1)
+        attributes[APPLIED] = lambda: tell(next(done), total)
     for revision, is_beside in list(steps(commands, connection)):
         attributes[ONLINE] = is_beside
         usual = connection.default_isolation_level

@@ -26,10 +26,10 @@ _CONSTRAINTS = sa.table(
 
 def create_index_online(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
     """``op.create_index`` whose index is built ``CONCURRENTLY``; one that a failure left behind is dropped first."""
-    if not _is_online():
+    if not is_online():
         op.create_index(name, table, columns, **options)
         return
-    with _by_itself():
+    with by_itself():
         is_broken = sa.select(sa.not_(_INDEXES.c.indisvalid)).where(_INDEXES.c.indexrelid == _known(name))
         if _answer(is_broken):
             op.drop_index(name, table, postgresql_concurrently=True)
@@ -40,7 +40,7 @@ def create_foreign_key_online(
     name: str, source: str, referent: str, local: list[str], remote: list[str], **options: Any
 ) -> None:
     """``op.create_foreign_key`` that holds for what is written from now on, and is then compared with all rows."""
-    if not _is_online():
+    if not is_online():
         op.create_foreign_key(name, source, referent, local, remote, **options)
         return
     state = _constraint(source, name)
@@ -52,7 +52,7 @@ def create_foreign_key_online(
 
 def set_not_null_online(table: str, column: str) -> None:
     """``NOT NULL`` that holds for what is written from now on, and is then compared with all rows."""
-    if not _is_online():
+    if not is_online():
         op.alter_column(table, column, nullable=False)
         return
     check = f"{column[:54]}_is_set"
@@ -66,7 +66,7 @@ def set_not_null_online(table: str, column: str) -> None:
     op.drop_constraint(check, table)
 
 
-def _is_online() -> bool:
+def is_online() -> bool:
     context = op.get_context()
     return context.as_sql or (context.config is not None and bool(context.config.attributes.get(ONLINE)))
 
@@ -79,13 +79,13 @@ def _constraint(table: str, name: str) -> bool | None:
 
 
 def _validate(table: str, name: str) -> None:
-    with _by_itself():
+    with by_itself():
         statement = f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}"
         op.execute(statement)
 
 
 @contextmanager
-def _by_itself() -> Iterator[None]:
+def by_itself() -> Iterator[None]:
     """A statement outside a transaction, which waits for others as long as it takes: nobody waits behind it."""
     context = op.get_context()
     if context.as_sql:

@@ -8,7 +8,9 @@ from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 
 from adapters.postgres.migrations.online.operations import Online
+from adapters.postgres.migrations.online.search_indexes import IndexSearch
 from adapters.postgres.migrations.operations import FillIn, Rename
+from adapters.postgres.schema.search import search_index_name
 
 ONLINE_MESSAGE = ", beside reads and writes"
 """End of the message of a second file."""
@@ -32,6 +34,8 @@ def split(operations: list[Any]) -> tuple[list[Any], list[Any]]:
             stays = [inside for inside in operation.ops if inside not in late]
             together += [ops.ModifyTableOps(operation.table_name, stays)] if stays else []
             after += [ops.ModifyTableOps(operation.table_name, [Online(inside) for inside in late])] if late else []
+        elif isinstance(operation, IndexSearch) and operation.table not in made:
+            after.append(operation)
         else:
             together.append(operation)
     return together, after
@@ -73,6 +77,8 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
             yield f"{operation.table_name} is new: writes to the tables that it refers to wait for a moment"
         elif isinstance(operation, ops.CreateForeignKeyOp):
             yield f"{operation.source_table}, {operation.referent_table}: {_sentence(operation)}"
+        elif isinstance(operation, IndexSearch) and operation.table not in made:
+            yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is built CONCURRENTLY"
         elif isinstance(operation, Rename):
             what = f"the {operation.kind} {operation.old} is renamed"
             yield f"{operation.table}: reads and writes wait for a moment: {what}"

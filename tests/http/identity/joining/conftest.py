@@ -7,6 +7,7 @@ from typing import cast
 import pytest_asyncio
 
 from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.dns import MemoryDnsRecords
 from tests.http.identity.joining.invited import Invited, open_invited
 
 
@@ -28,3 +29,5 @@ async def invited(opened: Invited) -> AsyncIterator[Invited]:
         for room in fields(store):
             setattr(store, room.name, getattr(before, room.name))
     cast(MemoryAdmissions, tenants.app.adapters.admissions).forget()
+    dns = cast(MemoryDnsRecords, tenants.app.adapters.dns)
+    dns.records, dns.aliases, dns.is_away = {}, {}, False

@@ -36,3 +36,17 @@ async def test_the_metrics_count_what_came_of_invitations() -> None:
         revoked = batch.json()["data"]["items"][0]["id"]
         assert (await app.client.delete(f"/api/invitations/{revoked}", headers=acme)).status_code == 200
         assert await counted(app) == {"sent": 5, "resent": 1, "accepted": 1, "declined": 1, "revoked": 1}
+
+
+async def test_an_invitation_that_an_account_accepts_is_counted_once() -> None:
+    async with open_app() as app:
+        acme, other = await app.create_tenant("acme"), await app.create_tenant("other")
+        ada = await app.create_user(other, "ada@example.com")
+        made = await app.client.post("/api/invitations", json={"email": "ada@example.com"}, headers=acme)
+        assert made.is_success, made.text
+        body = {"token": said_by(link_in((await app.mails())[-1]))["token"]}
+        assert (await app.client.post("/api/auth/invitations/accept", json=body, headers=ada)).status_code == 200
+        assert (await counted(app))["accepted"] == 1
+        ada = await app.login("ada@example.com")
+        assert (await app.client.post("/api/auth/invitations/accept", json=body, headers=ada)).status_code == 200
+        assert (await counted(app))["accepted"] == 1

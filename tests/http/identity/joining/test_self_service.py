@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 
+import httpx
 from msgspec.structs import replace
 
+from adapters.memory.clock import MovableClock
 from tests.http.app import ADMIN, PASSWORD, open_test_app
 from tests.http.identity.joining.invited import ADA, NEW, Invited, told
 from tests.http.two_tenants import SYSTEM, email_of
@@ -88,4 +90,25 @@ async def test_a_tenant_of_ones_own_is_owned_and_administered() -> None:
     assert 0 < int(refused.headers["Retry-After"]) <= timedelta(days=1).total_seconds()
     left = await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
     assert told(left) == (409, "CONFLICT", [])
+    await app.client.aclose()
+
+
+async def test_a_tenant_of_a_day_ago_is_not_counted() -> None:
+    app = await open_test_app({"TENANTRY_SELF_SERVICE_TENANTS": "on", "TENANTRY_CONFIRM_EMAIL": "false"})
+    clock = app.adapters.clock
+    assert isinstance(clock, MovableClock)
+    await app.call("POST", "/api/auth/register", json={"email": ADA, **NEW})
+    login = {"email": ADA, "password": NEW["password"], "isPasswordEncrypted": False}
+
+    async def made(name: str) -> httpx.Response:
+        app.tokens["ada"] = (await app.call("POST", "/api/auth/login", json=login)).json()["data"]["token"]
+        return await app.call("POST", OWN, as_whom="ada", json={"name": name})
+
+    for number in range(3):
+        assert (await made(f"Tenant {number}")).status_code == 201
+    clock.move(timedelta(days=1, microseconds=-1))
+    refused = await made("Fourth")
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+    clock.move(timedelta(microseconds=1))
+    assert (await made("Fourth")).status_code == 201
     await app.client.aclose()

@@ -1,14 +1,10 @@
 // Requests to the public API: both envelopes unwrapped, errors as one class, one retry with a fresh token.
 
-export interface FieldError {
-  field: string;
-  message: string;
-  row?: number;
-}
+import type { Challenge as Asked, FieldError } from "./types";
 
-export interface Challenge {
-  ticket: string;
-  methods: string[];
+export type { FieldError };
+
+export interface Challenge extends Asked {
   /** There is no second factor yet, and the tenant demands one: it is set up now. */
   isEnrolment?: boolean;
 }
@@ -49,6 +45,12 @@ export interface Options {
   isAnonymous?: boolean;
 }
 
+/** What a request was sent again for: each helps once. */
+interface Tried {
+  token?: boolean;
+  proof?: boolean;
+}
+
 /** What api.ts needs from the session, set by session.ts: modules that import each other start in no order. */
 export const hooks = {
   token: (): string | null => null,
@@ -79,7 +81,7 @@ export async function call<T>(method: string, path: string, options: Options = {
 }
 
 /** The response itself, for files; raises ApiError for every other status than 2xx. */
-export async function send(method: string, path: string, options: Options = {}, isRetry = false): Promise<Response> {
+export async function send(method: string, path: string, options: Options = {}, tried: Tried = {}): Promise<Response> {
   const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
   const token = options.isAnonymous ? null : hooks.token();
   if (token) headers.Authorization = `Bearer ${token}`;
@@ -100,10 +102,12 @@ export async function send(method: string, path: string, options: Options = {}, 
     throw new ApiError(0, "OFFLINE", "The service cannot be reached.");
   }
   if (response.ok) return response;
-  if (response.status === 401 && token && !isRetry && (await hooks.renew())) return send(method, path, options, true);
   const error = await errorOf(response);
-  if (error.code === "REAUTHENTICATION_REQUIRED" && !isRetry && (await hooks.prove()))
-    return send(method, path, options, true);
+  const isProofAsked = error.code === "REAUTHENTICATION_REQUIRED";
+  const isStale = response.status === 401 && token !== null && !isProofAsked;
+  if (isStale && !tried.token && (await hooks.renew())) return send(method, path, options, { ...tried, token: true });
+  if (isProofAsked && !tried.proof && (await hooks.prove()))
+    return send(method, path, options, { ...tried, proof: true });
   throw error;
 }
 

@@ -1,90 +1,61 @@
 // What GET /api/entities says: the entities and areas that the caller may use. The console shows nothing else.
+
 import { computed, signal } from "@preact/signals";
 import { call } from "./api";
+import type { EntityDescription, EntityList, EntityRights, FieldDescription, RelationDescription } from "./types";
 
-export type Kind =
-  | "text"
-  | "integer"
-  | "bigInteger"
-  | "decimal"
-  | "float"
-  | "boolean"
-  | "timestamp"
-  | "date"
-  | "uuid"
-  | "choice"
-  | "uuids"
-  | "texts"
-  | "reference";
-
-export interface Rules {
-  minLength?: number;
-  maxLength?: number;
-  pattern?: string;
-  minimum?: number | string;
-  maximum?: number | string;
-  exclusiveMinimum?: number | string;
-  exclusiveMaximum?: number | string;
-  multipleOf?: number;
-  precision?: number;
-  scale?: number;
-  choices?: string[];
+/** A field as the service describes it; `tenant` is the console's own, for rows of all tenants. */
+export type Field = Omit<FieldDescription, "rules" | "help" | "widget"> &
+  Rules &
+  Partial<Pick<FieldDescription, "help" | "widget">>;
+/** Bounds of decimals and integers beyond 2^53 are texts, as their values are. */
+interface Rules {
+  rules: Omit<FieldDescription["rules"], Bound> & Partial<Record<Bound, number | string>>;
 }
-
-export interface Field {
-  name: string;
-  title: string;
-  kind: Kind;
-  required: boolean;
-  nullable: boolean;
-  default?: unknown;
-  writable: boolean;
-  rules: Rules;
-  operators: string[];
-  sortable: boolean;
-  indexed: boolean;
-  help?: string | null;
-  widget?: string | null;
-  target?: string;
-  relation?: string;
-  targetDisplay?: string | null;
-  onDelete?: string;
-}
-
-export interface Relation {
-  name: string;
-  title?: string;
-  target: string;
-  by: string;
-  many: boolean;
-}
-
-export type Action = "create" | "read" | "update" | "delete" | "purge" | "import" | "export";
-
-export interface Entity {
-  plural: string;
-  name: string;
-  title: string;
-  display: string | null;
-  columns: string[];
-  may: Record<Action, boolean>;
-  has: { softDelete: boolean; history: boolean; changes: boolean; search: string[]; tenantOwned: boolean };
-  sort: string;
-  limits: { pageSize: number; batch: number };
-  fields: Field[];
-  relations: Relation[];
-  unique: string[][];
-}
-
-export interface Meta {
-  entities: Entity[];
-  areas: string[];
-}
+type Bound = "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum";
+export type Relation = RelationDescription;
+export type Entity = Omit<EntityDescription, "fields"> & { fields: Field[] };
+export type Meta = Omit<EntityList, "entities"> & { entities: Entity[] };
+export type Action = keyof EntityRights;
 
 export type Row = Record<string, unknown> & { id: string };
 
 export const meta = signal<Meta | null>(null);
-const byPlural = computed(() => new Map(meta.value?.entities.map((entity) => [entity.plural, entity]) ?? []));
+
+/** The id that stands for every tenant at once: read, and never written. */
+export const EVERY = "all";
+/** A super-admin's other tenant, or EVERY: sent as X-Tenant-Scope with every request about rows. */
+export const scope = signal<{ id: string; name: string } | null>(null);
+
+const byPlural = computed(() => {
+  const isEvery = scope.value?.id === EVERY;
+  const shown = (entity: Entity) => (isEvery ? ofEveryTenant(entity) : entity);
+  return new Map(meta.value?.entities.map((entity) => [entity.plural, shown(entity)]) ?? []);
+});
+
+/** Over all tenants rows are read alone, and say whose they are. */
+function ofEveryTenant(entity: Entity): Entity {
+  const no = { create: false, update: false, delete: false, purge: false, import: false };
+  const may = { ...entity.may, ...no };
+  if (!entity.has.tenantOwned || entity.fields.some((field) => field.name === TENANT)) return { ...entity, may };
+  const [first, ...others] = entity.columns;
+  return { ...entity, may, fields: [...entity.fields, WHOSE], columns: [...(first ? [first] : []), TENANT, ...others] };
+}
+
+const TENANT = "tenantId";
+const WHOSE: Field = {
+  name: TENANT,
+  title: "",
+  kind: "tenant",
+  required: false,
+  nullable: false,
+  default: null,
+  writable: false,
+  rules: {},
+  operators: [],
+  sortable: false,
+  indexed: false,
+};
 
 export async function loadMeta(): Promise<void> {
   meta.value = (await call<Meta>("GET", "/api/entities")).data;

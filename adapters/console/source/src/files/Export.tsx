@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { send } from "../api/api";
 import type { Entity } from "../api/meta";
-import { apiQuery, type View } from "../grid/view";
+import { apiQuery, askedColumns, type View } from "../grid/view";
 import { Dialog } from "../parts/Dialog";
 import { errorText } from "../parts/Toast";
 import { t } from "../words/words";
@@ -23,7 +23,7 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
     setProblem("");
     const query = isFiltered ? apiQuery(view) : new URLSearchParams();
     query.set("format", format);
-    if (isColumns) query.set("fields", view.columns.join(","));
+    if (isColumns) query.set("fields", askedColumns(entity, view).join(","));
     try {
       const response = await send("GET", `/api/${entity.plural}/export`, { query, headers: { Accept: "*/*" } });
       download(await response.blob(), `${entity.plural}.${format}`);

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
+import type { Imported } from "../api/types";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Failure } from "../parts/States";
@@ -9,13 +10,15 @@ import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { href } from "../session/routes";
 import { t } from "../words/words";
-import { type Head, headOf } from "./csv";
-import { FilePicker, Report, type Result } from "./report";
+import { type Head, headOf } from "./head";
+import { FilePicker, Report } from "./report";
 
 interface Options {
   mode: "create" | "upsert";
   key: string;
   atomic: boolean;
+  /** Of the times in a workbook, which name none; empty for UTC. */
+  timeZone: string;
 }
 
 export function ImportScreen({ plural }: { plural: string }) {
@@ -29,8 +32,8 @@ function Import({ entity }: { entity: Entity }) {
   const [head, setHead] = useState<Head | null>(null);
   const [mapped, setMapped] = useState<Record<string, string>>({});
   const keys = entity.unique.filter((names) => names.length === 1).map(([name]) => name!);
-  const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false });
-  const [outcome, setOutcome] = useState<{ result: Result; isDry: boolean } | null>(null);
+  const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false, timeZone: "" });
+  const [outcome, setOutcome] = useState<{ result: Imported; isDry: boolean } | null>(null);
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
 
@@ -38,9 +41,15 @@ function Import({ entity }: { entity: Entity }) {
     setHead(null);
     setOutcome(null);
     setProblem("");
-    if (file) void headOf(file).then((read) => (setHead(read), setMapped(read ? guessed(entity, read.names) : {})));
+    if (file) void look(file);
   }, [file]);
   useEffect(() => setOutcome(null), [mapped, options]);
+
+  async function look(at: File, sheet?: string): Promise<void> {
+    const read = await headOf(at, sheet);
+    setHead(read);
+    setMapped(read ? guessed(entity, read.names) : {});
+  }
 
   async function run(isDry: boolean): Promise<void> {
     if (!file || isBusy) return;
@@ -50,7 +59,7 @@ function Import({ entity }: { entity: Entity }) {
       const form = new FormData();
       form.set("file", file);
       form.set("options", JSON.stringify(sentOptions(options, head, mapped, isDry)));
-      setOutcome({ result: (await call<Result>("POST", `/api/${entity.plural}/import`, { form })).data, isDry });
+      setOutcome({ result: (await call<Imported>("POST", `/api/${entity.plural}/import`, { form })).data, isDry });
     } catch (error) {
       const fields = error instanceof ApiError ? error.fields : [];
       if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
@@ -71,6 +80,16 @@ function Import({ entity }: { entity: Entity }) {
       <FilePicker file={file} choose={setFile} />
       {file && (
         <>
+          {head?.sheets && head.sheets.length > 1 && (
+            <label class="field pick">
+              <span>{t("import.sheet")}</span>
+              <select value={head.sheet} onChange={(event) => void look(file, event.currentTarget.value)}>
+                {head.sheets.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+          )}
           {head ? (
             <Mapping entity={entity} head={head} mapped={mapped} change={setMapped} />
           ) : (
@@ -81,6 +100,9 @@ function Import({ entity }: { entity: Entity }) {
                   .join(", "),
               })}
             </p>
+          )}
+          {head?.sheets && writable(entity).some((field) => field.kind === "timestamp") && (
+            <TimeZone zone={options.timeZone} change={(timeZone) => setOptions({ ...options, timeZone })} />
           )}
           <ImportOptions keys={keys} options={options} change={setOptions} />
           {problem && (
@@ -133,13 +155,15 @@ function sentOptions(options: Options, head: Head | null, mapped: Record<string,
     ...(options.mode === "upsert" && options.key ? { key: options.key } : {}),
     ...(options.atomic ? { atomic: true } : {}),
     ...(renamed.length ? { columns: Object.fromEntries(renamed) } : {}),
-    ...(head ? { delimiter: head.delimiter } : {}),
+    ...(head?.delimiter ? { delimiter: head.delimiter } : {}),
+    ...(head?.sheet ? { sheet: head.sheet } : {}),
+    ...(head?.sheets && options.timeZone ? { timeZone: options.timeZone } : {}),
     dryRun,
   };
 }
 
 /** An atomic import answers 400 with the errors of its rows. */
-function ofFields(fields: { field: string; message: string; row?: number }[]): Result {
+function ofFields(fields: { field: string; message: string; row?: number }[]): Imported {
   const errors = fields
     .filter((wrong) => wrong.row)
     .map((wrong) => ({ row: wrong.row!, message: `${wrong.field}: ${wrong.message}`, details: [wrong] }));
@@ -163,7 +187,7 @@ function Mapping({ entity, head, mapped, change }: MappingProps) {
           <thead>
             <tr>
               <th scope="col">{t("import.column")}</th>
-              <th scope="col">{t("import.sample")}</th>
+              {head.rows.length > 0 && <th scope="col">{t(head.isRange ? "import.range" : "import.sample")}</th>}
               <th scope="col">{t("field")}</th>
             </tr>
           </thead>
@@ -173,16 +197,18 @@ function Mapping({ entity, head, mapped, change }: MappingProps) {
                 <th scope="row">
                   <bdi>{name}</bdi>
                 </th>
-                <td class="muted">
-                  <bdi>
-                    {head.rows
-                      .map((row) => row[index])
-                      .filter(Boolean)
-                      .slice(0, 2)
-                      .join(" · ")
-                      .slice(0, 60)}
-                  </bdi>
-                </td>
+                {head.rows.length > 0 && (
+                  <td class="muted">
+                    <bdi>
+                      {head.rows
+                        .map((row) => row[index])
+                        .filter(Boolean)
+                        .slice(0, 2)
+                        .join(" · ")
+                        .slice(0, 60)}
+                    </bdi>
+                  </td>
+                )}
                 <td>
                   <select
                     aria-label={t("import.field", { name })}
@@ -206,6 +232,25 @@ function Mapping({ entity, head, mapped, change }: MappingProps) {
         <p class="badge warn">{t("import.lacks", { names: unmapped.map(titleOf).join(", ") })}</p>
       )}
     </section>
+  );
+}
+
+function TimeZone({ zone, change }: { zone: string; change: (zone: string) => void }) {
+  return (
+    <label class="field pick">
+      <span>{t("tenant.timezone")}</span>
+      <input
+        list="time-zones"
+        placeholder="UTC"
+        value={zone}
+        onInput={(event) => change(event.currentTarget.value.trim())}
+      />
+      <datalist id="time-zones">
+        {Intl.supportedValuesOf("timeZone").map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </label>
   );
 }
 

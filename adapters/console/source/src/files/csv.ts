@@ -1,16 +1,10 @@
-// The first rows of a CSV, so that its columns can be mapped; the service reads the file itself.
+// The first rows of a CSV.
+import type { Head } from "./head";
 
 const DELIMITERS = [",", ";", "\t", "|"];
 const HEAD = 65_536; // bytes
 
-export interface Head {
-  names: string[];
-  rows: string[][];
-  delimiter: string;
-}
-
-export async function headOf(file: File): Promise<Head | null> {
-  if (!/\.(csv|tsv|txt)$/i.test(file.name) && file.type !== "text/csv") return null;
+export async function csvHead(file: File): Promise<Head | null> {
   const text = new TextDecoder().decode(await file.slice(0, HEAD).arrayBuffer()).replace(/^\ufeff/, "");
   const line = text.split(/\r?\n/, 1)[0] ?? "";
   const delimiter = DELIMITERS.reduce((best, next) =>

@@ -1,23 +1,12 @@
 // Parts of the import: the choice of a file, and what became of its rows.
+
 import { useState } from "preact/hooks";
 import type { Entity } from "../api/meta";
+import type { Imported } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { href } from "../session/routes";
 import { t } from "../words/words";
 import { download } from "./Export";
-
-interface RowError {
-  row: number;
-  message: string;
-  details: { field: string; message: string }[];
-}
-
-export interface Result {
-  imported: number;
-  skipped: number;
-  errors: RowError[];
-  errorsTruncated?: boolean;
-}
 
 export function FilePicker({ file, choose }: { file: File | null; choose: (file: File) => void }) {
   const [isOver, setOver] = useState(false);
@@ -65,7 +54,7 @@ export function Report({
   name,
 }: {
   entity: Entity;
-  result: Result;
+  result: Imported;
   isDry: boolean;
   name: string;
 }) {

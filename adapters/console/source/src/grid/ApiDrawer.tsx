@@ -1,8 +1,8 @@
 // The request of exactly this view, as curl: what the console can, the API can.
 import { address } from "../api/api";
+import { scope } from "../api/meta";
 import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
-import { scope } from "../session/session";
 import { t } from "../words/words";
 import { copy } from "./views";
 

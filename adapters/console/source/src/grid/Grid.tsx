@@ -67,7 +67,8 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
       pages.total.peek() === null ? 0 : SETTLED,
     );
     return () => clearTimeout(timer);
-  }, [pages, first, last, pages.arrived.value, pages.error.value]);
+    // not after an error: asking again by itself would never end
+  }, [pages, first, last, pages.arrived.value]);
 
   useEffect(() => {
     if (box.current) box.current.scrollTop = 0;
@@ -83,6 +84,8 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
   if (pages.total.value === 0) return <>{empty ?? <Notice icon="inbox" title={t("grid.empty")} />}</>;
 
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
+  // Elements of rows that leave the window serve those that come: a jump writes texts and makes nothing.
+  const slots = Math.ceil(height.value / size) + 2 * OVERSCAN + 2;
   const widths = widthsOf(columns, entity, wide.value - (selection ? SELECT : 0));
   const pinned = pinnedOffsets(widths, view.pinned, !!selection);
   const width = widths.reduce((sum, column) => sum + column, selection ? SELECT : 0);
@@ -106,6 +109,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
           role="grid"
           tabIndex={0}
           aria-label={entity.title}
+          aria-busy={pages.total.value === null || undefined}
           aria-rowcount={span + 1}
           aria-colcount={columns.length + (selection ? 1 : 0)}
           aria-multiselectable={selection ? true : undefined}
@@ -143,7 +147,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
             <Spacer rows={first} size={size} columns={columns.length + 1} />
             {rows.map((index) => (
               <BodyRow
-                key={index}
+                key={index % slots}
                 index={index}
                 row={pages.row(index)}
                 entity={entity}

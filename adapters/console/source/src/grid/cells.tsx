@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
-import { PersonName } from "../screens/names";
+import { PersonName, TenantName } from "../screens/names";
 import { href } from "../session/routes";
 import { date, exactTime, number, t, time } from "../words/words";
 
@@ -33,7 +33,7 @@ export function widthOf(field: Field, isDisplay: boolean): number {
 }
 
 /** The title of a column; the service's own fields are called by name where nobody gave a title. */
-export const titleOf = (field: Field) => field.title || field.name;
+export const titleOf = (field: Field) => (field.kind === "tenant" ? t("tenant") : field.title || field.name);
 
 export function Cell({ field, row }: { entity: Entity; field: Field; row: Row }) {
   const value = row[field.name];
@@ -47,6 +47,7 @@ export function Cell({ field, row }: { entity: Entity; field: Field; row: Row })
         </a>
       );
   }
+  if (field.kind === "tenant" && typeof value === "string") return <TenantName id={value} />;
   if (PEOPLE.test(field.name) && typeof value === "string") return <PersonName id={value} />;
   return <Value field={field} value={value} />;
 }

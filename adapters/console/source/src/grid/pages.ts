@@ -53,6 +53,8 @@ export class Pages {
 
   /** Asks for the pages of these rows, and for none that is there or under way. */
   want(first: number, last: number): void {
+    // without any row there is a button to try again
+    if (this.error.peek() && this.total.peek() === null) return;
     for (let page = Math.floor(first / PAGE) + 1; page <= Math.floor(Math.max(first, last) / PAGE) + 1; page += 1) {
       if (this.pages.has(page) || this.asked.has(page) || (this.end && page > this.end)) continue;
       if (page > NUMBERED && !this.cursors.has(page)) continue;

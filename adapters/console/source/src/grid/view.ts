@@ -68,7 +68,13 @@ export function pageQuery(entity: Entity, view: View): URLSearchParams {
 export function fieldsOf(entity: Entity, view: View): string {
   const has = new Set(entity.fields.map((field) => field.name));
   const needed = ["version", DELETED, entity.display ?? ""].filter((name) => has.has(name));
-  return [...new Set([...view.columns, ...needed])].filter((name) => name !== "id").join(",");
+  return [...new Set([...askedColumns(entity, view), ...needed])].filter((name) => name !== "id").join(",");
+}
+
+/** The columns without that of the tenant, which comes unasked. */
+export function askedColumns(entity: Entity, view: View): string[] {
+  const unasked = new Set(entity.fields.filter((field) => field.kind === "tenant").map((field) => field.name));
+  return view.columns.filter((name) => !unasked.has(name));
 }
 
 /** Relations whose rows are shown by name: those of visible columns that the caller may read. */

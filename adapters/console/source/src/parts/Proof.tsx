@@ -1,53 +1,97 @@
-// Some requests need a recent proof that it is still the same person: the password is asked for, and the request is
-// sent again.
+// Some requests need a recent proof that it is still the same person: what the account has is asked for, and the
+// request is sent again.
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { hooks } from "../api/api";
+import { call, hooks } from "../api/api";
+import { type BegunPasskey, hasPasskeys, showPasskey } from "../session/passkeys";
 import { reauthenticate } from "../session/session";
 import { t } from "../words/words";
 import { Dialog } from "./Dialog";
 import { Summary, TextField, useSending } from "./Fields";
+import { Icon } from "./Icon";
+import { Ready, useLoaded } from "./States";
 
 const answer = signal<((isProved: boolean) => void) | null>(null);
 
-hooks.prove = () =>
-  new Promise((resolve) => {
+/** Requests that wait for a proof at the same time wait for the same one. */
+let asked: Promise<boolean> | null = null;
+
+hooks.prove = () => {
+  asked ??= new Promise<boolean>((resolve) => {
     answer.value = (isProved) => {
       answer.value = null;
+      asked = null;
       resolve(isProved);
     };
   });
+  return asked;
+};
 
 export const Proof = () => (answer.value ? <ProofDialog done={answer.value} /> : null);
 
 function ProofDialog({ done }: { done: (isProved: boolean) => void }) {
-  const [password, setPassword] = useState("");
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      await reauthenticate(password);
-      done(true);
-    });
-  }
+  const loaded = useLoaded(async () => {
+    const { data } = await call<{ kind: string }[]>("GET", "/api/auth/factors");
+    return data.map((factor) => factor.kind);
+  }, []);
   return (
     <Dialog title={t("proof.title")} onClose={() => done(false)}>
-      <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
-        <p>{t("proof.text")}</p>
-        <Summary sending={sending} />
+      <Ready loaded={loaded}>{(kinds) => <ProofForm kinds={kinds} done={done} />}</Ready>
+    </Dialog>
+  );
+}
+
+/** An account with a second factor shows that one; the password is of those who have none. */
+function ProofForm({ kinds, done }: { kinds: string[]; done: (isProved: boolean) => void }) {
+  const [typed, setTyped] = useState("");
+  const sending = useSending();
+  const prove = (proof: () => Promise<Parameters<typeof reauthenticate>[0]>) =>
+    sending.run(async () => {
+      await reauthenticate(await proof());
+      done(true);
+    });
+  async function passkey() {
+    const { data } = await call<BegunPasskey>("POST", "/api/auth/reauthenticate/passkey", { json: {} });
+    return showPasskey(data);
+  }
+  function submit(event: Event): void {
+    event.preventDefault();
+    void prove(async () => (kinds.length ? { code: typed.replace(/\s/g, "") } : { password: typed }));
+  }
+  return (
+    <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+      <p>{t("proof.text")}</p>
+      <Summary sending={sending} />
+      {kinds.includes("passkey") && hasPasskeys() && (
+        <button type="button" disabled={sending.isBusy} onClick={() => void prove(passkey)}>
+          <Icon name="fingerprint" />
+          {t("passkey.use")}
+        </button>
+      )}
+      {kinds.length ? (
+        <TextField
+          label={t("mfa.code")}
+          name="code"
+          autocomplete="one-time-code"
+          value={typed}
+          change={setTyped}
+          sending={sending}
+          hint={t(kinds.includes("totp") ? "mfa.hint" : "mfa.hint.recovery")}
+        />
+      ) : (
         <TextField
           label={t("password")}
           name="password"
           type="password"
           autocomplete="current-password"
-          value={password}
-          change={setPassword}
+          value={typed}
+          change={setTyped}
           sending={sending}
         />
-        <button type="submit" class="primary" disabled={sending.isBusy || !password}>
-          {t("login.submit")}
-        </button>
-      </form>
-    </Dialog>
+      )}
+      <button type="submit" class="primary" disabled={sending.isBusy || !typed}>
+        {t("proof.submit")}
+      </button>
+    </form>
   );
 }

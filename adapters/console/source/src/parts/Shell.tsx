@@ -3,23 +3,12 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiError } from "../api/api";
-import { mayArea, meta } from "../api/meta";
+import { EVERY, mayArea, meta, scope } from "../api/meta";
 import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, parts } from "../session/routes";
-import {
-  enter,
-  logout,
-  may,
-  mustChangePassword,
-  newCodes,
-  profile,
-  resume,
-  scope,
-  state,
-  tenant,
-} from "../session/session";
+import { enter, logout, may, mustChangePassword, newCodes, profile, resume, state, tenant } from "../session/session";
 import { t } from "../words/words";
 import { Dialog, Questions } from "./Dialog";
 import { Icon } from "./Icon";
@@ -123,7 +112,7 @@ export function Shell() {
           </div>
         )}
         <main id="main">
-          <Screen key={current.value.path} />
+          <Screen key={`${current.value.path} ${scope.value?.id}`} />
         </main>
       </div>
       <Questions />
@@ -212,7 +201,7 @@ function Navigation() {
 }
 
 function NavLink({ to, icon, children }: { to: string[]; icon: string; children: ComponentChildren }) {
-  const target = to[0] === "/" ? "/console/" : href(...to);
+  const target = to[0] === "/" ? href() : href(...to);
   const path = current.value.path;
   const isHere = to[0] === "/" ? path === target : path === target || path.startsWith(`${target}/`);
   return (
@@ -279,7 +268,7 @@ function ScopeBar({ name }: { name: string }) {
   return (
     <div class="bar bad" role="status">
       <Icon name="eye" />
-      <span>{t("scope.on", { name })}</span>
+      <span>{scope.value?.id === EVERY ? t("scope.all.on") : t("scope.on", { name })}</span>
       <button type="button" onClick={() => (scope.value = null)}>
         {t("scope.off")}
       </button>

@@ -1,7 +1,7 @@
 // Short messages at the edge, read out by a live region; and the one place that screens tell results to listeners.
 import { signal } from "@preact/signals";
 import { ApiError } from "../api/api";
-import { t } from "../words/words";
+import { type Key, t } from "../words/words";
 import { Icon } from "./Icon";
 
 interface Message {
@@ -41,6 +41,18 @@ export function errorText(error: unknown): string {
 export const failed = (error: unknown) => {
   if (!(error instanceof DOMException && error.name === "AbortError")) toast(errorText(error), true);
 };
+
+/** Does what a button asks for; what goes wrong is told at the edge. True once it is done. */
+export async function attempt(work: () => Promise<unknown>, done?: Key): Promise<boolean> {
+  try {
+    await work();
+    if (done) toast(t(done));
+    return true;
+  } catch (error) {
+    failed(error);
+    return false;
+  }
+}
 
 export function Toasts() {
   return (

@@ -1,9 +1,13 @@
 // The caller's own account: profile, password, sessions, and how the console looks.
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
+import type { Profile } from "../api/types";
 import { ask } from "../parts/Dialog";
 import { Summary, TextField, useSending } from "../parts/Fields";
-import { Title } from "../parts/Title";
+import { FormDialog } from "../parts/FormDialog";
+import { Icon } from "../parts/Icon";
+import { Tags } from "../parts/Table";
+import { Head } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
@@ -20,16 +24,22 @@ async function everywhere(): Promise<void> {
 
 export function Account() {
   const mine = profile.value;
+  const [isEditing, setEditing] = useState(false);
   if (!mine) return null;
   return (
     <>
-      <div class="head">
-        <Title>{t("account")}</Title>
-      </div>
+      <Head title={t("account")} />
       <div class="columns">
         <div class="section">
           <section class="panel">
-            <h2>{t("account.profile")}</h2>
+            <div class="row">
+              <h2>{t("account.profile")}</h2>
+              <span class="space" />
+              <button type="button" onClick={() => setEditing(true)}>
+                <Icon name="pencil" />
+                {t("account.edit")}
+              </button>
+            </div>
             <dl class="facts">
               <dt>{t("name")}</dt>
               <dd>
@@ -39,15 +49,13 @@ export function Account() {
               <dd>
                 <bdi>{mine.email}</bdi>
               </dd>
+              <dt>{t("phone")}</dt>
+              <dd>
+                <bdi>{mine.phoneNumber || "–"}</bdi>
+              </dd>
               <dt>{t("roles")}</dt>
               <dd>
-                <span class="tags">
-                  {mine.roles.map((role) => (
-                    <bdi class="badge" key={role}>
-                      {role}
-                    </bdi>
-                  ))}
-                </span>
+                <Tags names={mine.roles} />
               </dd>
               <dt>{t("members.since")}</dt>
               <dd>{date(mine.createdAt)}</dd>
@@ -62,7 +70,45 @@ export function Account() {
           <Password />
         </div>
       </div>
+      {isEditing && <EditProfile of={mine} onClose={() => setEditing(false)} />}
     </>
+  );
+}
+
+function EditProfile({ of, onClose }: { of: Profile; onClose: () => void }) {
+  const [form, setForm] = useState({ fullName: of.fullName, phoneNumber: of.phoneNumber ?? "" });
+  const json = { fullName: form.fullName, phoneNumber: form.phoneNumber || null };
+  return (
+    <FormDialog
+      title={t("account.profile")}
+      submit={t("save")}
+      onClose={onClose}
+      send={() => call("PUT", "/api/auth/me", { json })}
+      done={() => (toast(t("saved")), reloadProfile())}
+    >
+      {(sending) => (
+        <>
+          <TextField
+            label={t("name")}
+            name="fullName"
+            autocomplete="name"
+            value={form.fullName}
+            change={(fullName) => setForm({ ...form, fullName })}
+            sending={sending}
+            required
+          />
+          <TextField
+            label={t("phone")}
+            name="phoneNumber"
+            type="tel"
+            autocomplete="tel"
+            value={form.phoneNumber}
+            change={(phoneNumber) => setForm({ ...form, phoneNumber })}
+            sending={sending}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -1,158 +1,200 @@
-// Second factors of the caller's own account: apps with codes, recovery codes; passkeys are listed and removed.
+// Second factors of the caller's own account: passkeys, apps with codes, recovery codes.
+
 import { useState } from "preact/hooks";
-import { call } from "../api/api";
+import { call, send } from "../api/api";
+import type { FactorItem, FactorList, NewRecoveryCodes } from "../api/types";
 import { ask, Dialog } from "../parts/Dialog";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { TextField } from "../parts/Fields";
+import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
+import { type Begun, Scan } from "../parts/Scan";
 import { Ready, useLoaded } from "../parts/States";
-import { failed, toast } from "../parts/Toast";
+import { attempt } from "../parts/Toast";
+import { type BegunPasskey, hasPasskeys, makePasskey } from "../session/passkeys";
 import { ago, t } from "../words/words";
-
-interface Factor {
-  id: string;
-  kind: string;
-  name: string;
-  lastUsedAt: string | null;
-}
-
-interface Begun {
-  state: string;
-  secret: string;
-  qrSvg: string;
-}
 
 const PATH = "/api/auth/factors";
 
+/** The number of recovery codes stands beside the list, and not in it. */
+const read = async () => (await (await send("GET", PATH)).json()) as FactorList;
+
+type Adding = "passkey" | Begun | null;
+
 export function Factors() {
-  const loaded = useLoaded(async () => (await call<Factor[]>("GET", PATH)).data, []);
-  const [begun, setBegun] = useState<Begun | null>(null);
+  const loaded = useLoaded(read, []);
+  const [adding, add] = useState<Adding>(null);
   const [codes, setCodes] = useState<string[] | null>(null);
-
-  async function begin(): Promise<void> {
-    try {
-      setBegun((await call<Begun>("POST", `${PATH}/totp/begin`, { json: {} })).data);
-    } catch (error) {
-      failed(error);
-    }
-  }
-  async function renew(): Promise<void> {
-    try {
-      setCodes(
-        (await call<{ recoveryCodes: string[] }>("POST", `${PATH}/recovery-codes`, { json: {} })).data.recoveryCodes,
-      );
-    } catch (error) {
-      failed(error);
-    }
-  }
-  async function remove(factor: Factor): Promise<void> {
-    if (!(await ask(t("mfa.remove", { name: factor.name }), t("mfa.remove.text"), t("delete")))) return;
-    try {
-      await call("DELETE", `${PATH}/${factor.id}`);
-      toast(t("saved"));
-      await loaded.reload();
-    } catch (error) {
-      failed(error);
-    }
-  }
-
+  const close = () => add(null);
+  const begin = () => attempt(async () => add((await call<Begun>("POST", `${PATH}/totp/begin`, { json: {} })).data));
+  const added = (made?: string[]) => (setCodes(made ?? null), loaded.reload());
   return (
     <section class="panel">
-      <div class="row">
-        <h2>{t("mfa.factors")}</h2>
-        <span class="space" />
-        <button type="button" onClick={() => void begin()}>
-          <Icon name="plus" />
-          {t("mfa.add")}
-        </button>
-      </div>
+      <h2>{t("mfa.factors")}</h2>
       <Ready loaded={loaded}>
-        {(factors) => (
+        {({ data: factors, recoveryCodesLeft }) => (
           <>
-            <ul class="sessions">
-              {factors.length === 0 && <li class="muted">{t("mfa.none")}</li>}
-              {factors.map((factor) => (
-                <li class="session" key={factor.id}>
-                  <Icon name="key-round" class="muted" />
-                  <div class="what">
-                    <bdi>{factor.name}</bdi>
-                    <p class="muted small">
-                      {factor.kind} · {factor.lastUsedAt ? ago(factor.lastUsedAt) : t("never")}
-                    </p>
-                  </div>
-                  <button type="button" onClick={() => void remove(factor)}>
-                    {t("delete")}
-                  </button>
-                </li>
-              ))}
-            </ul>
-            {factors.length > 0 && (
-              <p>
-                <button type="button" onClick={() => void renew()}>
-                  {t("mfa.recovery")}
-                </button>
-              </p>
-            )}
+            <Listed factors={factors} reload={loaded.reload} />
+            {factors.length > 0 && <RecoveryCodes left={recoveryCodesLeft} made={added} />}
           </>
         )}
       </Ready>
-      {begun && (
-        <NewApp
-          begun={begun}
-          onClose={() => setBegun(null)}
-          done={async (made) => {
-            setBegun(null);
-            setCodes(made ?? null);
-            await loaded.reload();
-          }}
-        />
-      )}
-      {codes && (
-        <Dialog title={t("mfa.codes")} onClose={() => setCodes(null)}>
-          <p>{t("mfa.codes.text")}</p>
-          <pre dir="ltr">{codes.join("\n")}</pre>
-        </Dialog>
-      )}
+      <div class="buttons">
+        {hasPasskeys() && (
+          <button type="button" onClick={() => add("passkey")}>
+            <Icon name="fingerprint" />
+            {t("passkey.add")}
+          </button>
+        )}
+        <button type="button" onClick={() => void begin()}>
+          <Icon name="smartphone" />
+          {t("mfa.add")}
+        </button>
+      </div>
+      {adding === "passkey" && <NewPasskey onClose={close} done={added} />}
+      {adding && adding !== "passkey" && <NewApp begun={adding} onClose={close} done={added} />}
+      {codes && <Codes codes={codes} onClose={() => setCodes(null)} />}
     </section>
   );
 }
 
-interface NewAppProps {
-  begun: Begun;
+const ICONS: Record<string, string> = { passkey: "fingerprint", totp: "smartphone" };
+
+function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Promise<void> }) {
+  const [renamed, rename] = useState<FactorItem | null>(null);
+  async function remove(factor: FactorItem): Promise<void> {
+    if (!(await ask(t("mfa.remove", { name: factor.name }), t("mfa.remove.text"), t("delete")))) return;
+    if (await attempt(() => call("DELETE", `${PATH}/${factor.id}`), "saved")) await reload();
+  }
+  return (
+    <>
+      <ul class="sessions">
+        {factors.length === 0 && <li class="muted">{t("mfa.none")}</li>}
+        {factors.map((factor) => (
+          <li class="session" key={factor.id}>
+            <Icon name={ICONS[factor.kind] ?? "key-round"} class="muted" />
+            <div class="what">
+              <bdi>{factor.name}</bdi>
+              <p class="muted small">
+                {t(factor.kind === "passkey" ? (factor.isSynced ? "passkey.synced" : "passkey") : "mfa.app")} ·{" "}
+                {factor.lastUsedAt ? ago(factor.lastUsedAt) : t("never")}
+              </p>
+            </div>
+            <button
+              type="button"
+              class="plain square"
+              aria-label={t("mfa.rename", { name: factor.name })}
+              onClick={() => rename(factor)}
+            >
+              <Icon name="pencil" />
+            </button>
+            <button
+              type="button"
+              class="plain square"
+              aria-label={t("mfa.drop", { name: factor.name })}
+              onClick={() => void remove(factor)}
+            >
+              <Icon name="trash-2" />
+            </button>
+          </li>
+        ))}
+      </ul>
+      {renamed && <Rename factor={renamed} onClose={() => rename(null)} done={reload} />}
+    </>
+  );
+}
+
+/** What is left of the codes that let one in without any factor, and new ones in place of all of them. */
+function RecoveryCodes({ left, made }: { left: number; made: (codes: string[]) => void }) {
+  const renew = () =>
+    attempt(async () =>
+      made((await call<NewRecoveryCodes>("POST", `${PATH}/recovery-codes`, { json: {} })).data.recoveryCodes),
+    );
+  return (
+    <div class="row">
+      <span class={left > 2 ? "muted" : "badge warn"}>{t("mfa.left", { count: left })}</span>
+      <span class="space" />
+      <button type="button" onClick={() => void renew()}>
+        {t("mfa.recovery")}
+      </button>
+    </div>
+  );
+}
+
+function Rename({ factor, onClose, done }: { factor: FactorItem; onClose: () => void; done: () => Promise<void> }) {
+  const [name, setName] = useState(factor.name);
+  return (
+    <FormDialog
+      title={t("mfa.rename", { name: factor.name })}
+      submit={t("save")}
+      onClose={onClose}
+      send={() => call("PUT", `${PATH}/${factor.id}`, { json: { name } })}
+      done={done}
+    >
+      {(sending) => <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} />}
+    </FormDialog>
+  );
+}
+
+interface NewProps {
   onClose: () => void;
   done: (codes?: string[]) => Promise<void>;
 }
 
-function NewApp({ begun, onClose, done }: NewAppProps) {
-  const [code, setCode] = useState("");
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      const json = { state: begun.state, code: code.replace(/\s/g, "") };
-      await done(
-        (await call<{ recoveryCodes?: string[] }>("POST", `${PATH}/totp/finish`, { json })).data.recoveryCodes,
-      );
-    });
+function NewPasskey({ onClose, done }: NewProps) {
+  const [name, setName] = useState("");
+  async function finish(): Promise<string[] | undefined> {
+    const { data } = await call<BegunPasskey>("POST", `${PATH}/passkeys/begin`, { json: {} });
+    const json = { ...(await makePasskey(data)), ...(name.trim() ? { name: name.trim() } : {}) };
+    return (await call<Partial<NewRecoveryCodes>>("POST", `${PATH}/passkeys/finish`, { json })).data.recoveryCodes;
   }
   return (
-    <Dialog title={t("mfa.add")} onClose={onClose}>
-      <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
-        <Summary sending={sending} />
-        <p>{t("mfa.scan")}</p>
-        <img class="qr" alt={t("mfa.qr")} src={`data:image/svg+xml,${encodeURIComponent(begun.qrSvg)}`} />
-        <pre dir="ltr">{begun.secret}</pre>
-        <TextField
-          label={t("mfa.code")}
-          name="code"
-          value={code}
-          change={setCode}
-          sending={sending}
-          autocomplete="one-time-code"
-        />
-        <button type="submit" class="primary" disabled={sending.isBusy || !code}>
-          {t("save")}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title={t("passkey.add")} submit={t("passkey.make")} onClose={onClose} send={finish} done={done}>
+      {(sending) => (
+        <>
+          <p>{t("passkey.text")}</p>
+          <TextField
+            label={t("name")}
+            name="name"
+            value={name}
+            change={setName}
+            sending={sending}
+            hint={t("passkey.name")}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+/** Recovery codes, which are shown this once. */
+export const Codes = ({ codes, onClose }: { codes: string[]; onClose: () => void }) => (
+  <Dialog title={t("mfa.codes")} onClose={onClose}>
+    <p>{t("mfa.codes.text")}</p>
+    <pre dir="ltr">{codes.join("\n")}</pre>
+  </Dialog>
+);
+
+function NewApp({ begun, onClose, done }: NewProps & { begun: Begun }) {
+  const [code, setCode] = useState("");
+  async function finish(): Promise<string[] | undefined> {
+    const json = { state: begun.state, code: code.replace(/\s/g, "") };
+    return (await call<Partial<NewRecoveryCodes>>("POST", `${PATH}/totp/finish`, { json })).data.recoveryCodes;
+  }
+  return (
+    <FormDialog title={t("mfa.add")} submit={t("save")} onClose={onClose} isReady={!!code} send={finish} done={done}>
+      {(sending) => (
+        <>
+          <Scan begun={begun} />
+          <TextField
+            label={t("mfa.code")}
+            name="code"
+            value={code}
+            change={setCode}
+            sending={sending}
+            autocomplete="one-time-code"
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -1,7 +1,9 @@
 // What happened to a row: who, when, from what to what; and back to what it was.
+
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { Entity, Row } from "../api/meta";
+import type { HistoryEntry } from "../api/types";
 import { titleOf, Value } from "../grid/cells";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
@@ -10,22 +12,8 @@ import { failed, toast } from "../parts/Toast";
 import { ago, exactTime, type Key, t } from "../words/words";
 import { PersonName } from "./names";
 
-interface Change {
-  field: string;
-  from: unknown;
-  to: unknown;
-}
-
-interface Entry {
-  version: number;
-  action: "created" | "changed" | "deleted" | "restored" | "purged";
-  at: string;
-  by: string | null;
-  changes: Change[];
-}
-
 interface Page {
-  items: Entry[];
+  items: HistoryEntry[];
   hasNextPage: boolean;
 }
 
@@ -40,7 +28,7 @@ const SIZE = 20;
 
 export function History({ entity, row, etag, reverted }: Props) {
   const path = `/api/${entity.plural}/${row.id}`;
-  const [older, setOlder] = useState<{ items: Entry[]; page: number; hasNextPage: boolean } | null>(null);
+  const [older, setOlder] = useState<{ items: HistoryEntry[]; page: number; hasNextPage: boolean } | null>(null);
   const loaded = useLoaded<Page>(async () => {
     setOlder(null);
     const query = { page: "1", pageSize: String(SIZE) };
@@ -58,7 +46,7 @@ export function History({ entity, row, etag, reverted }: Props) {
     }
   }
 
-  async function revert(entry: Entry): Promise<void> {
+  async function revert(entry: HistoryEntry): Promise<void> {
     const writable = new Set(entity.fields.filter((field) => field.writable).map((field) => field.name));
     const before = entry.changes.filter((change) => writable.has(change.field));
     const names = before.map((change) => change.field).join(", ");
@@ -107,8 +95,8 @@ export function History({ entity, row, etag, reverted }: Props) {
 
 interface EntryProps {
   entity: Entity;
-  entry: Entry;
-  revert?: (entry: Entry) => Promise<void>;
+  entry: HistoryEntry;
+  revert?: (entry: HistoryEntry) => Promise<void>;
 }
 
 function EntryItem({ entity, entry, revert }: EntryProps) {

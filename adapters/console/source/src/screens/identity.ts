@@ -1,49 +1,14 @@
 // Shapes of the identity endpoints that several screens read.
 import { call } from "../api/api";
+import type { ListedRoleItem, Permission } from "../api/types";
 
-export interface UserItem {
-  id: string;
-  email: string;
-  fullName: string;
-  roles: string[];
-  isActive: boolean;
-  createdAt: string;
-}
+export const SETTINGS = "/api/tenants/current/settings";
 
-export interface UserDetail extends UserItem {
-  phoneNumber: string | null;
-  emailConfirmed: boolean;
-  isLocked: boolean;
-  lockedUntil: string | null;
-  mustChangePassword: boolean;
-  lastLoginAt: string | null;
-  tenants: { id: string; name: string; isDefault: boolean }[];
-}
+/** Milliseconds before its end in which a key asks for care. */
+const SOON = 14 * 86_400_000;
+export const endsSoon = (at: string | null) => at !== null && Date.parse(at) - Date.now() < SOON;
 
-export interface Paged<T> {
-  items: T[];
-  totalCount: number;
-  page: number;
-  totalPages: number;
-}
-
-export interface Role {
-  id: string;
-  name: string;
-  description: string;
-  permissions: string[];
-  isSystem: boolean;
-  userCount: number;
-}
-
-export interface Permission {
-  id: string;
-  name: string;
-  description: string;
-  category: string;
-}
-
-export const rolesOf = async () => (await call<{ items: Role[] }>("GET", "/api/roles")).data.items;
+export const rolesOf = async () => (await call<{ items: ListedRoleItem[] }>("GET", "/api/roles")).data.items;
 export const permissionsOf = async () => (await call<{ items: Permission[] }>("GET", "/api/permissions")).data.items;
 
 /** The permission itself and the wildcards that include it. */

@@ -1,205 +1,143 @@
 // Service accounts and their API keys. The text of a key is shown once, when it is made.
+
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import { ask, Dialog } from "../parts/Dialog";
-import { CheckList, Pager, Summary, TextField, useSending } from "../parts/Fields";
+import type { ApiKeyItem, ServiceAccountItem } from "../api/types";
+import { ask } from "../parts/Dialog";
+import { CheckList, TextField } from "../parts/Fields";
+import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
+import { Listed, Table, Tags, usePaged } from "../parts/Table";
+import { Crumb, Head } from "../parts/Title";
+import { attempt, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, exactTime, t, time } from "../words/words";
-import { type Paged, rolesOf } from "./identity";
+import { endsSoon, rolesOf } from "./identity";
+import { ActiveBadge } from "./members";
 import { Made, NewKey } from "./newkey";
-
-interface ServiceAccount {
-  id: string;
-  name: string;
-  description: string;
-  roles: string[];
-  isActive: boolean;
-  createdAt: string;
-  lastUsedAt: string | null;
-  keys: number;
-}
-
-interface Key {
-  id: string;
-  name: string;
-  start: string;
-  permissions: string[] | null;
-  networks: string[] | null;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  lastUsedAddress: string | null;
-}
 
 const BASE = "/api/service-accounts";
 
 export function ServiceAccounts() {
-  const [page, setPage] = useState(1);
   const [isAdding, setAdding] = useState(false);
-  const loaded = useLoaded(async () => {
-    const query = { page: String(page), pageSize: "50", sortBy: "name", sortDirection: "asc" };
-    return (await call<Paged<ServiceAccount>>("GET", BASE, { query })).data;
-  }, [page]);
+  const list = usePaged<ServiceAccountItem>(BASE, { sortBy: "name", sortDirection: "asc" });
   return (
     <>
-      <div class="head">
-        <Title>{t("keys")}</Title>
-        <span class="space" />
+      <Head title={t("keys")}>
         {may("create:service-accounts") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
             <Icon name="plus" />
             {t("keys.add")}
           </button>
         )}
-      </div>
-      <Ready loaded={loaded}>
-        {(accounts) =>
-          accounts.items.length ? (
-            <>
-              <Accounts accounts={accounts.items} />
-              <Pager page={accounts.page} pages={accounts.totalPages} go={setPage} />
-            </>
-          ) : (
-            <Notice icon="key-round" title={t("keys.none")} text={t("keys.none.text")} />
-          )
-        }
-      </Ready>
+      </Head>
+      <Listed list={list} empty={<Notice icon="key-round" title={t("keys.none")} text={t("keys.none.text")} />}>
+        {(accounts) => <Accounts accounts={accounts} />}
+      </Listed>
       {isAdding && <NewAccount onClose={() => setAdding(false)} />}
     </>
   );
 }
 
-function Accounts({ accounts }: { accounts: ServiceAccount[] }) {
-  return (
-    <div class="table-box">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("name")}</th>
-            <th scope="col">{t("roles")}</th>
-            <th scope="col">{t("members.state")}</th>
-            <th scope="col">{t("keys.keys")}</th>
-            <th scope="col">{t("keys.used")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map((account) => (
-            <tr key={account.id}>
-              <th scope="row">
-                <a href={href("keys", account.id)}>
-                  <bdi>{account.name}</bdi>
-                </a>
-              </th>
-              <td>
-                <span class="tags">
-                  {account.roles.map((role) => (
-                    <bdi class="badge" key={role}>
-                      {role}
-                    </bdi>
-                  ))}
-                </span>
-              </td>
-              <td>
-                <span class={account.isActive ? "badge good" : "badge bad"}>
-                  {t(account.isActive ? "members.active" : "members.disabled")}
-                </span>
-              </td>
-              <td>{account.keys}</td>
-              <td class="muted">{account.lastUsedAt ? ago(account.lastUsedAt) : t("never")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
+const Accounts = ({ accounts }: { accounts: ServiceAccountItem[] }) => (
+  <Table
+    rows={accounts}
+    columns={[
+      {
+        title: t("name"),
+        cell: (account) => (
+          <a href={href("keys", account.id)}>
+            <bdi>{account.name}</bdi>
+          </a>
+        ),
+      },
+      { title: t("roles"), cell: (account) => <Tags names={account.roles} /> },
+      { title: t("members.state"), cell: (account) => <ActiveBadge isActive={account.isActive} /> },
+      {
+        title: t("keys.keys"),
+        cell: ({ keys, nextKeyEndsAt }) => (
+          <>
+            {keys} {endsSoon(nextKeyEndsAt) && <Ending at={nextKeyEndsAt!} />}
+          </>
+        ),
+      },
+      {
+        title: t("keys.used"),
+        class: "muted",
+        cell: ({ lastUsedAt }) => (lastUsedAt ? ago(lastUsedAt) : t("never")),
+      },
+    ]}
+  />
+);
+
+/** A key that ends within two weeks. */
+const Ending = ({ at }: { at: string }) => (
+  <span class="badge warn">
+    <Icon name="triangle-alert" />
+    <time title={exactTime(at)}>{t("keys.ends", { when: ago(at) })}</time>
+  </span>
+);
 
 function NewAccount({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [chosen, choose] = useState<string[]>([]);
   const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      const { data } = await call<ServiceAccount>("POST", BASE, { json: { name, description, roles: chosen } });
-      onClose();
-      toast(t("saved"));
-      await go(href("keys", data.id));
-    });
-  }
+  const json = { name, description, roles: chosen };
   return (
-    <Dialog title={t("keys.add")} onClose={onClose}>
-      <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
-        <Summary sending={sending} />
-        <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
-        <TextField
-          label={t("description")}
-          name="description"
-          value={description}
-          change={setDescription}
-          sending={sending}
-        />
-        <CheckList
-          legend={t("roles")}
-          all={(roles.data ?? []).map((role) => role.name)}
-          chosen={chosen}
-          change={choose}
-        />
-        <button type="submit" class="primary" disabled={sending.isBusy}>
-          {t("keys.add")}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("keys.add")}
+      submit={t("keys.add")}
+      onClose={onClose}
+      send={async () => (await call<ServiceAccountItem>("POST", BASE, { json })).data}
+      done={(account) => (toast(t("saved")), go(href("keys", account.id)))}
+    >
+      {(sending) => (
+        <>
+          <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+          <TextField
+            label={t("description")}
+            name="description"
+            value={description}
+            change={setDescription}
+            sending={sending}
+          />
+          <CheckList
+            legend={t("roles")}
+            all={(roles.data ?? []).map((role) => role.name)}
+            chosen={chosen}
+            change={choose}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 export function ServiceAccountScreen({ id }: { id: string }) {
   const path = `${BASE}/${encodeURIComponent(id)}`;
-  const loaded = useLoaded(async () => (await call<ServiceAccount>("GET", path)).data, [path]);
-  const keys = useLoaded(async () => (await call<Key[]>("GET", `${path}/keys`)).data, [path]);
-  const [isAdding, setAdding] = useState(false);
-  const [made, setMade] = useState<string | null>(null);
-  const mayChange = may("update:service-accounts");
-
-  async function change(of: ServiceAccount): Promise<void> {
-    try {
-      loaded.set((await call<ServiceAccount>("PUT", path, { json: { isActive: !of.isActive } })).data);
-      toast(t("saved"));
-    } catch (error) {
-      failed(error);
-    }
-  }
-  async function remove(of: ServiceAccount): Promise<void> {
+  const loaded = useLoaded(async () => (await call<ServiceAccountItem>("GET", path)).data, [path]);
+  const change = (of: ServiceAccountItem) =>
+    attempt(async () => {
+      loaded.set((await call<ServiceAccountItem>("PUT", path, { json: { isActive: !of.isActive } })).data);
+    }, "saved");
+  async function remove(of: ServiceAccountItem): Promise<void> {
     if (!(await ask(t("keys.remove", { name: of.name }), t("keys.remove.text"), t("delete")))) return;
-    try {
-      await call("DELETE", path);
-      await go(href("keys"));
-    } catch (error) {
-      failed(error);
-    }
+    if (await attempt(() => call("DELETE", path))) await go(href("keys"));
   }
   return (
     <>
-      <a class="crumb row" href={href("keys")}>
-        <Icon name="arrow-left" />
-        {t("keys")}
-      </a>
+      <Crumb to="keys">{t("keys")}</Crumb>
       <Ready loaded={loaded}>
         {(account) => (
           <>
-            <div class="head">
-              <Title>
-                <bdi>{account.name}</bdi>
-              </Title>
-              {!account.isActive && <span class="badge bad">{t("members.disabled")}</span>}
-              <span class="space" />
-              {mayChange && (
+            <Head
+              title={<bdi>{account.name}</bdi>}
+              state={!account.isActive && <span class="badge bad">{t("members.disabled")}</span>}
+            >
+              {may("update:service-accounts") && (
                 <button type="button" onClick={() => void change(account)}>
                   {t(account.isActive ? "person.disable" : "person.enable")}
                 </button>
@@ -210,34 +148,45 @@ export function ServiceAccountScreen({ id }: { id: string }) {
                   {t("delete")}
                 </button>
               )}
-            </div>
+            </Head>
             <p class="muted">
               <bdi>{account.description}</bdi> {account.roles.join(", ")}
             </p>
-            <div class="row">
-              <h2>{t("keys.keys")}</h2>
-              <span class="space" />
-              {mayChange && (
-                <button type="button" class="primary" onClick={() => setAdding(true)}>
-                  <Icon name="plus" />
-                  {t("keys.new")}
-                </button>
-              )}
-            </div>
-            <Ready loaded={keys}>
-              {(list) =>
-                list.length ? (
-                  <Keys path={path} keys={list} reload={keys.reload} made={setMade} />
-                ) : (
-                  <p class="muted">{t("keys.empty")}</p>
-                )
-              }
-            </Ready>
+            <Keys path={path} />
           </>
         )}
       </Ready>
+    </>
+  );
+}
+
+function Keys({ path }: { path: string }) {
+  const loaded = useLoaded(async () => (await call<ApiKeyItem[]>("GET", `${path}/keys`)).data, [path]);
+  const [isAdding, setAdding] = useState(false);
+  const [made, setMade] = useState<string | null>(null);
+  return (
+    <>
+      <div class="row">
+        <h2>{t("keys.keys")}</h2>
+        <span class="space" />
+        {may("update:service-accounts") && (
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
+            <Icon name="plus" />
+            {t("keys.new")}
+          </button>
+        )}
+      </div>
+      <Ready loaded={loaded}>
+        {(keys) =>
+          keys.length ? (
+            <KeyTable path={path} keys={keys} reload={loaded.reload} made={setMade} />
+          ) : (
+            <p class="muted">{t("keys.empty")}</p>
+          )
+        }
+      </Ready>
       {isAdding && (
-        <NewKey path={path} onClose={() => setAdding(false)} done={(key) => (setMade(key), keys.reload())} />
+        <NewKey path={path} onClose={() => setAdding(false)} done={(key) => (setMade(key), loaded.reload())} />
       )}
       {made && <Made text={made} onClose={() => setMade(null)} />}
     </>
@@ -246,76 +195,65 @@ export function ServiceAccountScreen({ id }: { id: string }) {
 
 interface KeysProps {
   path: string;
-  keys: Key[];
+  keys: ApiKeyItem[];
   reload: () => Promise<void>;
   made: (text: string) => void;
 }
 
-function Keys({ path, keys, reload, made }: KeysProps) {
-  async function rotate(key: Key): Promise<void> {
+function KeyTable({ path, keys, reload, made }: KeysProps) {
+  async function rotate(key: ApiKeyItem): Promise<void> {
     if (!(await ask(t("keys.rotate.title", { name: key.name }), t("keys.rotate.text"), t("keys.rotate"), false)))
       return;
-    try {
+    await attempt(async () => {
       made((await call<{ key: string }>("POST", `${path}/keys/${key.id}/rotate`, { json: {} })).data.key);
       await reload();
-    } catch (error) {
-      failed(error);
-    }
+    });
   }
-  async function end(key: Key): Promise<void> {
+  async function end(key: ApiKeyItem): Promise<void> {
     if (!(await ask(t("keys.end.title", { name: key.name }), t("keys.end.text"), t("keys.end")))) return;
-    try {
-      await call("DELETE", `${path}/keys/${key.id}`);
-      await reload();
-    } catch (error) {
-      failed(error);
-    }
+    if (await attempt(() => call("DELETE", `${path}/keys/${key.id}`))) await reload();
   }
   return (
-    <div class="table-box">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("name")}</th>
-            <th scope="col">{t("keys.start")}</th>
-            <th scope="col">{t("permission")}</th>
-            <th scope="col">{t("invitation.expires")}</th>
-            <th scope="col">{t("keys.used")}</th>
-            <th scope="col">
-              <span class="unseen">{t("more")}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <th scope="row">
-                <bdi>{key.name}</bdi>
-              </th>
-              <td>
-                <code>{key.start}…</code>
-              </td>
-              <td>{key.permissions?.join(", ") ?? t("keys.all")}</td>
-              <td class="muted">
-                {key.expiresAt ? <time title={exactTime(key.expiresAt)}>{time(key.expiresAt)}</time> : t("never")}
-              </td>
-              <td class="muted">{key.lastUsedAt ? `${ago(key.lastUsedAt)} · ${key.lastUsedAddress}` : t("never")}</td>
-              <td class="numeric">
-                {may("update:service-accounts") && (
-                  <>
-                    <button type="button" class="plain" onClick={() => void rotate(key)}>
-                      {t("keys.rotate")}
-                    </button>
-                    <button type="button" class="plain quiet-danger" onClick={() => void end(key)}>
-                      {t("keys.end")}
-                    </button>
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      rows={keys}
+      columns={[
+        { title: t("name"), cell: (key) => <bdi>{key.name}</bdi> },
+        { title: t("keys.start"), cell: (key) => <code>{key.start}…</code> },
+        { title: t("permission"), cell: (key) => key.permissions?.join(", ") ?? t("keys.all") },
+        {
+          title: t("invitation.expires"),
+          class: "muted",
+          cell: ({ expiresAt }) => {
+            if (!expiresAt) return t("never");
+            return endsSoon(expiresAt) ? (
+              <Ending at={expiresAt} />
+            ) : (
+              <time title={exactTime(expiresAt)}>{time(expiresAt)}</time>
+            );
+          },
+        },
+        {
+          title: t("keys.used"),
+          class: "muted",
+          cell: (key) => (key.lastUsedAt ? `${ago(key.lastUsedAt)} · ${key.lastUsedAddress}` : t("never")),
+        },
+        {
+          title: t("more"),
+          isUnseen: true,
+          class: "numeric",
+          cell: (key) =>
+            may("update:service-accounts") && (
+              <>
+                <button type="button" class="plain" onClick={() => void rotate(key)}>
+                  {t("keys.rotate")}
+                </button>
+                <button type="button" class="plain quiet-danger" onClick={() => void end(key)}>
+                  {t("keys.end")}
+                </button>
+              </>
+            ),
+        },
+      ]}
+    />
   );
 }

@@ -1,12 +1,26 @@
 // Signing in: e-mail and password, then the tenant where there are several, or a mail for a new password.
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { type ComponentChildren, h } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { Icon } from "../parts/Icon";
+import { type Begun, Scan } from "../parts/Scan";
 import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
-import { challenge, choices, enrol, enter, login, logout, showCode, state } from "../session/session";
+import { type BegunPasskey, hasPasskeys, makePasskey, offersPasskeys } from "../session/passkeys";
+import {
+  challenge,
+  choices,
+  enrol,
+  enter,
+  login,
+  logout,
+  passkeyLogin,
+  passkeySecond,
+  showCode,
+  state,
+} from "../session/session";
 import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
 
 const email = signal("");
@@ -22,9 +36,9 @@ export function Login() {
         </p>
         {challenge.value ? (
           challenge.value.isEnrolment ? (
-            <Enrolment ticket={challenge.value.ticket} />
+            <Enrolment {...challenge.value} />
           ) : (
-            <SecondFactor />
+            <SecondFactor methods={challenge.value.methods} />
           )
         ) : state.value === "choosing" ? (
           <TenantChoice />
@@ -52,8 +66,14 @@ export function Login() {
   );
 }
 
+interface Work {
+  isBusy: boolean;
+  error: string;
+  run: (event?: Event, argument?: string) => Promise<void>;
+}
+
 /** Runs a form's work once at a time and keeps what went wrong. */
-function useWork(work: (argument: string) => Promise<void>) {
+function useWork(work: (argument: string) => Promise<void>): Work {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
   async function run(event?: Event, argument = ""): Promise<void> {
@@ -79,147 +99,222 @@ function loginError(error: unknown): string {
   return error.fields[0] ? `${error.fields[0].field}: ${error.fields[0].message}` : errorText(error);
 }
 
+interface StepProps {
+  title: string;
+  work: Work;
+  /** Text of the button that sends; none where there is nothing to send any more. */
+  submit?: string;
+  other: string;
+  goTo: () => void;
+  /** Another way to do the same. */
+  instead?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** One step of signing in: a form, what went wrong, and the way to another step. */
+function Step({ title, work: { isBusy, error, run }, submit, other, goTo, instead, children }: StepProps) {
+  return (
+    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
+      <Title>{title}</Title>
+      {error && (
+        <p class="bad-text" role="alert">
+          {error}
+        </p>
+      )}
+      {children}
+      {submit && (
+        <button type="submit" class="primary block" disabled={isBusy}>
+          {submit}
+        </button>
+      )}
+      {instead}
+      <button type="button" class="link" onClick={goTo}>
+        {other}
+      </button>
+    </form>
+  );
+}
+
+interface InputProps {
+  label: string;
+  name: string;
+  value: string;
+  change: (value: string) => void;
+  autocomplete: string;
+  type?: "text" | "email" | "password";
+  hint?: string;
+  onFocus?: () => void;
+}
+
+const Input = ({ label, change, hint, type = "text", ...more }: InputProps) => (
+  <label class="field">
+    <span>{label}</span>
+    {h("input", {
+      ...more,
+      type,
+      required: true,
+      onInput: (event: { currentTarget: HTMLInputElement }) => change(event.currentTarget.value),
+    })}
+    {hint && <span class="hint small">{hint}</span>}
+  </label>
+);
+
+const EmailInput = ({ autocomplete = "username", onFocus }: { autocomplete?: string; onFocus?: () => void }) => (
+  <Input
+    onFocus={onFocus}
+    label={t("email")}
+    name="email"
+    type="email"
+    autocomplete={autocomplete}
+    value={email.value}
+    change={(typed) => (email.value = typed)}
+  />
+);
+
 function Password({ forgotten }: { forgotten: () => void }) {
   const [password, setPassword] = useState("");
-  const { isBusy, error, run } = useWork(() => login(email.value.trim(), password));
+  const work = useWork(() => login(email.value.trim(), password));
+  const passkey = useWork(() => passkeyLogin());
+  const offer = useOffer();
   return (
-    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <Title>{t("login.title")}</Title>
-      {error && (
-        <p class="bad-text" role="alert">
-          {error}
-        </p>
-      )}
-      <label class="field">
-        <span>{t("email")}</span>
-        <input
-          type="email"
-          name="email"
-          autocomplete="username webauthn"
-          required
-          value={email.value}
-          onInput={(event) => (email.value = event.currentTarget.value)}
-        />
-      </label>
-      <label class="field">
-        <span>{t("password")}</span>
-        <input
-          type="password"
-          name="password"
-          autocomplete="current-password"
-          required
-          value={password}
-          onInput={(event) => setPassword(event.currentTarget.value)}
-        />
-      </label>
-      <button type="submit" class="primary block" disabled={isBusy}>
-        {t("login.submit")}
-      </button>
-      <button type="button" class="link" onClick={forgotten}>
-        {t("login.forgotten")}
-      </button>
-    </form>
+    <Step
+      title={t("login.title")}
+      work={{ ...work, isBusy: work.isBusy || passkey.isBusy, error: work.error || passkey.error }}
+      submit={t("login.submit")}
+      other={t("login.forgotten")}
+      goTo={forgotten}
+      instead={
+        hasPasskeys() && (
+          <button type="button" class="block" onClick={() => (offer.end(), void passkey.run())}>
+            <Icon name="fingerprint" />
+            {t("passkey.login")}
+          </button>
+        )
+      }
+    >
+      <EmailInput autocomplete="username webauthn" onFocus={offer.begin} />
+      <Input
+        label={t("password")}
+        name="password"
+        type="password"
+        autocomplete="current-password"
+        value={password}
+        change={setPassword}
+      />
+    </Step>
   );
 }
 
-function SecondFactor() {
+/** Passkeys in the browser's list below the field of the e-mail: asked for when somebody comes to the field, since each
+ * page that is only looked at would count towards the limit of logins. Nothing is told of it where it fails. */
+function useOffer() {
+  const waiting = useRef<AbortController | null>(null);
+  const end = () => waiting.current?.abort();
+  useEffect(() => end, []);
+  async function begin(): Promise<void> {
+    if (waiting.current) return;
+    waiting.current = new AbortController();
+    const { signal } = waiting.current;
+    if (await offersPasskeys()) await passkeyLogin(signal).catch(() => undefined);
+  }
+  return { begin: () => void begin(), end };
+}
+
+const startAgain = () => (challenge.value = null);
+
+interface CodeProps {
+  value: string;
+  change: (value: string) => void;
+  hint?: string;
+}
+
+const CodeInput = (props: CodeProps) => (
+  <Input label={t("mfa.code")} name="code" autocomplete="one-time-code" {...props} />
+);
+
+function SecondFactor({ methods }: { methods: string[] }) {
   const [code, setCode] = useState("");
-  const { isBusy, error, run } = useWork(() => showCode(code));
+  const work = useWork(() => showCode(code));
+  const passkey = useWork(passkeySecond);
+  const hasCode = methods.some((method) => method !== "passkey");
   return (
-    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <Title>{t("mfa.title")}</Title>
-      {error && (
-        <p class="bad-text" role="alert">
-          {error}
-        </p>
-      )}
-      <label class="field">
-        <span>{t("mfa.code")}</span>
-        <input
-          name="code"
-          autocomplete="one-time-code"
-          required
+    <Step
+      title={t("mfa.title")}
+      work={{ ...work, isBusy: work.isBusy || passkey.isBusy, error: work.error || passkey.error }}
+      submit={hasCode ? t("login.submit") : undefined}
+      other={t("login.other")}
+      goTo={startAgain}
+      instead={
+        methods.includes("passkey") &&
+        hasPasskeys() && (
+          <button type="button" class="block" onClick={() => void passkey.run()}>
+            <Icon name="fingerprint" />
+            {t("passkey.use")}
+          </button>
+        )
+      }
+    >
+      {hasCode && (
+        <CodeInput
           value={code}
-          onInput={(event) => setCode(event.currentTarget.value)}
+          change={setCode}
+          hint={t(methods.includes("totp") ? "mfa.hint" : "mfa.hint.recovery")}
         />
-        <span class="hint small">{t("mfa.hint")}</span>
-      </label>
-      <button type="submit" class="primary block" disabled={isBusy}>
-        {t("login.submit")}
-      </button>
-      <button type="button" class="link" onClick={() => (challenge.value = null)}>
-        {t("login.other")}
-      </button>
-    </form>
+      )}
+    </Step>
   );
 }
 
-interface Begun {
-  state: string;
-  secret: string;
-  qrSvg: string;
-}
-
-/** The tenant demands a second factor, and the account has none: an app is set up before the first screen. */
-function Enrolment({ ticket }: { ticket: string }) {
+/** The tenant demands a second factor, and the account has none that counts: it is set up before the first screen. */
+function Enrolment({ ticket, methods }: { ticket: string; methods: string[] }) {
+  const mayPasskey = methods.includes("passkey") && hasPasskeys();
+  const [isApp, setApp] = useState(methods.includes("totp") || !mayPasskey);
+  const kind = isApp ? "totp" : "passkey";
   const [code, setCode] = useState("");
   const loaded = useLoaded(async () => {
-    const json = { ticket, kind: "totp" };
-    return (await call<Begun>("POST", "/api/auth/mfa/enrol", { json, isAnonymous: true })).data;
-  }, [ticket]);
-  const { isBusy, error, run } = useWork(() => enrol(loaded.data?.state ?? "", code));
+    const json = { ticket, kind };
+    return (await call<Begun & BegunPasskey>("POST", "/api/auth/mfa/enrol", { json, isAnonymous: true })).data;
+  }, [ticket, kind]);
+  const work = useWork(async () => {
+    if (!loaded.data) return;
+    await enrol(isApp ? { state: loaded.data.state, code: code.replace(/\s/g, "") } : await makePasskey(loaded.data));
+  });
   return (
-    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <Title>{t("mfa.add")}</Title>
-      {error && (
-        <p class="bad-text" role="alert">
-          {error}
-        </p>
+    <Step
+      title={t(isApp ? "mfa.add" : "passkey.add")}
+      work={work}
+      submit={t(isApp ? "login.submit" : "passkey.make")}
+      other={t("login.other")}
+      goTo={startAgain}
+      instead={
+        mayPasskey &&
+        methods.includes("totp") && (
+          <button type="button" class="block" onClick={() => setApp(!isApp)}>
+            {t(isApp ? "passkey.instead" : "mfa.instead")}
+          </button>
+        )
+      }
+    >
+      <p>{t("mfa.demanded")}</p>
+      {isApp && (
+        <>
+          <Ready loaded={loaded}>{(begun) => <Scan begun={begun} />}</Ready>
+          <CodeInput value={code} change={setCode} />
+        </>
       )}
-      <p>{t("mfa.scan")}</p>
-      <Ready loaded={loaded}>
-        {(begun) => (
-          <>
-            <img class="qr" alt={t("mfa.qr")} src={`data:image/svg+xml,${encodeURIComponent(begun.qrSvg)}`} />
-            <pre dir="ltr">{begun.secret}</pre>
-          </>
-        )}
-      </Ready>
-      <label class="field">
-        <span>{t("mfa.code")}</span>
-        <input
-          name="code"
-          autocomplete="one-time-code"
-          required
-          value={code}
-          onInput={(event) => setCode(event.currentTarget.value)}
-        />
-      </label>
-      <button type="submit" class="primary block" disabled={isBusy}>
-        {t("login.submit")}
-      </button>
-      <button type="button" class="link" onClick={() => (challenge.value = null)}>
-        {t("login.other")}
-      </button>
-    </form>
+    </Step>
   );
 }
 
 function TenantChoice() {
-  const { isBusy, error, run } = useWork(enter);
+  const work = useWork(enter);
   return (
-    <div aria-busy={isBusy}>
-      <Title>{t("login.tenant")}</Title>
-      {error && (
-        <p class="bad-text" role="alert">
-          {error}
-        </p>
-      )}
+    <Step title={t("login.tenant")} work={work} other={t("login.other")} goTo={() => void logout()}>
       {choices.value.length === 0 && <p>{t("login.nowhere")}</p>}
       <ul class="choices">
         {choices.value.map((tenant) => (
           <li key={tenant.id}>
-            <button type="button" disabled={isBusy} onClick={() => void run(undefined, tenant.id)}>
+            <button type="button" disabled={work.isBusy} onClick={() => void work.run(undefined, tenant.id)}>
               <Icon name="building-2" />
               <bdi>{tenant.name}</bdi>
               <Icon name="chevron-right" />
@@ -227,49 +322,25 @@ function TenantChoice() {
           </li>
         ))}
       </ul>
-      <button type="button" class="link" onClick={() => void logout()}>
-        {t("login.other")}
-      </button>
-    </div>
+    </Step>
   );
 }
 
 function Forgotten({ back }: { back: () => void }) {
   const [isSent, setSent] = useState(false);
-  const { isBusy, error, run } = useWork(async () => {
+  const work = useWork(async () => {
     await call("POST", "/api/auth/request-password-reset", { json: { email: email.value.trim() } });
     setSent(true);
   });
   return (
-    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <Title>{t("login.forgotten")}</Title>
-      {error && (
-        <p class="bad-text" role="alert">
-          {error}
-        </p>
-      )}
-      {isSent ? (
-        <p role="status">{t("login.mailed", { email: email.value })}</p>
-      ) : (
-        <>
-          <label class="field">
-            <span>{t("email")}</span>
-            <input
-              type="email"
-              autocomplete="username"
-              required
-              value={email.value}
-              onInput={(event) => (email.value = event.currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="primary block" disabled={isBusy}>
-            {t("login.mail")}
-          </button>
-        </>
-      )}
-      <button type="button" class="link" onClick={back}>
-        {t("login.back")}
-      </button>
-    </form>
+    <Step
+      title={t("login.forgotten")}
+      work={work}
+      submit={isSent ? undefined : t("login.mail")}
+      other={t("login.back")}
+      goTo={back}
+    >
+      {isSent ? <p role="status">{t("login.mailed", { email: email.value })}</p> : <EmailInput />}
+    </Step>
   );
 }

@@ -31,3 +31,27 @@ export function PersonName({ id }: { id: string | null }) {
     </a>
   );
 }
+
+const tenants = signal<ReadonlyMap<string, string> | null>(null);
+let isAsked = false;
+
+/** Names of the first hundred tenants, read at once; the others keep their id. */
+function askTenants(): void {
+  if (isAsked) return;
+  isAsked = true;
+  const query = { pageSize: "100", sortBy: "name", sortDirection: "asc" };
+  call<{ items: { id: string; name: string }[] }>("GET", "/api/tenants", { query }).then(
+    ({ data }) => {
+      tenants.value = new Map(data.items.map(({ id, name }) => [id, name]));
+    },
+    () => {
+      isAsked = false;
+    },
+  );
+}
+
+export function TenantName({ id }: { id: string }) {
+  askTenants();
+  const name = tenants.value?.get(id);
+  return name ? <bdi title={id}>{name}</bdi> : <code title={id}>{id.slice(0, 13)}</code>;
+}

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { copy } from "../grid/views";
 import { Dialog } from "../parts/Dialog";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { TextField } from "../parts/Fields";
+import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { t } from "../words/words";
 
@@ -13,47 +14,39 @@ export function NewKey({ path, onClose, done }: { path: string; onClose: () => v
   const [name, setName] = useState("");
   const [permissions, setPermissions] = useState("");
   const [days, setDays] = useState("90");
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
+  async function send(): Promise<string> {
     const named = permissions.split(/[\s,]+/).filter(Boolean);
     const expiresAt = days ? new Date(Date.now() + Number(days) * DAY).toISOString() : undefined;
     const json = { name, ...(named.length ? { permissions: named } : {}), ...(expiresAt ? { expiresAt } : {}) };
-    void sending.run(async () => {
-      const { data } = await call<{ key: string }>("POST", `${path}/keys`, { json });
-      onClose();
-      done(data.key);
-    });
+    return (await call<{ key: string }>("POST", `${path}/keys`, { json })).data.key;
   }
   return (
-    <Dialog title={t("keys.new")} onClose={onClose}>
-      <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
-        <Summary sending={sending} />
-        <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
-        <TextField
-          label={t("keys.permissions")}
-          name="permissions"
-          value={permissions}
-          change={setPermissions}
-          sending={sending}
-          hint={t("keys.permissions.hint")}
-        />
-        <label class="field">
-          <span>{t("keys.lives")}</span>
-          <select value={days} onChange={(event) => setDays(event.currentTarget.value)}>
-            {["7", "30", "90", "365"].map((number) => (
-              <option key={number} value={number}>
-                {t("keys.days", { count: Number(number) })}
-              </option>
-            ))}
-            <option value="">{t("keys.forever")}</option>
-          </select>
-        </label>
-        <button type="submit" class="primary" disabled={sending.isBusy}>
-          {t("keys.new")}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog title={t("keys.new")} submit={t("keys.new")} onClose={onClose} send={send} done={done}>
+      {(sending) => (
+        <>
+          <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+          <TextField
+            label={t("keys.permissions")}
+            name="permissions"
+            value={permissions}
+            change={setPermissions}
+            sending={sending}
+            hint={t("keys.permissions.hint")}
+          />
+          <label class="field">
+            <span>{t("keys.lives")}</span>
+            <select value={days} onChange={(event) => setDays(event.currentTarget.value)}>
+              {["7", "30", "90", "365"].map((number) => (
+                <option key={number} value={number}>
+                  {t("keys.days", { count: Number(number) })}
+                </option>
+              ))}
+              <option value="">{t("keys.forever")}</option>
+            </select>
+          </label>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -1,16 +1,18 @@
 // A person: roles in this tenant, state, and "why may they?": which role gives which permission.
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
+import type { HeldPermission, ListedRoleItem as Role, UserDetail } from "../api/types";
 import { ask } from "../parts/Dialog";
 import { CheckList, Summary, TextField, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
+import { Tags } from "../parts/Table";
+import { Crumb, Head } from "../parts/Title";
+import { attempt, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
-import { may } from "../session/session";
+import { may, userId } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
-import { permissionsOf, type Role, rolesOf, type UserDetail, wider } from "./identity";
+import { permissionsOf, rolesOf, wider } from "./identity";
 import { Sessions } from "./sessions";
 
 export function Person({ id }: { id: string }) {
@@ -19,22 +21,21 @@ export function Person({ id }: { id: string }) {
   const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
   return (
     <>
-      <a class="crumb row" href={href("people")}>
-        <Icon name="arrow-left" />
-        {t("members")}
-      </a>
+      <Crumb to="people">{t("members")}</Crumb>
       <Ready loaded={loaded}>
         {(user) => (
           <>
-            <div class="head">
-              <Title>
-                <bdi>{user.fullName || user.email}</bdi>
-              </Title>
-              {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}
-              {user.isLocked && <span class="badge warn">{t("person.locked")}</span>}
-              <span class="space" />
+            <Head
+              title={<bdi>{user.fullName || user.email}</bdi>}
+              state={
+                <>
+                  {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}
+                  {user.isLocked && <span class="badge warn">{t("person.locked")}</span>}
+                </>
+              }
+            >
               <Actions user={user} path={path} set={loaded.set} />
-            </div>
+            </Head>
             <div class="columns">
               <div class="section">
                 <Details key={user.id} user={user} path={path} set={loaded.set} roles={roles.data ?? []} />
@@ -58,13 +59,7 @@ export function Person({ id }: { id: string }) {
 
 async function endAll(path: string, reload: () => Promise<void>): Promise<void> {
   if (!(await ask(t("sessions.all"), t("sessions.all.theirs"), t("sessions.all")))) return;
-  try {
-    await call("DELETE", `${path}/sessions`);
-    toast(t("sessions.ended"));
-    await reload();
-  } catch (error) {
-    failed(error);
-  }
+  if (await attempt(() => call("DELETE", `${path}/sessions`), "sessions.ended")) await reload();
 }
 
 interface Props {
@@ -74,24 +69,17 @@ interface Props {
 }
 
 function Actions({ user, path, set }: Props) {
-  async function change(method: string, to: string, json?: unknown): Promise<void> {
-    try {
-      set((await call<UserDetail>(method, to, { json })).data);
-      toast(t("saved"));
-    } catch (error) {
-      failed(error);
-    }
-  }
+  const change = (method: string, to: string, json?: unknown) =>
+    attempt(async () => set((await call<UserDetail>(method, to, { json })).data), "saved");
   async function remove(): Promise<void> {
-    if (!(await ask(t("person.remove.title", { name: user.fullName }), t("person.remove.text"), t("person.remove"))))
-      return;
-    try {
-      await call("DELETE", path);
-      toast(t("person.removed"));
-      await go(href("people"));
-    } catch (error) {
-      failed(error);
-    }
+    const title = t("person.remove.title", { name: user.fullName });
+    if (!(await ask(title, t("person.remove.text"), t("person.remove")))) return;
+    if (await attempt(() => call("DELETE", path), "person.removed")) await go(href("people"));
+  }
+  async function resetFactors(): Promise<void> {
+    const title = t("person.factors.title", { name: user.fullName });
+    if (!(await ask(title, t("person.factors.text"), t("person.factors")))) return;
+    await attempt(() => call("DELETE", `${path}/factors`), "person.factors.done");
   }
   return (
     <>
@@ -103,6 +91,11 @@ function Actions({ user, path, set }: Props) {
       {may("update:users") && (
         <button type="button" onClick={() => void change("PUT", path, { isActive: !user.isActive })}>
           {t(user.isActive ? "person.disable" : "person.enable")}
+        </button>
+      )}
+      {may("update:users") && user.id !== userId.value && (
+        <button type="button" onClick={() => void resetFactors()}>
+          {t("person.factors")}
         </button>
       )}
       {may("delete:users") && (
@@ -197,21 +190,10 @@ function Facts({ user }: { user: UserDetail }) {
       <dd>{t(user.mustChangePassword ? "yes" : "no")}</dd>
       <dt>{t("tenants")}</dt>
       <dd>
-        <span class="tags">
-          {user.tenants.map((tenant) => (
-            <bdi class="badge" key={tenant.id}>
-              {tenant.name}
-            </bdi>
-          ))}
-        </span>
+        <Tags names={user.tenants.map((tenant) => tenant.name)} />
       </dd>
     </dl>
   );
-}
-
-interface Held {
-  name: string;
-  roles: { id: string; name: string }[];
 }
 
 /** Which role gives which permission, and by which wildcard: the service's own answer, looked through here. */
@@ -220,7 +202,7 @@ function Why({ user }: { user: UserDetail }) {
   const loaded = useLoaded(async () => {
     const path = `/api/users/${encodeURIComponent(user.id)}/permissions`;
     const [held, known] = await Promise.all([
-      call<{ items: Held[] }>("GET", path),
+      call<{ items: HeldPermission[] }>("GET", path),
       may("read:permissions") ? permissionsOf() : [],
     ]);
     return { held: held.data.items, known: known.map((permission) => permission.name) };
@@ -234,7 +216,7 @@ function Why({ user }: { user: UserDetail }) {
   );
 }
 
-function Reasons({ held, known, text }: { held: Held[]; known: string[]; text: string }) {
+function Reasons({ held, known, text }: { held: HeldPermission[]; known: string[]; text: string }) {
   const by = new Map(held.map((permission) => [permission.name, permission.roles]));
   const names = [...new Set([...by.keys(), ...known])].filter((name) => name.includes(text)).sort();
   const reasons = (name: string) =>

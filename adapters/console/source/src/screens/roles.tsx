@@ -1,16 +1,18 @@
 // Roles × permissions: a matrix whose ticks are gathered and saved role by role.
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import { ask, Dialog } from "../parts/Dialog";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import type { Permission, ListedRoleItem as Role } from "../api/types";
+import { ask } from "../parts/Dialog";
+import { TextField } from "../parts/Fields";
+import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
+import { Head } from "../parts/Title";
+import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { t } from "../words/words";
-import { holds, type Permission, permissionsOf, type Role, rolesOf } from "./identity";
+import { holds, permissionsOf, rolesOf } from "./identity";
 
 interface Both {
   roles: Role[];
@@ -25,16 +27,14 @@ export function Roles() {
   const [isAdding, setAdding] = useState(false);
   return (
     <>
-      <div class="head">
-        <Title>{t("roles")}</Title>
-        <span class="space" />
+      <Head title={t("roles")}>
         {may("create:roles") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
             <Icon name="plus" />
             {t("roles.add")}
           </button>
         )}
-      </div>
+      </Head>
       <Ready loaded={loaded}>{(both) => <Matrix {...both} reload={loaded.reload} />}</Ready>
       {isAdding && <NewRole onClose={() => setAdding(false)} done={loaded.reload} />}
     </>
@@ -73,14 +73,11 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
 
   async function save(): Promise<void> {
     setBusy(true);
-    try {
+    await attempt(async () => {
       for (const [id, names] of Object.entries(changed))
         await call("PUT", `/api/roles/${id}`, { json: { permissions: names } });
       setChanged({});
-      toast(t("saved"));
-    } catch (error) {
-      failed(error);
-    }
+    }, "saved");
     setBusy(false);
     await reload();
   }
@@ -170,13 +167,7 @@ function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> })
   const mayChange = !role.isSystem && (may("update:roles") || may("delete:roles"));
   async function remove(): Promise<void> {
     if (!(await ask(t("roles.remove.title", { name: role.name }), t("roles.remove.text"), t("delete")))) return;
-    try {
-      await call("DELETE", `/api/roles/${role.id}`);
-      toast(t("roles.removed"));
-      await reload();
-    } catch (error) {
-      failed(error);
-    }
+    if (await attempt(() => call("DELETE", `/api/roles/${role.id}`), "roles.removed")) await reload();
   }
   if (!mayChange)
     return (
@@ -212,33 +203,27 @@ function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> })
 function NewRole({ role, onClose, done }: { role?: Role; onClose: () => void; done: () => Promise<void> }) {
   const [name, setName] = useState(role?.name ?? "");
   const [description, setDescription] = useState(role?.description ?? "");
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      const json = { name, description };
-      await (role ? call("PUT", `/api/roles/${role.id}`, { json }) : call("POST", "/api/roles", { json }));
-      onClose();
-      toast(t("saved"));
-      await done();
-    });
-  }
+  const json = { name, description };
   return (
-    <Dialog title={t(role ? "roles.rename" : "roles.add")} onClose={onClose}>
-      <form class="section" onSubmit={submit} noValidate>
-        <Summary sending={sending} />
-        <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
-        <TextField
-          label={t("description")}
-          name="description"
-          value={description}
-          change={setDescription}
-          sending={sending}
-        />
-        <button type="submit" class="primary" disabled={sending.isBusy}>
-          {t("save")}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t(role ? "roles.rename" : "roles.add")}
+      submit={t("save")}
+      onClose={onClose}
+      send={() => (role ? call("PUT", `/api/roles/${role.id}`, { json }) : call("POST", "/api/roles", { json }))}
+      done={() => (toast(t("saved")), done())}
+    >
+      {(sending) => (
+        <>
+          <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+          <TextField
+            label={t("description")}
+            name="description"
+            value={description}
+            change={setDescription}
+            sending={sending}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

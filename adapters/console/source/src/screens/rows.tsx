@@ -1,7 +1,7 @@
 // The rows of an entity: search, filters, the grid, and what is done with the selected ones.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, readable } from "../api/api";
-import { type Entity, entityOf, type Field } from "../api/meta";
+import { type Entity, entityOf, type Field, scope } from "../api/meta";
 import { ExportDialog } from "../files/Export";
 import { ApiDrawer } from "../grid/ApiDrawer";
 import { Bulk } from "../grid/bulk";
@@ -17,7 +17,6 @@ import { Menu } from "../parts/Menu";
 import { Failure, Notice } from "../parts/States";
 import { Title } from "../parts/Title";
 import { current, go, href, query } from "../session/routes";
-import { scope } from "../session/session";
 import { t } from "../words/words";
 
 export function RowsScreen({ plural }: { plural: string }) {

@@ -1,17 +1,11 @@
 // Sessions of an account, the caller's own or those of a member: each can be ended.
+
 import { call } from "../api/api";
+import type { SessionItem } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
-import { failed, toast } from "../parts/Toast";
+import { attempt } from "../parts/Toast";
 import { ago, exactTime, t } from "../words/words";
-
-interface Session {
-  id: string;
-  device: string;
-  address: string;
-  lastUsedAt: string;
-  isCurrent?: boolean;
-}
 
 interface Props {
   path: string;
@@ -19,16 +13,34 @@ interface Props {
   endAll: (reload: () => Promise<void>) => Promise<void>;
 }
 
+/** Browsers by the words of their names, the more particular ones first: most claim to be Chrome and Safari as well. */
+const BROWSERS: [word: RegExp, name: string][] = [
+  [/\bEdg(?:e|A|iOS)?\//, "Edge"],
+  [/\bOPR\//, "Opera"],
+  [/\bFirefox\/|\bFxiOS\//, "Firefox"],
+  [/Chrome\/|\bCriOS\//, "Chrome"],
+  [/\bSafari\//, "Safari"],
+];
+const SYSTEMS: [word: RegExp, name: string][] = [
+  [/\biPhone\b/, "iPhone"],
+  [/\biPad\b/, "iPad"],
+  [/\bAndroid\b/, "Android"],
+  [/\bWindows\b/, "Windows"],
+  [/\bMac OS X\b/, "macOS"],
+  [/\bLinux\b|\bX11\b/, "Linux"],
+];
+
+/** `Firefox · Windows`; what is no browser keeps the words that it sent. */
+function deviceOf(sent: string): string {
+  const named = (names: [RegExp, string][]) => names.find(([word]) => word.test(sent))?.[1];
+  const known = [named(BROWSERS), named(SYSTEMS)].filter(Boolean);
+  return known.length === 2 ? known.join(" · ") : sent || t("sessions.unknown");
+}
+
 export function Sessions({ path, mayEnd, endAll }: Props) {
-  const loaded = useLoaded(async () => (await call<{ items: Session[] }>("GET", path)).data.items, [path]);
-  async function end(session: Session): Promise<void> {
-    try {
-      await call("DELETE", `${path}/${session.id}`);
-      toast(t("sessions.ended"));
-      await loaded.reload();
-    } catch (error) {
-      failed(error);
-    }
+  const loaded = useLoaded(async () => (await call<{ items: SessionItem[] }>("GET", path)).data.items, [path]);
+  async function end(session: SessionItem): Promise<void> {
+    if (await attempt(() => call("DELETE", `${path}/${session.id}`), "sessions.ended")) await loaded.reload();
   }
   return (
     <section class="panel">
@@ -49,7 +61,7 @@ export function Sessions({ path, mayEnd, endAll }: Props) {
               <li key={session.id} class="session">
                 <Icon name="monitor" class="muted" />
                 <div class="what">
-                  <bdi>{session.device || t("sessions.unknown")}</bdi>
+                  <bdi title={session.device}>{deviceOf(session.device)}</bdi>
                   <p class="muted small">
                     <bdi>{session.address}</bdi> ·{" "}
                     <time title={exactTime(session.lastUsedAt)}>{ago(session.lastUsedAt)}</time>

@@ -2,61 +2,56 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
-import { ask } from "../parts/Dialog";
+import type { OwnSettings } from "../api/types";
 import { Summary, TextField, useSending } from "../parts/Fields";
 import { Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
-import { type Branding, logout, may, profile, tenant } from "../session/session";
+import { Head } from "../parts/Title";
+import { toast } from "../parts/Toast";
+import { may, profile, tenant } from "../session/session";
 import { applyAccent } from "../session/theme";
 import { t } from "../words/words";
+import { SETTINGS } from "./identity";
+import { leave, Ownership } from "./ownership";
+import { SecurityForm } from "./security";
 import { TenantForm } from "./tenants";
-
-interface OwnSettings {
-  timezone: string;
-  language: string;
-  currency: string;
-  enabledFeatures: string[];
-  branding: Branding;
-}
-
-const PATH = "/api/tenants/current/settings";
 
 export function TenantSettings() {
   const mine = tenant.value;
   if (!mine) return null;
   return (
     <>
-      <div class="head">
-        <Title>{t("settings")}</Title>
-        <span class="space" />
-        {(profile.value?.tenants.length ?? 0) > 0 && (
-          <button type="button" class="quiet-danger" onClick={() => void leave(mine.name)}>
-            {t("tenant.leave")}
-          </button>
-        )}
-      </div>
+      <Head title={t("settings")} />
       {(mayArea("tenants") || !may("read:tenant-settings")) && (
         <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
       )}
       {may("read:tenant-settings") && <Own />}
+      {may("read:users") ? (
+        <Ownership name={mine.name} />
+      ) : (
+        profile.value?.tenants.some((other) => other.id === mine.id) && (
+          <p>
+            <button type="button" class="quiet-danger" onClick={() => void leave(mine.name)}>
+              {t("tenant.leave")}
+            </button>
+          </p>
+        )
+      )}
     </>
   );
 }
 
-async function leave(name: string): Promise<void> {
-  if (!(await ask(t("tenant.leave.title", { name }), t("tenant.leave.text"), t("tenant.leave")))) return;
-  try {
-    await call("POST", "/api/tenants/current/leave");
-    await logout();
-  } catch (error) {
-    failed(error);
-  }
-}
-
 function Own() {
-  const loaded = useLoaded(async () => (await call<OwnSettings>("GET", PATH)).data, []);
-  return <Ready loaded={loaded}>{(settings) => <OwnForm of={settings} set={loaded.set} />}</Ready>;
+  const loaded = useLoaded(async () => (await call<OwnSettings>("GET", SETTINGS)).data, []);
+  return (
+    <Ready loaded={loaded}>
+      {(settings) => (
+        <>
+          <OwnForm of={settings} set={loaded.set} />
+          <SecurityForm key={JSON.stringify(settings.security)} of={settings} set={loaded.set} />
+        </>
+      )}
+    </Ready>
+  );
 }
 
 function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
@@ -89,7 +84,9 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
     const shown = { name, logoUrl, primaryColor, supportEmail };
     const sent = Object.fromEntries(Object.entries(shown).map(([key, value]) => [key, value || null]));
     void sending.run(async () => {
-      const { data } = await call<OwnSettings>("PUT", PATH, { json: { timezone, language, currency, branding: sent } });
+      const { data } = await call<OwnSettings>("PUT", SETTINGS, {
+        json: { timezone, language, currency, branding: sent },
+      });
       set(data);
       applyAccent(data.branding.primaryColor);
       toast(t("saved"));
@@ -99,7 +96,7 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
     <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
       <Summary sending={sending} />
       <div class="form">
-        {field("timezone", t("tenant.timezone"), "Europe/Berlin")}
+        {field("timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
         {field("language", t("tenant.language"))}
         {field("currency", t("tenant.currency"))}
       </div>

@@ -1,59 +1,30 @@
 // The state of the service for super-admins: readiness, mails given up, keys, settings without their secrets.
+
 import { useState } from "preact/hooks";
 import { address, call } from "../api/api";
+import type { GivenUpMail, KeyItem, SettingItem, SystemReport } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
+import { Table } from "../parts/Table";
+import { Head } from "../parts/Title";
 import { ago, exactTime, t, time } from "../words/words";
-
-interface Setting {
-  name: string;
-  value: string | null;
-  isSecret: boolean;
-  isDefault: boolean;
-}
-
-interface GivenUp {
-  id: string;
-  kind: string;
-  recipient: string;
-  at: string;
-  tries: number;
-  reason: string;
-}
-
-interface Key {
-  id: string;
-  algorithm: string;
-  activeFrom: string;
-  isUsed: boolean;
-}
-
-interface Report {
-  version: string;
-  database: boolean;
-  redis: boolean;
-  mail: { delivery: "smtp" | "files"; givenUp: GivenUp[] };
-  keys: Key[];
-  settings: Setting[];
-}
+import { Traffic, useTraffic } from "./traffic";
 
 export function System() {
-  const loaded = useLoaded(async () => (await call<Report>("GET", "/api/system")).data, []);
+  const loaded = useLoaded(async () => (await call<SystemReport>("GET", "/api/system")).data, []);
+  const traffic = useTraffic();
   return (
     <>
-      <div class="head">
-        <Title>{t("system")}</Title>
-        <span class="space" />
+      <Head title={t("system")}>
         <a class="button" href={address("/docs/index.html").href} target="_blank" rel="noopener">
           <Icon name="external-link" />
           {t("api.docs")}
         </a>
-        <button type="button" onClick={() => void loaded.reload()}>
+        <button type="button" onClick={() => (void loaded.reload(), void traffic.reload())}>
           <Icon name="refresh-cw" />
           {t("reload")}
         </button>
-      </div>
+      </Head>
       <Ready loaded={loaded}>
         {(report) => (
           <>
@@ -71,6 +42,7 @@ export function System() {
                 isGood={report.mail.givenUp.length === 0}
               />
             </div>
+            <Traffic loaded={traffic} />
             <Mails mails={report.mail.givenUp} />
             <Keys keys={report.keys} />
             <Settings settings={report.settings} />
@@ -96,68 +68,54 @@ function State({ name, text, isGood }: { name: string; text: string; isGood?: bo
   );
 }
 
-function Mails({ mails }: { mails: GivenUp[] }) {
+function Mails({ mails }: { mails: GivenUpMail[] }) {
   if (!mails.length) return null;
   return (
     <section class="section">
       <h2>{t("system.givenUp")}</h2>
-      <div class="table-box">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("email")}</th>
-              <th scope="col">{t("system.kind")}</th>
-              <th scope="col">{t("system.at")}</th>
-              <th scope="col">{t("import.message")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {mails.map((mail) => (
-              <tr key={mail.id}>
-                <th scope="row">
-                  <bdi>{mail.recipient}</bdi>
-                </th>
-                <td>{mail.kind}</td>
-                <td class="muted">
-                  <time title={exactTime(mail.at)}>{ago(mail.at)}</time>
-                </td>
-                <td>
-                  <bdi>{mail.reason}</bdi> <span class="muted small">{t("system.tries", { count: mail.tries })}</span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={mails}
+        columns={[
+          { title: t("email"), cell: (mail) => <bdi>{mail.recipient}</bdi> },
+          { title: t("system.kind"), cell: (mail) => mail.kind },
+          {
+            title: t("system.at"),
+            class: "muted",
+            cell: (mail) => <time title={exactTime(mail.at)}>{ago(mail.at)}</time>,
+          },
+          {
+            title: t("import.message"),
+            cell: (mail) => (
+              <>
+                <bdi>{mail.reason}</bdi> <span class="muted small">{t("system.tries", { count: mail.tries })}</span>
+              </>
+            ),
+          },
+        ]}
+      />
     </section>
   );
 }
 
-function Keys({ keys }: { keys: Key[] }) {
+function Keys({ keys }: { keys: KeyItem[] }) {
   return (
     <section class="section">
       <h2>{t("system.keys")}</h2>
-      <div class="table-box">
-        <table class="plain">
-          <tbody>
-            {keys.map((key) => (
-              <tr key={key.id}>
-                <th scope="row">
-                  <code>{key.id}</code>
-                </th>
-                <td>{key.algorithm}</td>
-                <td class="muted">{time(key.activeFrom)}</td>
-                <td>{key.isUsed && <span class="badge good">{t("system.used")}</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={keys}
+        hasHead={false}
+        columns={[
+          { title: "id", cell: (key) => <code>{key.id}</code> },
+          { title: "algorithm", cell: (key) => key.algorithm },
+          { title: "since", class: "muted", cell: (key) => time(key.activeFrom) },
+          { title: "used", cell: (key) => key.isUsed && <span class="badge good">{t("system.used")}</span> },
+        ]}
+      />
     </section>
   );
 }
 
-function Settings({ settings }: { settings: Setting[] }) {
+function Settings({ settings }: { settings: SettingItem[] }) {
   const [isAll, setAll] = useState(false);
   const shown = settings.filter((setting) => isAll || !setting.isDefault);
   return (
@@ -170,26 +128,19 @@ function Settings({ settings }: { settings: Setting[] }) {
           {t("system.all")}
         </label>
       </div>
-      <div class="table-box">
-        <table class="plain">
-          <tbody>
-            {shown.map((setting) => (
-              <tr key={setting.name}>
-                <th scope="row">
-                  <code>{setting.name}</code>
-                </th>
-                <td>
-                  {setting.isSecret ? (
-                    <span class="muted">{t("system.secret")}</span>
-                  ) : (
-                    <bdi class="mono">{setting.value ?? ""}</bdi>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        rows={shown}
+        id={(setting) => setting.name}
+        hasHead={false}
+        columns={[
+          { title: "name", cell: (setting) => <code>{setting.name}</code> },
+          {
+            title: "value",
+            cell: ({ isSecret, value }) =>
+              isSecret ? <span class="muted">{t("system.secret")}</span> : <bdi class="mono">{value ?? ""}</bdi>,
+          },
+        ]}
+      />
     </section>
   );
 }

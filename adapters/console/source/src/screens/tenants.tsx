@@ -1,17 +1,19 @@
 // The tenant's own settings; and for super-admins all tenants, their members, and the switch into another one.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import { mayArea } from "../api/meta";
-import { ask, Dialog } from "../parts/Dialog";
-import { Pager, Summary, TextField, useSending } from "../parts/Fields";
+import { EVERY, mayArea, scope } from "../api/meta";
+import type { MemberItem, Tenant } from "../api/types";
+import { ask } from "../parts/Dialog";
+import { Summary, TextField, useSending } from "../parts/Fields";
+import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
-import { Title } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
+import { Listed, SearchBox, Table, usePaged } from "../parts/Table";
+import { Crumb, Head } from "../parts/Title";
+import { attempt, failed, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
-import { enter, may, profile, scope, type Tenant, tenant } from "../session/session";
+import { enter, may, profile, tenant } from "../session/session";
 import { date, t } from "../words/words";
-import type { Paged, UserItem } from "./identity";
 import { People } from "./members";
 
 /** Only super-admins may change a tenant; everybody else reads what is set. */
@@ -63,7 +65,7 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
         {field("name", t("name"))}
         {field("identifier", t("tenant.identifier"))}
         {field("domain", t("tenant.domain"))}
-        {field("timezone", t("tenant.timezone"), "Europe/Berlin")}
+        {field("timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
         {field("language", t("tenant.language"))}
         {field("currency", t("tenant.currency"))}
         {field("features", t("tenant.features"), t("tenant.features.hint"))}
@@ -82,111 +84,66 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
 }
 
 export function Tenants() {
-  const [typed, setTyped] = useState("");
   const [search, setSearch] = useState("");
-  const [page, setPage] = useState(1);
   const [isAdding, setAdding] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => (setSearch(typed), setPage(1)), 250);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  const loaded = useLoaded<Paged<Tenant>>(async () => {
-    const query = {
-      page: String(page),
-      pageSize: "50",
-      sortBy: "name",
-      sortDirection: "asc",
-      ...(search ? { search } : {}),
-    };
-    return (await call<Paged<Tenant>>("GET", "/api/tenants", { query })).data;
-  }, [page, search]);
+  const list = usePaged<Tenant>("/api/tenants", { search, sortBy: "name", sortDirection: "asc" });
   return (
     <>
-      <div class="head">
-        <Title>{t("tenants")}</Title>
-        <span class="space" />
+      <Head title={t("tenants")}>
+        <button type="button" aria-pressed={scope.value?.id === EVERY} onClick={seeAll}>
+          <Icon name="eye" />
+          {t(scope.value?.id === EVERY ? "scope.off" : "scope.all")}
+        </button>
         {may("create:tenants") && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
             <Icon name="plus" />
             {t("tenants.add")}
           </button>
         )}
-      </div>
+      </Head>
       <div class="tools">
-        <div class="find">
-          <Icon name="search" />
-          <input
-            type="search"
-            aria-label={t("search")}
-            placeholder={t("search")}
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </div>
+        <SearchBox search={setSearch} />
       </div>
-      <Ready loaded={loaded}>
-        {(tenants) =>
-          tenants.items.length ? (
-            <>
-              <TenantTable tenants={tenants.items} />
-              <Pager page={tenants.page} pages={tenants.totalPages} go={setPage} />
-            </>
-          ) : (
-            <Notice icon="building-2" title={t("grid.nothing")} />
-          )
-        }
-      </Ready>
+      <Listed list={list} empty={<Notice icon="building-2" title={t("grid.nothing")} />}>
+        {(tenants) => <TenantTable tenants={tenants} />}
+      </Listed>
       {isAdding && <NewTenant onClose={() => setAdding(false)} />}
     </>
   );
 }
 
-function TenantTable({ tenants }: { tenants: Tenant[] }) {
-  return (
-    <div class="table-box">
-      <table class="plain">
-        <thead>
-          <tr>
-            <th scope="col">{t("name")}</th>
-            <th scope="col">{t("tenant.identifier")}</th>
-            <th scope="col">{t("tenant.domain")}</th>
-            <th scope="col">{t("members.state")}</th>
-            <th scope="col">{t("members.since")}</th>
-            <th scope="col">
-              <span class="unseen">{t("scope.enter")}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {tenants.map((row) => (
-            <tr key={row.id}>
-              <th scope="row">
-                <a href={href("tenants", row.id)}>
-                  <bdi>{row.name}</bdi>
-                </a>
-              </th>
-              <td>
-                <code>{row.identifier}</code>
-              </td>
-              <td>
-                <bdi>{row.domain}</bdi>
-              </td>
-              <td>
-                <span class={row.isActive ? "badge good" : "badge bad"}>
-                  {t(row.isActive ? "members.active" : "tenant.closed")}
-                </span>
-              </td>
-              <td class="muted">{date(row.createdAt)}</td>
-              <td class="numeric">
-                <ScopeButton of={row} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+/** Reads the rows of all tenants at once; nothing can be written meanwhile. */
+function seeAll(): void {
+  const isOn = scope.value?.id === EVERY;
+  scope.value = isOn ? null : { id: EVERY, name: t("tenants") };
+  if (!isOn) void go(href());
 }
+
+const TenantTable = ({ tenants }: { tenants: Tenant[] }) => (
+  <Table
+    rows={tenants}
+    columns={[
+      {
+        title: t("name"),
+        cell: (row) => (
+          <a href={href("tenants", row.id)}>
+            <bdi>{row.name}</bdi>
+          </a>
+        ),
+      },
+      { title: t("tenant.identifier"), cell: (row) => <code>{row.identifier}</code> },
+      { title: t("tenant.domain"), cell: (row) => <bdi>{row.domain}</bdi> },
+      {
+        title: t("members.state"),
+        cell: ({ isActive }) => (
+          <span class={isActive ? "badge good" : "badge bad"}>{t(isActive ? "members.active" : "tenant.closed")}</span>
+        ),
+      },
+      { title: t("members.since"), class: "muted", cell: (row) => date(row.createdAt) },
+      { title: t("scope.enter"), isUnseen: true, class: "numeric", cell: (row) => <ScopeButton of={row} /> },
+    ]}
+  />
+);
 
 /** Works in another tenant's rows with X-Tenant-Scope; each use is in the audit trail. */
 function ScopeButton({ of }: { of: Tenant }) {
@@ -199,7 +156,7 @@ function ScopeButton({ of }: { of: Tenant }) {
       aria-pressed={isOn}
       onClick={() => {
         scope.value = isOn ? null : { id: of.id, name: of.name };
-        if (!isOn) void go("/console/");
+        if (!isOn) void go(href());
       }}
     >
       <Icon name="eye" />
@@ -211,91 +168,66 @@ function ScopeButton({ of }: { of: Tenant }) {
 function NewTenant({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [identifier, setIdentifier] = useState("");
-  const sending = useSending();
   const suggested = name
     .toLowerCase()
     .normalize("NFKD")
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      const json = { name, identifier: identifier || suggested };
-      const { data } = await call<Tenant>("POST", "/api/tenants", { json });
-      toast(t("tenants.added"));
-      onClose();
-      await go(href("tenants", data.id));
-    });
-  }
+  const json = { name, identifier: identifier || suggested };
   return (
-    <Dialog title={t("tenants.add")} onClose={onClose}>
-      <form class="section" onSubmit={submit} noValidate>
-        <Summary sending={sending} />
-        <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
-        <TextField
-          label={t("tenant.identifier")}
-          name="identifier"
-          value={identifier || suggested}
-          change={setIdentifier}
-          sending={sending}
-          hint={t("tenant.identifier.hint")}
-          required
-        />
-        <button type="submit" class="primary" disabled={sending.isBusy}>
-          {t("tenants.add")}
-        </button>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={t("tenants.add")}
+      submit={t("tenants.add")}
+      onClose={onClose}
+      send={async () => (await call<Tenant>("POST", "/api/tenants", { json })).data}
+      done={(made) => (toast(t("tenants.added")), go(href("tenants", made.id)))}
+    >
+      {(sending) => (
+        <>
+          <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+          <TextField
+            label={t("tenant.identifier")}
+            name="identifier"
+            value={json.identifier}
+            change={setIdentifier}
+            sending={sending}
+            hint={t("tenant.identifier.hint")}
+            required
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
 export function TenantScreen({ id }: { id: string }) {
   const path = `/api/tenants/${encodeURIComponent(id)}`;
   const loaded = useLoaded(async () => (await call<Tenant>("GET", path)).data, [path]);
-  const members = useLoaded(
-    async () => (await call<Paged<UserItem>>("GET", `${path}/users`, { query: { pageSize: "50" } })).data,
-    [path],
-  );
+  const members = usePaged<MemberItem>(`${path}/users`, {});
   async function change(of: Tenant): Promise<void> {
-    if (
-      of.isActive &&
-      !(await ask(t("tenant.close.title", { name: of.name }), t("tenant.close.text"), t("tenant.close")))
-    )
-      return;
-    try {
+    const title = t("tenant.close.title", { name: of.name });
+    if (of.isActive && !(await ask(title, t("tenant.close.text"), t("tenant.close")))) return;
+    await attempt(async () => {
       loaded.set((await call<Tenant>("PUT", path, { json: { isActive: !of.isActive } })).data);
-      toast(t("saved"));
-    } catch (error) {
-      failed(error);
-    }
+    }, "saved");
   }
   async function remove(of: Tenant): Promise<void> {
     if (!(await ask(t("tenant.remove.title", { name: of.name }), t("tenant.remove.text"), t("delete")))) return;
-    try {
-      await call("DELETE", path);
-      await go(href("tenants"));
-    } catch (error) {
-      failed(error);
-    }
+    if (await attempt(() => call("DELETE", path))) await go(href("tenants"));
   }
   return (
     <>
-      <a class="crumb row" href={href("tenants")}>
-        <Icon name="arrow-left" />
-        {t("tenants")}
-      </a>
+      <Crumb to="tenants">{t("tenants")}</Crumb>
       <Ready loaded={loaded}>
         {(of) => (
           <>
-            <div class="head">
-              <Title>
-                <bdi>{of.name}</bdi>
-              </Title>
-              {!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}
-              <span class="space" />
+            <Head
+              title={<bdi>{of.name}</bdi>}
+              state={!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}
+            >
               <ScopeButton of={of} />
               {profile.value?.tenants.some((other) => other.id === of.id) && of.id !== tenant.value?.id && (
-                <button type="button" onClick={() => enter(of.id).then(() => go("/console/"), failed)}>
+                <button type="button" onClick={() => enter(of.id).then(() => go(href()), failed)}>
                   {t("tenant.switch")}
                 </button>
               )}
@@ -310,19 +242,40 @@ export function TenantScreen({ id }: { id: string }) {
                   {t("delete")}
                 </button>
               )}
-            </div>
+            </Head>
             <TenantForm key={of.id} of={of} set={loaded.set} />
             <section class="section">
               <h2>{t("members")}</h2>
-              <Ready loaded={members}>
-                {(users) =>
-                  users.items.length ? <People users={users.items} /> : <p class="muted">{t("grid.empty")}</p>
-                }
-              </Ready>
+              <Listed list={members} empty={<p class="muted">{t("grid.empty")}</p>}>
+                {(users) => (
+                  <People
+                    users={users}
+                    action={(user) => <OwnerButton of={user} path={path} reload={members.reload} />}
+                  />
+                )}
+              </Listed>
             </section>
           </>
         )}
       </Ready>
+    </>
+  );
+}
+
+/** Makes a member an owner, or one no more; the API keeps the last one. */
+function OwnerButton({ of, path, reload }: { of: MemberItem; path: string; reload: () => Promise<void> }) {
+  async function change(): Promise<void> {
+    const json = { isOwner: !of.isOwner };
+    if (await attempt(() => call("PUT", `${path}/users/${of.id}`, { json }), "saved")) await reload();
+  }
+  return (
+    <>
+      {of.isOwner && <span class="badge accent">{t("owners.one")}</span>}
+      {may("update:users") && (
+        <button type="button" class="plain" onClick={() => void change()}>
+          {t(of.isOwner ? "owners.take" : "owners.make")}
+        </button>
+      )}
     </>
   );
 }

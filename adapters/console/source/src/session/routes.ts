@@ -1,8 +1,13 @@
-// Addresses of the console: /console/<screen>/…; links are ordinary links, and this module follows them.
+// Addresses of the console: /console/<screen>/…, behind the path of the service where a proxy gives it one; links are
+// ordinary links, and this module follows them.
 import { computed, signal } from "@preact/signals";
 
-const BASE = "/console/";
-const here = () => ({ path: location.pathname.replace(/^\/console$/, BASE), search: location.search });
+/** The folder that this script came from. */
+const BASE = new URL("./", import.meta.url).pathname;
+const here = () => ({
+  path: `${location.pathname}/` === BASE ? BASE : location.pathname,
+  search: location.search,
+});
 
 export const current = signal(here());
 export const query = computed(() => new URLSearchParams(current.value.search));

@@ -2,62 +2,14 @@
 // no script can read. Another tab may be in another tenant.
 import { computed, signal } from "@preact/signals";
 import { ApiError, type Challenge, call, hooks } from "../api/api";
-import { loadMeta, meta } from "../api/meta";
+import { entityOf, loadMeta, meta, scope } from "../api/meta";
+import type { LoginResult, NewRecoveryCodes, Profile, RefreshResult, Tenant, TenantName } from "../api/types";
+import { type BegunPasskey, type Shown, showPasskey } from "./passkeys";
 import { applyAccent } from "./theme";
 
-export interface TenantName {
-  id: string;
-  name: string;
-  isDefault?: boolean;
-}
-
-interface TokenResult {
-  token: string;
-  expiresAt: string;
-  isGlobal: boolean;
-  mustChangePassword?: boolean;
-  requiresTenantSelection?: boolean;
-  availableTenants?: TenantName[];
-  recoveryCodes?: string[];
-}
-
-export interface Profile {
-  id: string;
-  email: string;
-  fullName: string;
-  phoneNumber: string | null;
-  profilePictureUrl: string | null;
-  emailConfirmed: boolean;
-  roles: string[];
-  permissions: string[];
-  tenants: TenantName[];
-  createdAt: string;
-  lastLoginAt: string | null;
-}
-
-export interface Tenant {
-  id: string;
-  name: string;
-  identifier: string;
-  domain: string | null;
-  isActive: boolean;
-  createdAt: string;
-  settings: {
-    timezone: string;
-    language: string;
-    currency: string;
-    enabledFeatures: string[];
-    customSettings: Record<string, unknown>;
-    branding?: Branding;
-  };
-}
-
-export interface Branding {
-  name?: string | null;
-  logoUrl?: string | null;
-  primaryColor?: string | null;
-  supportEmail?: string | null;
-}
+/** What the routes of the session answer: a result of the public API without its refresh token. */
+type TokenResult = Omit<RefreshResult, "refreshToken" | "permissions" | "tokenType"> &
+  Partial<Pick<LoginResult, "mustChangePassword" | "requiresTenantSelection" | "availableTenants"> & NewRecoveryCodes>;
 
 interface Claims {
   sub: string;
@@ -72,8 +24,6 @@ export const profile = signal<Profile | null>(null);
 export const tenant = signal<Tenant | null>(null);
 export const choices = signal<TenantName[]>([]);
 export const mustChangePassword = signal(false);
-/** A super-admin's other tenant, or `all`: sent as X-Tenant-Scope with every request about rows. */
-export const scope = signal<{ id: string; name: string } | null>(null);
 
 const token = signal<string | null>(null);
 const claims = computed<Claims | null>(() => (token.value ? decoded(token.value) : null));
@@ -81,10 +31,9 @@ export const permissions = computed(() => claims.value?.permissions ?? []);
 export const tenantId = computed(() => claims.value?.tenant_id ?? null);
 export const userId = computed(() => claims.value?.sub ?? null);
 
-/** Identity has no other tenant than that of the token: the header is for rows. */
-const SCOPED = /^\/api\/(?!auth|users|roles|permissions|tenants|entities)/;
 hooks.token = () => token.peek();
-hooks.scope = (path) => (SCOPED.test(path) ? (scope.peek()?.id ?? null) : null);
+// identity has no other tenant than that of the token: the header is for rows
+hooks.scope = (path) => (entityOf(path.split("/")[2] ?? "") ? (scope.peek()?.id ?? null) : null);
 hooks.renew = () => renew();
 
 /** Whether the token holds a permission, by itself or by a wildcard: `*`, `read:*`. */
@@ -149,6 +98,23 @@ export async function login(email: string, password: string): Promise<void> {
   await started(() => post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
 }
 
+/** A passkey alone: it is both factors at once. With `signal` the browser waits until one is chosen at a field. */
+export async function passkeyLogin(signal?: AbortSignal): Promise<void> {
+  const options = { json: {}, isAnonymous: true, signal };
+  const { data } = await call<BegunPasskey>("POST", "/api/auth/passkeys/begin", options);
+  const shown = await showPasskey(data, signal);
+  mustChangePassword.value = false;
+  await started(() => post("/console/session", { with: "passkey", ...shown }));
+}
+
+/** A passkey as the second factor of the login that waits. */
+export async function passkeySecond(): Promise<void> {
+  const ticket = challenge.peek()?.ticket;
+  const options = { json: { ticket }, isAnonymous: true };
+  const shown = await showPasskey((await call<BegunPasskey>("POST", "/api/auth/mfa/passkey", options)).data);
+  await started(() => post("/console/session", { with: "mfa", ticket, method: "passkey", ...shown }));
+}
+
 /** Six digits are of an app, anything else is a recovery code. */
 export async function showCode(code: string): Promise<void> {
   const typed = code.replace(/\s/g, "");
@@ -159,11 +125,10 @@ export async function showCode(code: string): Promise<void> {
 /** Recovery codes of a factor that was set up while signing in: shown once, as soon as there is a screen. */
 export const newCodes = signal<string[] | null>(null);
 
-/** Ends what `POST /api/auth/mfa/enrol` began: the code of the new app finishes the login too. */
-export async function enrol(enrolState: string, code: string): Promise<void> {
-  const typed = { state: enrolState, code: code.replace(/\s/g, "") };
+/** Ends what `POST /api/auth/mfa/enrol` began: the code of the new app, or the new passkey, finishes the login too. */
+export async function enrol(shown: { state: string; code?: string; response?: unknown }): Promise<void> {
   await started(async () => {
-    const result = await post("/console/session", { with: "enrol", ticket: challenge.peek()?.ticket, ...typed });
+    const result = await post("/console/session", { with: "enrol", ticket: challenge.peek()?.ticket, ...shown });
     newCodes.value = result.recoveryCodes ?? null;
     return result;
   });
@@ -176,14 +141,18 @@ async function started(ask: () => Promise<TokenResult>): Promise<void> {
     await taken(result);
   } catch (error) {
     if (!(error instanceof ApiError && error.mfa)) throw error;
-    challenge.value = { ...error.mfa, isEnrolment: error.code === "MFA_ENROLMENT_REQUIRED" };
-    state.value = "out";
+    waits(error, error.mfa);
   }
 }
 
+function waits(error: ApiError, asked: Challenge): void {
+  challenge.value = { ...asked, isEnrolment: error.code === "MFA_ENROLMENT_REQUIRED" };
+  state.value = "out";
+}
+
 /** Shows anew that it is still the same person: the tokens of the same session get a new time of proof. */
-export async function reauthenticate(password: string): Promise<void> {
-  const json = { password, isPasswordEncrypted: false };
+export async function reauthenticate(proof: { password: string } | { code: string } | Shown): Promise<void> {
+  const json = "password" in proof ? { ...proof, isPasswordEncrypted: false } : proof;
   const headers = { "X-Console": "1" };
   const result = await exclusively(() =>
     call<TokenResult>("POST", "/console/session/reauthenticate", { json, headers }),
@@ -206,6 +175,7 @@ export async function resume(): Promise<void> {
   } catch (error) {
     if (error instanceof ApiError && error.isOffline) throw error;
     forget();
+    if (error instanceof ApiError && error.mfa) waits(error, error.mfa);
   }
 }
 
@@ -218,7 +188,10 @@ function renew(): Promise<boolean> {
       token.value = (await refreshed(remembered() ?? tenantId.peek())).token;
       return token.peek() !== used;
     } catch (error) {
-      if (error instanceof ApiError && !error.isOffline && error.status < 500 && error.status !== 429) forget();
+      if (!(error instanceof ApiError) || error.isOffline || error.status >= 500 || error.status === 429) return false;
+      forget();
+      // the tenant asks for a second factor now: the session goes on once it is shown or set up
+      if (error.mfa) waits(error, error.mfa);
       return false;
     }
   }).finally(() => {

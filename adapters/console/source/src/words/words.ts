@@ -56,13 +56,21 @@ const formats = computed(() => ({
   time: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }),
   exact: new Intl.DateTimeFormat(locale.value, { dateStyle: "full", timeStyle: "long" }),
   relative: new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }),
+  // by their digits: to make a format takes longer than to draw the cell that it is for
+  decimals: new Map<number, Intl.NumberFormat>(),
 }));
 
 /** Digits as the language groups them. A text such as `39.90` keeps all its digits. */
 export function number(value: number | string, digits?: number): string {
   if (digits === undefined) return formats.value.number.format(value as number);
-  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return new Intl.NumberFormat(locale.value, options).format(value as number);
+  const { decimals } = formats.value;
+  let format = decimals.get(digits);
+  if (!format) {
+    const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    format = new Intl.NumberFormat(locale.value, options);
+    decimals.set(digits, format);
+  }
+  return format.format(value as number);
 }
 
 export const date = (value: string) => valid(value, (when) => formats.value.date.format(when));

@@ -1,0 +1,39 @@
+// A form in a dialog: sent once at a time, errors at their fields, closed once it is stored.
+import type { ComponentChildren } from "preact";
+import { Dialog } from "./Dialog";
+import { type Sending, Summary, useSending } from "./Fields";
+
+interface Props<T> {
+  title: string;
+  /** Text of the button that sends. */
+  submit: string;
+  onClose: () => void;
+  send: () => Promise<T>;
+  /** What follows once the dialog is closed. */
+  done?: (result: T) => void | Promise<void>;
+  isReady?: boolean;
+  children: (sending: Sending) => ComponentChildren;
+}
+
+export function FormDialog<T>({ title, submit, onClose, send, done, isReady = true, children }: Props<T>) {
+  const sending = useSending();
+  function run(event: Event): void {
+    event.preventDefault();
+    void sending.run(async () => {
+      const result = await send();
+      onClose();
+      await done?.(result);
+    });
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form class="section" onSubmit={run} noValidate aria-busy={sending.isBusy}>
+        <Summary sending={sending} />
+        {children(sending)}
+        <button type="submit" class="primary" disabled={sending.isBusy || !isReady}>
+          {submit}
+        </button>
+      </form>
+    </Dialog>
+  );
+}

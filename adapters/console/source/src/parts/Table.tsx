@@ -1,0 +1,163 @@
+// Tables of the administration: columns as data, the states of a list, its pages and its search box.
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { call } from "../api/api";
+import { t } from "../words/words";
+import { Pager } from "./Fields";
+import { Icon } from "./Icon";
+import { type Loaded, Ready, useLoaded } from "./States";
+
+export interface Column<T> {
+  title: string;
+  cell: (row: T) => ComponentChildren;
+  class?: "muted" | "numeric" | "muted numeric";
+  /** The title is for listeners alone: a column of buttons. */
+  isUnseen?: boolean;
+}
+
+interface TableProps<T> {
+  rows: T[];
+  /** The first column names the row. */
+  columns: Column<T>[];
+  id?: (row: T) => string;
+  hasHead?: boolean;
+}
+
+export function Table<T extends object>({ rows, columns, id, hasHead = true }: TableProps<T>) {
+  const key = id ?? ((row: T) => (row as { id: string }).id);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens the box scrolls, and is reached by keys
+    <div class="table-box" tabIndex={0}>
+      <table class="plain">
+        {hasHead && (
+          <thead>
+            <tr>
+              {columns.map(({ title, isUnseen }) => (
+                <th scope="col" key={title}>
+                  {isUnseen ? <span class="unseen">{title}</span> : title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+        )}
+        <tbody>
+          {rows.map((row) => (
+            <tr key={key(row)}>
+              {columns.map((column, index) =>
+                index === 0 ? (
+                  <th scope="row" key={column.title}>
+                    {column.cell(row)}
+                  </th>
+                ) : (
+                  <td class={column.class} key={column.title}>
+                    {column.cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export interface Paged<T> {
+  items: T[];
+  totalCount: number;
+  page: number;
+  totalPages: number;
+}
+
+export interface List<T> extends Loaded<Paged<T>> {
+  go: (page: number) => void;
+}
+
+/** Pages of 50 of an identity endpoint; parameters without a value are left out, and a change goes to the first page. */
+export function usePaged<T>(path: string, parameters: Record<string, string>): List<T> {
+  const asked = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
+  const [at, setAt] = useState({ asked, page: 1 });
+  const page = at.asked === asked ? at.page : 1;
+  const loaded = useLoaded<Paged<T>>(async () => {
+    const query = new URLSearchParams(asked);
+    query.set("page", String(page));
+    query.set("pageSize", "50");
+    return (await call<Paged<T>>("GET", path, { query })).data;
+  }, [path, page, asked]);
+  return { ...loaded, go: (next) => setAt({ asked, page: next }) };
+}
+
+interface ListedProps<T> {
+  list: List<T>;
+  /** What is shown in place of a table without rows. */
+  empty: ComponentChildren;
+  children: (rows: T[]) => ComponentChildren;
+}
+
+export function Listed<T>({ list, empty, children }: ListedProps<T>) {
+  return (
+    <Ready loaded={list}>
+      {({ items, page, totalPages }) =>
+        items.length ? (
+          <>
+            {children(items)}
+            <Pager page={page} pages={totalPages} go={list.go} />
+          </>
+        ) : (
+          empty
+        )
+      }
+    </Ready>
+  );
+}
+
+/** A search box whose text is asked for once nothing was typed for a quarter of a second. */
+export function SearchBox({ search, placeholder }: { search: (text: string) => void; placeholder?: string }) {
+  const [typed, setTyped] = useState("");
+  useEffect(() => {
+    const timer = setTimeout(() => search(typed.trim()), 250);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <div class="find">
+      <Icon name="search" />
+      <input
+        type="search"
+        aria-label={t("search")}
+        placeholder={placeholder ?? t("search")}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+export const Tags = ({ names }: { names: string[] }) => (
+  <span class="tags">
+    {names.map((name) => (
+      <bdi class="badge" key={name}>
+        {name}
+      </bdi>
+    ))}
+  </span>
+);
+
+interface Choice {
+  label: string;
+  value: string;
+  choose: (value: string) => void;
+  options: [value: string, text: string][];
+}
+
+/** A choice among the tools above a list. */
+export const Pick = ({ label, value, choose, options }: Choice) => (
+  <span class="pick">
+    <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
+      {options.map(([option, text]) => (
+        <option key={option} value={option}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </span>
+);

@@ -1,0 +1,108 @@
+// What a tenant asks of logins into it: second factors, and how long sessions last.
+import { useState } from "preact/hooks";
+import { call } from "../api/api";
+import type { OwnSettings } from "../api/types";
+import { Summary, TextField, useSending } from "../parts/Fields";
+import { toast } from "../parts/Toast";
+import { may } from "../session/session";
+import { t, time } from "../words/words";
+import { SETTINGS } from "./identity";
+
+const METHODS = ["passkey", "totp", "recovery"] as const;
+const NAMES = { passkey: "passkey", totp: "mfa.app", recovery: "mfa.codes" } as const;
+
+/** A number of days: nothing is what the service does by itself, and no number is sent as it is, to be refused. */
+function days(text: string): unknown {
+  const typed = text.trim();
+  return /^-?\d+$/.test(typed) ? Number(typed) : typed || null;
+}
+
+export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
+  const { security } = of;
+  const [requireMfa, setRequired] = useState(security.requireMfa);
+  const [methods, setMethods] = useState<string[]>(security.mfaMethods);
+  const [form, setForm] = useState({
+    mfaGraceDays: String(security.mfaGraceDays),
+    sessionDays: String(security.sessionDays ?? ""),
+    idleDays: String(security.idleDays ?? ""),
+  });
+  const sending = useSending();
+  const mayWrite = may("update:tenant-settings");
+  const field = (name: keyof typeof form, label: string, hint: string) => (
+    <TextField
+      label={label}
+      name={`security.${name}`}
+      value={form[name]}
+      change={(value) => setForm({ ...form, [name]: value })}
+      sending={sending}
+      hint={hint}
+      disabled={!mayWrite}
+    />
+  );
+  function submit(event: Event): void {
+    event.preventDefault();
+    const json = {
+      security: {
+        requireMfa,
+        mfaMethods: methods,
+        mfaGraceDays: days(form.mfaGraceDays) ?? 0,
+        sessionDays: days(form.sessionDays),
+        idleDays: days(form.idleDays),
+      },
+    };
+    void sending.run(async () => {
+      set((await call<OwnSettings>("PUT", SETTINGS, { json })).data);
+      toast(t("saved"));
+    });
+  }
+  return (
+    <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+      <h2>{t("security")}</h2>
+      <Summary sending={sending} />
+      <label class="check">
+        <input type="checkbox" checked={requireMfa} disabled={!mayWrite} onChange={() => setRequired(!requireMfa)} />
+        {t("security.mfa")}
+      </label>
+      {security.requiredSince && (
+        <p class="muted small">{t("security.since", { time: time(security.requiredSince) })}</p>
+      )}
+      {requireMfa && (
+        <fieldset class="radios" disabled={!mayWrite}>
+          <legend>{t("security.methods")}</legend>
+          {METHODS.map((method) => (
+            <label class="check" key={method}>
+              <input
+                type="checkbox"
+                checked={methods.length === 0 || methods.includes(method)}
+                onChange={() => setMethods(toggled(methods, method))}
+              />
+              {t(NAMES[method])}
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <div class="form">
+        {requireMfa && field("mfaGraceDays", t("security.grace"), t("security.grace.hint"))}
+        {field("sessionDays", t("security.session"), t("security.days.hint"))}
+        {field("idleDays", t("security.idle"), t("security.days.hint"))}
+      </div>
+      {mayWrite && (
+        <>
+          <p class="muted small">{t("security.stale")}</p>
+          <p>
+            <button type="submit" class="primary" disabled={sending.isBusy}>
+              {t("security.save")}
+            </button>
+          </p>
+        </>
+      )}
+    </form>
+  );
+}
+
+/** No method stands for all of them, in the API as well: with the last tick gone, every one counts. */
+function toggled(methods: string[], method: string): string[] {
+  const before = methods.length ? methods : [...METHODS];
+  const next = before.includes(method) ? before.filter((other) => other !== method) : [...before, method];
+  return next.length === METHODS.length ? [] : next;
+}

@@ -1,0 +1,89 @@
+"""Account pages in the words of a language: markup of ``assets`` whose texts stand in ``domain/words``."""
+
+import html
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from string import Template
+
+import msgspec
+
+from adapters.http.docs.pages import ASSETS, NOTHING_MORE, TYPES, File, file_of
+from adapters.http.request.strict_request import StrictRequest
+from domain.words.languages import LANGUAGES, accepted_language, chosen_language
+from domain.words.words import Words, words_of
+
+VARIES = {"vary": "Accept-Language"}
+
+ELEMENTS: Mapping[str, str] = {
+    "application": "<b>{}</b>",
+    "email": '<b id="email"></b>',
+    "ends": '<time id="ends"></time>',
+    "inviter": '<span id="inviter"></span>',
+    "secret": '<code id="secret" dir="ltr"></code>',
+    "support": '<a href="mailto:{0}">{0}</a>',
+    "tenant": '<b id="tenant"></b>',
+    "who": '<b id="who"></b>',
+    "whose": '<strong id="whose"></strong>',
+}
+"""Markup that places of texts stand for, with the place's own value, or filled in by a script."""
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+class PageTemplate(Template):
+    """``${login.title}`` is a text by its key, ``$root`` a value."""
+
+    braceidpattern = r"[a-z]\w*(?:[.-][a-z][\w.-]*)?"
+
+
+def language_for(request: StrictRequest, tenant_language: str | None = None) -> str:
+    """The language of the tenant that a page is for, else the browser's, else English."""
+    header = request.header(b"accept-language")
+    return chosen_language(tenant_language, accepted_language(header))
+
+
+def filled(name: str, words: Words, values: Mapping[str, str], markup: Mapping[str, str] = NOTHING_MORE) -> bytes:
+    """The page of ``assets`` in the language of ``words``; ``values`` are text, ``markup`` is not."""
+    escaped = {key: html.escape(value) for key, value in values.items()}
+    texts = {key: _marked_up(words.texts[key], escaped) for key in _keys(name)}
+    whole = {"language": words.language, "direction": words.direction, **escaped, **texts, **markup}
+    return _template(name).substitute(whole).encode()
+
+
+def _marked_up(text: str, escaped: Mapping[str, str]) -> str:
+    """The text as markup, its places filled in."""
+
+    def place(found: re.Match[str]) -> str:
+        value = escaped.get(found[1], "")
+        return ELEMENTS.get(found[1], "{}").format(value)
+
+    return _PLACE.sub(place, html.escape(text))
+
+
+@lru_cache
+def script_words(language: str) -> File:
+    """A script of what the pages' scripts say: ``{texts: {key: text}, answers: [[English, text]]}``."""
+    words = words_of(language)
+    texts = {
+        key: text for prefix in ("say.", "field.", "confirm.", "reset.") for key, text in words.part(prefix).items()
+    }
+    # English answers are the API's own
+    answers = [] if language == LANGUAGES[0] else list(words.answers.items())
+    content = msgspec.json.encode({"texts": texts, "answers": answers})
+    return file_of(b"export default " + content + b";\n", TYPES[".js"])
+
+
+def script_name(language: str) -> str:
+    return f"words-{language}.js"
+
+
+@lru_cache
+def _template(name: str) -> PageTemplate:
+    return PageTemplate((ASSETS / name).read_text())
+
+
+@lru_cache
+def _keys(name: str) -> tuple[str, ...]:
+    """Keys of the texts that a page asks for."""
+    return tuple(key for key in _template(name).get_identifiers() if "." in key)

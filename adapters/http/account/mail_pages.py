@@ -1,0 +1,54 @@
+"""`/account/confirm`, `/account/reset` and `/account/invitation`: what links in mails lead to, and the pages' files."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.account.localized import VARIES, filled, language_for, script_name, script_words
+from adapters.http.docs.pages import ACCOUNT_FILES, ACCOUNT_POLICY, HTML, File, asset, file_of
+from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
+from domain.errors import NotFound
+from domain.identity.users import PASSWORD_LENGTH
+from domain.words.languages import LANGUAGES
+from domain.words.words import words_of
+
+NAMES = ("confirm", "invitation", "reset")
+HEADERS = {"content-security-policy": ACCOUNT_POLICY, "referrer-policy": "no-referrer", **VARIES}
+
+
+def account_handlers(service: str) -> list[HTTPRouteHandler]:
+    """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
+    shortest, longest = map(str, PASSWORD_LENGTH)
+    values = {"service": service, "root": "../", "shortest": shortest, "longest": longest}
+    handlers = [_page_handler(name, _in_each_language(f"account-{name}.html", values)) for name in NAMES]
+    return [*handlers, _asset_handler()]
+
+
+def _in_each_language(name: str, values: Mapping[str, str]) -> dict[str, File]:
+    """The pages by their languages, made once: they are the same for everybody."""
+    return {language: file_of(filled(name, words_of(language), values), HTML, HEADERS) for language in LANGUAGES}
+
+
+def _page_handler(name: str, pages: Mapping[str, File]) -> HTTPRouteHandler:
+    async def shown(request: StrictRequest) -> Response[Any]:
+        return pages[language_for(request)].response(request.header(b"if-none-match"))
+
+    opt = rules(policy=PUBLIC, limit=UNLIMITED)
+    return get(f"/account/{name}", name=f"account.{name}", include_in_schema=False, opt=opt)(shown)
+
+
+def _asset_handler() -> HTTPRouteHandler:
+    scripts = {script_name(language): script_words(language) for language in LANGUAGES}
+
+    async def found(request: StrictRequest) -> Response[Any]:
+        name = request.path_params["name"]
+        if name not in scripts and name not in ACCOUNT_FILES:
+            raise NotFound
+        file = scripts[name] if name in scripts else asset(name)
+        return file.response(request.header(b"if-none-match"))
+
+    opt = rules(policy=PUBLIC, limit=UNLIMITED)
+    return get("/account/assets/{name:str}", name="account.asset", include_in_schema=False, opt=opt)(found)

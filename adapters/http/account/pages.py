@@ -1,0 +1,166 @@
+"""`/account/login`, `/account/register` and `/account/security`: pages that work with the public API."""
+
+import html
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from adapters.http.account.asked import PageQuery, read_asked
+from adapters.http.account.localized import filled, language_for
+from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE
+from adapters.http.request.responses import Bytes
+from adapters.http.request.rules import ORDINARY, PUBLIC, rules
+from adapters.http.request.strict_request import StrictRequest
+from application.identity.handover.appearance import Appearance, Appearances
+from application.identity.handover.social_redirect import SocialRedirect
+from application.identity.handover.targets import Targets
+from application.identity.registration import Registration
+from domain.errors import Error, ValidationError
+from domain.identity.users import PASSWORD_LENGTH
+from domain.words.words import Words, words_of
+
+HEADERS = {
+    "content-security-policy": ACCOUNT_POLICY,
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+ROOT = "../"
+SECURITY = "security"
+
+_NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "facebook": "Facebook"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignInPages:
+    """``service`` is its name, ``has_console`` says whether there is a console to end at."""
+
+    service: str
+    targets: Targets
+    appearances: Appearances
+    registration: Registration
+    social: SocialRedirect
+    has_console: bool
+
+    async def login(
+        self, request: StrictRequest, asked: PageQuery, ends_at: str, root: str = ROOT, outcome: str = ""
+    ) -> Bytes:
+        """The page to sign in on; ``outcome`` is JSON of a login that has begun elsewhere and goes on here."""
+        values, language = await self._values(request, asked, root)
+        words = words_of(language)
+        values |= {"ends_at": ends_at, "outcome": outcome, "no_register": "" if self.is_open else "hidden"}
+        links = _links(words, self.social.providers.redirecting, asked, root)
+        return _page("account-login.html", words, values, markup={"providers": links})
+
+    async def register(self, request: StrictRequest, asked: PageQuery) -> Bytes:
+        shortest, longest = map(str, PASSWORD_LENGTH)
+        values, language = await self._values(request, asked, ROOT)
+        values |= {"shortest": shortest, "longest": longest, "ends_at": self.home}
+        values |= {"closed": "hidden" if self.is_open else "", "open": "" if self.is_open else "hidden"}
+        return _page("account-register.html", words_of(language), values)
+
+    def security(self, request: StrictRequest) -> Bytes:
+        shortest, longest = map(str, PASSWORD_LENGTH)
+        values = {"service": self.service, "root": ROOT, "shortest": shortest, "longest": longest}
+        return _page("account-security.html", words_of(language_for(request)), values)
+
+    def refused(self, request: StrictRequest, error: Error, root: str = ROOT) -> Bytes:
+        """A page that says what is wrong, and leads nowhere."""
+        words = words_of(language_for(request))
+        values = {"service": self.service, "root": root, "text": _told(words, error)}
+        return _page("account-refused.html", words, values, status=400)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether people make accounts by themselves."""
+        return self.registration.policy.is_open
+
+    @property
+    def home(self) -> str:
+        """Where a login for no application ends, from the root."""
+        return "console/" if self.has_console else f"account/{SECURITY}"
+
+    async def _values(self, request: StrictRequest, asked: PageQuery, root: str) -> tuple[dict[str, str], str]:
+        """What every page is filled with, and its language.
+
+        Raises ValidationError for an application or an address that is none.
+        """
+        look, application, target = Appearance(name=self.service), "", asked.target
+        if target is not None:
+            registered = await self.targets.ensure(target)
+            application, look = registered.name, await self.appearances.of(registered) or look
+        values = {
+            "service": look.name,
+            "root": root,
+            "application": application,
+            "app": target.app_id if target else "",
+            "redirect": target.redirect if target else "",
+            "challenge": target.challenge if target else "",
+            "has_state": "yes" if target and target.state is not None else "",
+            "state": (target.state or "") if target else "",
+            "query": asked.query,
+            "color": look.color or "",
+            "text_color": look.text_color if look.color else "",
+            "support": look.support_email or "",
+        }
+        return values, language_for(request, look.language)
+
+
+def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
+    # Other parameters are let through: links collect some on their way.
+    opt = rules(policy=PUBLIC, limit=ORDINARY, any_query=True)
+
+    @get("/account/login", name="account.login", include_in_schema=False, opt=opt)
+    async def login(request: StrictRequest) -> Response[Any]:
+        ends_at = f"account/{SECURITY}" if ("then", SECURITY) in request.parameters() else pages.home
+        try:
+            return await pages.login(request, read_asked(request), ends_at)
+        except ValidationError as error:
+            return pages.refused(request, error)
+
+    @get("/account/register", name="account.register", include_in_schema=False, opt=opt)
+    async def register(request: StrictRequest) -> Response[Any]:
+        try:
+            return await pages.register(request, read_asked(request))
+        except ValidationError as error:
+            return pages.refused(request, error)
+
+    @get(f"/account/{SECURITY}", name="account.security", include_in_schema=False, opt=opt)
+    async def security(request: StrictRequest) -> Response[Any]:
+        return pages.security(request)
+
+    return [login, register, security]
+
+
+def _page(
+    name: str, words: Words, values: Mapping[str, str], status: int = 200, markup: Mapping[str, str] = NOTHING_MORE
+) -> Bytes:
+    return Bytes(filled(name, words, values, markup), HTML, status, HEADERS)
+
+
+def _told(words: Words, error: Error) -> str:
+    """What is wrong, in the language of the page."""
+    wrong = [
+        words.text(
+            "say.field",
+            {
+                "field": words.texts.get(f"field.{field.field}", field.field),
+                "message": words.answer(field.message) or words.text("say.invalid"),
+            },
+        )
+        for field in error.fields
+    ]
+    return " ".join(wrong) or words.answer(error.message) or words.text("say.failed")
+
+
+def _links(words: Words, providers: Collection[str], asked: PageQuery, root: str) -> str:
+    """A link to each provider, as markup."""
+    links = (
+        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{asked.query}")}">'
+        f"{html.escape(words.text('login.provider', {'provider': _NAMES.get(name, name)}))}</a>"
+        for name in providers
+    )
+    return "\n".join(links)

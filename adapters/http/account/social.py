@@ -1,0 +1,107 @@
+"""`/api/auth/social/{provider}`: a browser leaves for a provider, and comes back with the provider's code."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath
+
+from adapters.http.account.asked import PageQuery, read_asked
+from adapters.http.account.pages import SignInPages
+from adapters.http.account.state_cookie import StateCookie
+from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
+from adapters.http.request.errors import error_body
+from adapters.http.request.responses import NO_STORE, Bytes, NoBody
+from adapters.http.request.rules import ORDINARY, PUBLIC, rules
+from adapters.http.request.strict_request import StrictRequest
+from application.identity.handover.login_codes import LoginCodes
+from application.identity.handover.social_redirect import BegunLogin, SocialRedirect
+from application.identity.handover.targets import Target
+from application.identity.login.forms import LoginResult
+from application.ports.identity.sessions import Tokens
+from domain.errors import Error, InvalidCredentials, ValidationError
+from domain.identity.redirects import answered
+
+ROOT = "../../../../"
+"""The service's root, from the address that a provider sends browsers to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SocialPages:
+    redirect: SocialRedirect
+    codes: LoginCodes
+    tokens: Tokens
+    pages: SignInPages
+    state: StateCookie
+    session: SessionCookie
+
+    async def start(self, request: StrictRequest, provider: str) -> Response[Any]:
+        try:
+            departure = await self.redirect.begin(provider, read_asked(request).target)
+        except ValidationError as error:
+            return self.pages.refused(request, error, ROOT)
+        return NoBody(302, {**NO_STORE, "location": departure.address, "set-cookie": self.state.kept(departure.ticket)})
+
+    async def callback(self, request: StrictRequest, provider: str) -> Response[Any]:
+        """Only ``code`` and ``state`` are read: whatever else a provider adds decides nothing."""
+        given = dict(reversed(request.parameters()))
+        try:
+            ticket, state = self.state.read(request), given.get("state", "")
+            begun = await self.redirect.returned(provider, ticket, state)
+        except ValidationError as error:
+            return self.pages.refused(request, error, ROOT)
+        try:
+            result = await self.redirect.login(begun, given.get("code", ""), request.from_client)
+        except Error as refusal:
+            # The login page says why, or goes on with the second factor.
+            return await self._page(request, begun, msgspec.json.encode(_told(refusal, given)).decode())
+        if begun.target is None:
+            return await self._to_the_console(request, begun, result)
+        if result.requires_tenant_selection:
+            data = msgspec.to_builtins(result)
+            return await self._page(request, begun, msgspec.json.encode({"data": data}).decode())
+        return self._to_the_application(request, begun.target, result)
+
+    def _to_the_application(self, request: StrictRequest, target: Target, result: LoginResult) -> Response[Any]:
+        session_id = self.tokens.read(result.token, request.at).sid
+        code = self.codes.seal(session_id, target).code
+        location = answered(target.redirect, code, target.state)
+        return NoBody(302, {**NO_STORE, "location": location, "set-cookie": self.state.without()})
+
+    async def _to_the_console(self, request: StrictRequest, begun: BegunLogin, result: LoginResult) -> Response[Any]:
+        """The session becomes the browser's cookie; the page notes that there is one, and goes on by itself."""
+        data = msgspec.to_builtins(result)
+        cookie = self.session.kept(data.pop(REFRESH_TOKEN))
+        page = await self._page(request, begun, msgspec.json.encode({"data": data}).decode())
+        page.headers["set-cookie"] = cookie
+        return page
+
+    async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: str) -> Bytes:
+        try:
+            return await self.pages.login(request, PageQuery(begun.target), self.pages.home, ROOT, outcome)
+        except ValidationError as error:
+            # The application was closed, or its address taken out, while its visitor was at the provider.
+            return self.pages.refused(request, error, ROOT)
+
+
+def social_page_handlers(social: SocialPages) -> list[HTTPRouteHandler]:
+    opt = rules(area="A", policy=PUBLIC, limit=ORDINARY, any_query=True)
+    path = "/api/auth/social/{provider:str}"
+
+    @get(f"{path}/start", name="account.social-start", include_in_schema=False, opt=opt, status_code=302)
+    async def start(request: StrictRequest, provider: FromPath[str]) -> Response[Any]:
+        return await social.start(request, provider)
+
+    @get(f"{path}/callback", name="account.social-callback", include_in_schema=False, opt=opt)
+    async def callback(request: StrictRequest, provider: FromPath[str]) -> Response[Any]:
+        return await social.callback(request, provider)
+
+    return [start, callback]
+
+
+def _told(refusal: Error, given: dict[str, str]) -> Any:
+    if "error" in given and "code" not in given:
+        refusal = InvalidCredentials("The login with the provider was not finished.")
+    return error_body(refusal)

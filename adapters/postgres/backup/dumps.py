@@ -1,0 +1,195 @@
+"""Dumps a database into a file, and restores it: all of it, or nothing is changed."""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+import asyncpg
+from msgspec import Struct
+
+from adapters.postgres.backup.programs import fitting_program
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
+from adapters.postgres.schema.search import MAKE_SEARCH
+
+SAID = 5
+"""Last lines of a program that failed, which name the reason."""
+ASIDE = "tenantry_before_restore"
+"""Schema that holds what a restore replaces, until it has succeeded."""
+
+_FACTS = """
+SELECT current_setting('server_version_num')::int / 10000 AS major,
+    (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS sees_everything,
+    (SELECT count(*) FROM pg_class c WHERE relnamespace = to_regnamespace('public')::oid
+        AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')) AS relations,
+    (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        AND application_name = 'tenantry') AS services"""
+_EXTENSIONS = """
+SELECT format('ALTER EXTENSION %I SET SCHEMA public', extname) FROM pg_extension
+WHERE extnamespace = $1::text::regnamespace"""
+_EXTENSIONS_BACK = """
+SELECT format('ALTER EXTENSION %I SET SCHEMA tenantry_before_restore', extname) FROM pg_extension
+WHERE extnamespace = 'public'::regnamespace"""
+
+# What a restore replaces has another name while it is under way.
+_PUBLIC_ASIDE = "ALTER SCHEMA public RENAME TO tenantry_before_restore"
+_PUBLIC_BACK = "ALTER SCHEMA tenantry_before_restore RENAME TO public"
+_HAS_SEARCH = "SELECT to_regnamespace('tenantry_search') IS NOT NULL"
+_SEARCH_ASIDE = "ALTER SCHEMA tenantry_search RENAME TO tenantry_search_before_restore"
+_SEARCH_BACK = "ALTER SCHEMA tenantry_search_before_restore RENAME TO tenantry_search"
+_NO_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
+
+# --no-owner gives all that is restored to whoever restores. Functions of searches run with the rights of their owner,
+# which has to be the role that row-level security does not keep from an index, and that has no other rights.
+_SEARCH_OWNED = """
+DO $$
+DECLARE
+    "the function" regprocedure;
+BEGIN
+    IF to_regnamespace('tenantry_search') IS NULL THEN
+        RETURN;
+    END IF;
+    ALTER SCHEMA tenantry_search OWNER TO tenantry_search;
+    FOR "the function" IN SELECT oid FROM pg_proc WHERE pronamespace = 'tenantry_search'::regnamespace LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO tenantry_search', "the function");
+    END LOOP;
+END
+$$"""
+
+Tell = Callable[[str], None]
+
+
+class DumpFailed(Exception):
+    """A program of PostgreSQL ended with an error; the message is its own."""
+
+
+class DumpedDatabase(Struct, frozen=True):
+    """``relations`` are tables and the like; ``services`` are connections of a running service."""
+
+    major: int
+    sees_everything: bool
+    relations: int
+    services: int
+
+
+async def dumped_database(owner_url: str) -> DumpedDatabase:
+    """Raises ServiceUnavailable while the database is away."""
+    async with _connected(owner_url) as connection:
+        row = await connection.fetchrow(_FACTS)
+    assert row is not None
+    return DumpedDatabase(**dict(row))
+
+
+async def dump(owner_url: str, file: Path, folders: Sequence[Path], tell: Tell) -> None:
+    """Writes all tables with their rows, as of one moment. Raises DumpFailed and NoProgram."""
+    facts = await dumped_database(owner_url)
+    program = await fitting_program("pg_dump", facts.major, folders)
+    options = ["--format=custom", "--verbose", f"--file={file}"]
+    if not facts.sees_everything:
+        # Row-level security holds an owner without rights of its own, too: with this scope it sees every row.
+        options.append("--enable-row-security")
+    await _run(program, options, owner_url, tell)
+
+
+async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tell) -> None:
+    """Restores into an empty database, in one transaction. Raises DumpFailed and NoProgram."""
+    facts = await dumped_database(owner_url)
+    program = await fitting_program("pg_restore", facts.major, folders)
+    async with _connected(owner_url) as connection:
+        await connection.execute(MAKE_ROLE)  # the tables are granted to it
+        await connection.execute(MAKE_SEARCH)  # policies name its role
+        await connection.execute(_NO_SEARCH)  # the dump makes the schema itself
+    # comments are those of extensions, which belong to a superuser
+    options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-comments", "--verbose"]
+    if not facts.sees_everything:
+        options.append("--enable-row-security")
+    await _run(program, [*options, str(file)], owner_url, tell)
+    async with _connected(owner_url) as connection:
+        await connection.execute(_SEARCH_OWNED)
+
+
+@asynccontextmanager
+async def replacing(owner_url: str) -> AsyncIterator[None]:
+    """An empty database inside the block; what was there is deleted after it, and is back when the block fails."""
+    async with _connected(owner_url) as connection:
+        has_search = bool(await connection.fetchval(_HAS_SEARCH))
+        async with connection.transaction():
+            await _set_aside(connection, has_search=has_search)
+        try:
+            yield
+        except BaseException:
+            async with connection.transaction():
+                await _put_back(connection, has_search=has_search)
+            raise
+        await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
+        await connection.execute("DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE")
+
+
+async def _set_aside(connection: "asyncpg.Connection[asyncpg.Record]", *, has_search: bool) -> None:
+    await connection.execute(_PUBLIC_ASIDE)
+    await connection.execute("CREATE SCHEMA public")
+    await connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
+    if has_search:
+        await connection.execute(_SEARCH_ASIDE)
+    for (statement,) in await connection.fetch(_EXTENSIONS, ASIDE):
+        await connection.execute(statement)
+
+
+async def _put_back(connection: "asyncpg.Connection[asyncpg.Record]", *, has_search: bool) -> None:
+    for (statement,) in await connection.fetch(_EXTENSIONS_BACK):
+        await connection.execute(statement)
+    await connection.execute("DROP SCHEMA public CASCADE")
+    await connection.execute(_PUBLIC_BACK)
+    await connection.execute(_NO_SEARCH)
+    if has_search:
+        await connection.execute(_SEARCH_BACK)
+
+
+@asynccontextmanager
+async def _connected(url: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
+    with translated():
+        connection = await asyncpg.connect(url, timeout=5)
+        try:
+            yield connection
+        finally:
+            await connection.close()
+
+
+async def _run(program: Path, options: Sequence[str], url: str, tell: Tell) -> None:
+    target, password = without_password(url)
+    # Command lines are readable for every user of the machine.
+    environment = {**os.environ, "PGOPTIONS": f"-c tenantry.scope={EVERY}", "PGAPPNAME": program.name}
+    if password:
+        environment["PGPASSWORD"] = password
+    process = await asyncio.create_subprocess_exec(
+        program,
+        f"--dbname={target}",
+        *options,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    last: deque[str] = deque(maxlen=SAID)
+    async for line in process.stderr:
+        last.append(line.decode(errors="replace").rstrip())
+        tell(last[-1].partition(": ")[2])
+    if await process.wait():
+        raise DumpFailed("\n".join(last))
+
+
+def without_password(url: str) -> tuple[str, str]:
+    """The URL as a command line may show it, and the password that stood in it."""
+    parts = urlsplit(url)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    given = dict(query).get("password", "")
+    user, at, host = parts.netloc.rpartition("@")
+    name, _, password = user.partition(":")
+    kept = urlencode([(key, value) for key, value in query if key != "password"], safe="/")
+    # urlunsplit() leaves out the slashes of a URL without a host, which libpq asks for
+    shown = f"{parts.scheme}://{name}{at}{host}{parts.path}{'?' if kept else ''}{kept}"
+    return shown, unquote(password) or given

@@ -1,0 +1,47 @@
+"""Finds pg_dump and pg_restore of a version that fits a server."""
+
+import asyncio
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+INSTALLED = Path("/usr/lib/postgresql")
+"""Folder of Debian and Ubuntu with the programs of each version, of which the PATH has a wrapper at most."""
+
+
+class NoProgram(Exception):
+    """No program that fits the server; the message says which there are."""
+
+
+async def fitting_program(name: str, major: int, folders: Sequence[Path]) -> Path:
+    """Program of the server's own version, or the next newer one: an older one cannot read the server.
+
+    ``folders`` are looked at before the PATH. Raises NoProgram.
+    """
+    found = {path: version for path in _candidates(name, folders) if (version := await _major(path)) is not None}
+    fitting = [path for path, version in found.items() if version >= major]
+    if not fitting:
+        there = ", ".join(f"{path} of version {version}" for path, version in found.items()) or "none"
+        raise NoProgram(
+            f"The server is PostgreSQL {major}, and {name} of that version or a newer one is needed; there is {there}. "
+            f"Install the client programs of PostgreSQL {major} (on Debian: postgresql-client-{major})."
+        )
+    # a newer program than needed writes what older servers may not understand
+    return min(fitting, key=lambda path: found[path])
+
+
+def _candidates(name: str, folders: Sequence[Path]) -> Iterable[Path]:
+    on_path = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
+    for folder in (*folders, *on_path, *sorted(INSTALLED.glob("*/bin"))):
+        if os.access(folder / name, os.X_OK):
+            yield folder / name
+
+
+async def _major(path: Path) -> int | None:
+    process = await asyncio.create_subprocess_exec(
+        path, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
+    )
+    said, _ = await process.communicate()
+    found = re.search(rb"PostgreSQL\) (\d+)", said)
+    return int(found[1]) if found and not process.returncode else None

@@ -1,0 +1,55 @@
+"""Fields whose searches an index of the database finds."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.search import search_function_name, search_index_name
+from domain.entities.declaration import EntityModel, Registry
+
+if TYPE_CHECKING:
+    Connection = asyncpg.Connection[asyncpg.Record]
+else:  # generic in its stubs alone
+    Connection = asyncpg.Connection
+
+_MADE = """
+SELECT
+    ARRAY(
+        SELECT proname::text FROM pg_proc WHERE pronamespace = to_regnamespace('tenantry_search')
+    ) AS functions,
+    ARRAY(
+        SELECT relname::text FROM pg_index JOIN pg_class ON oid = indexrelid
+        WHERE indisvalid AND relname ~ '^ix_.*_search$' AND pg_table_is_visible(oid)
+    ) AS indexes"""
+
+
+async def searches_found(connection: Connection, registry: Registry) -> frozenset[tuple[str, str]]:
+    """Tables of tenants with the fields of theirs that an index finds."""
+    row = await connection.fetchrow(_MADE)
+    assert row is not None
+    functions, indexes = set(row["functions"]), set(row["indexes"])
+    return frozenset(
+        (model.table, field)
+        for model, field in _searched(registry)
+        if search_index_name(model.table) in indexes and search_function_name(model.table, field) in functions
+    )
+
+
+async def searches_missed(url: str, registry: Registry) -> list[str]:
+    """Fields of searches that no index finds: ``["products.name"]``. Raises ServiceUnavailable."""
+    with translated():
+        connection = await connect(url, timeout=5)
+        try:
+            found = await searches_found(connection, registry)
+        finally:
+            await connection.close()
+    every = ((model.table, field) for model, field in _searched(registry))
+    return [f"{table}.{field}" for table, field in every if (table, field) not in found]
+
+
+def _searched(registry: Registry) -> Iterator[tuple[EntityModel, str]]:
+    # rows that all tenants share have no row-level security: the planner asks their index by itself
+    return ((model, field) for model in registry if model.tenant_owned for field in model.declaration.search)

@@ -1,0 +1,127 @@
+"""Domains of tenants, and requests to join."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import astuple
+
+from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.failures import taken
+from application.ports.identity.domains import ListedDomain, ListedJoinRequest
+from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
+
+TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: ask whoever runs this service")}
+
+_ALL = """
+SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at, ARRAY(
+    SELECT r.name FROM roles r
+    WHERE r.id = ANY (d.role_ids) AND (r.tenant_id = d.tenant_id OR r.tenant_id IS NULL)
+    ORDER BY r.name, r.id) AS roles
+FROM tenant_domains d WHERE tenant_id = $1 ORDER BY domain"""
+_LOCK = """
+SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at
+FROM tenant_domains WHERE tenant_id = $1 AND domain = $2 FOR UPDATE"""
+_IS_TAKEN = """
+SELECT EXISTS (SELECT FROM tenant_domains WHERE domain = $2 AND tenant_id <> $1 AND state = 'verified')"""
+_SAVE = """
+INSERT INTO tenant_domains (tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (tenant_id, domain) DO UPDATE
+SET mode = excluded.mode, role_ids = excluded.role_ids, proof = excluded.proof, state = excluded.state,
+    set_by = excluded.set_by, checked_at = excluded.checked_at"""
+_REMOVE = "DELETE FROM tenant_domains WHERE tenant_id = $1 AND domain = $2 RETURNING true"
+_JOINABLE = """
+SELECT d.domain FROM tenant_domains d JOIN tenants t ON t.id = d.tenant_id
+WHERE d.state = 'verified' AND d.mode <> 'off' AND t.is_active AND t.deleted_at IS NULL"""
+_VERIFIED = """
+SELECT d.tenant_id, d.domain, d.mode, d.role_ids, d.proof, d.state, d.set_by, d.created_at, d.checked_at
+FROM tenant_domains d JOIN tenants t ON t.id = d.tenant_id
+WHERE d.domain = $1 AND d.state = 'verified' AND t.is_active AND t.deleted_at IS NULL"""
+_TAKE_DUE = """
+UPDATE tenant_domains SET checked_at = $2
+WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM tenant_domains WHERE state = 'verified' AND checked_at <= $1
+    ORDER BY checked_at LIMIT $3 FOR UPDATE SKIP LOCKED))
+RETURNING tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at"""
+
+_ADD_REQUEST = """
+INSERT INTO join_requests (tenant_id, user_id, domain, created_at, status, ended_at, ended_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING true"""
+_WAS_MEMBER = "SELECT EXISTS (SELECT FROM former_members WHERE tenant_id = $1 AND user_id = $2)"
+_PAGE = """
+SELECT j.tenant_id, j.user_id, j.domain, j.created_at, j.status, j.ended_at, j.ended_by, u.email, u.full_name
+FROM join_requests j JOIN users u ON u.id = j.user_id
+WHERE j.tenant_id = $1 AND j.status = 'pending' ORDER BY j.created_at, j.user_id LIMIT $2 OFFSET $3"""
+_TOTAL = "SELECT count(*) FROM join_requests WHERE tenant_id = $1 AND status = 'pending'"
+_LOCK_REQUEST = """
+SELECT tenant_id, user_id, domain, created_at, status, ended_at, ended_by FROM join_requests
+WHERE tenant_id = $1 AND user_id = $2 FOR UPDATE"""
+_END_REQUEST = """
+UPDATE join_requests SET status = $3, ended_at = $4, ended_by = $5
+WHERE tenant_id = $1 AND user_id = $2 AND status = 'pending' RETURNING true"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresTenantDomains:
+    connection: ServiceConnection
+
+    async def all(self, tenant_id: UUID) -> list[ListedDomain]:
+        return [ListedDomain(_domain(row), tuple(row["roles"])) for row in await self.connection.fetch(_ALL, tenant_id)]
+
+    async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
+        row = await self.connection.fetchrow(_LOCK, tenant_id, domain)
+        return None if row is None else _domain(row)
+
+    async def is_taken(self, tenant_id: UUID, domain: str) -> bool:
+        return bool(await self.connection.fetchval(_IS_TAKEN, tenant_id, domain))
+
+    async def save(self, domain: TenantDomain) -> None:
+        with taken(TAKEN):
+            await self.connection.execute(_SAVE, *astuple(domain))
+
+    async def remove(self, tenant_id: UUID, domain: str) -> bool:
+        return bool(await self.connection.fetchval(_REMOVE, tenant_id, domain))
+
+    async def joinable(self) -> list[str]:
+        return [row["domain"] for row in await self.connection.fetch(_JOINABLE)]
+
+    async def verified(self, domain: str) -> TenantDomain | None:
+        row = await self.connection.fetchrow(_VERIFIED, domain)
+        return None if row is None else _domain(row)
+
+    async def take_due(self, before: datetime, at: datetime, most: int) -> list[TenantDomain]:
+        return [_domain(row) for row in await self.connection.fetch(_TAKE_DUE, before, at, most)]
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresJoinRequests:
+    connection: ServiceConnection
+
+    async def add(self, request: JoinRequest) -> bool:
+        return bool(await self.connection.fetchval(_ADD_REQUEST, *astuple(request)))
+
+    async def was_member(self, tenant_id: UUID, user_id: UUID) -> bool:
+        return bool(await self.connection.fetchval(_WAS_MEMBER, tenant_id, user_id))
+
+    async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
+        rows = await self.connection.fetch(_PAGE, tenant_id, page_size, (page - 1) * page_size)
+        total: int = await self.connection.fetchval(_TOTAL, tenant_id)
+        return [ListedJoinRequest(_request(row), row["email"], row["full_name"]) for row in rows], total
+
+    async def lock(self, tenant_id: UUID, user_id: UUID) -> JoinRequest | None:
+        row = await self.connection.fetchrow(_LOCK_REQUEST, tenant_id, user_id)
+        return None if row is None else _request(row)
+
+    async def end(self, tenant_id: UUID, user_id: UUID, status: JoinStatus, at: datetime, by: UUID | None) -> bool:
+        return bool(await self.connection.fetchval(_END_REQUEST, tenant_id, user_id, status, at, by))
+
+
+def _domain(row: asyncpg.Record) -> TenantDomain:
+    values = {name: row[name] for name in TenantDomain.__struct_fields__}
+    return TenantDomain(**{**values, "role_ids": tuple(row["role_ids"])})
+
+
+def _request(row: asyncpg.Record) -> JoinRequest:
+    return JoinRequest(**{name: row[name] for name in JoinRequest.__struct_fields__})

@@ -1,0 +1,142 @@
+"""Statements that distribute the tables over the nodes of a Citus cluster, and what Citus asks of the schema.
+
+Rows of tenants are distributed by their tenant, rows that all tenants share are copied to every node, and identity
+stays on the coordinator, with the audit trail that its statements write. Decision 0186 has the reasons.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+from sqlalchemy.dialects.postgresql import dialect
+from sqlalchemy.schema import AddConstraint, DropConstraint
+
+from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.search import search_index_name
+from domain.entities.declaration import Registry
+
+OWNER = "tenant_id"
+"""The column by which rows are distributed."""
+
+BESIDE = ("row_history", "kept_answers")
+"""Tables that the statements of entities write beside the rows."""
+
+ON_COORDINATOR = frozenset({"audit_events"})
+"""Tables of entities that the statements of identity write."""
+
+_EXTENSION = "CREATE EXTENSION IF NOT EXISTS citus"
+_BEGIN, _COMMIT = "BEGIN", "COMMIT"
+# reference tables and tables with keys to them are changed by one connection to each node
+_IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
+_WITHOUT_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
+_NO_INDEX = "DROP INDEX IF EXISTS %(index)s"
+_REFERENCE = "SELECT create_reference_table('%(fullname)s')"
+_DISTRIBUTE = "SELECT create_distributed_table('%(fullname)s', 'tenant_id')"
+_COLOCATE = "SELECT create_distributed_table('%(fullname)s', 'tenant_id', colocate_with => '%(first)s')"
+# Citus allows no subqueries in policies: the setting is read for each row
+_POLICIES = (
+    "DROP POLICY IF EXISTS searched_rows ON %(fullname)s",
+    "DROP POLICY tenant_rows ON %(fullname)s",
+    """CREATE POLICY tenant_rows ON %(fullname)s
+    USING (
+        current_setting('tenantry.scope', true) = 'every'
+        OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
+    )
+    WITH CHECK (
+        current_setting('tenantry.scope', true) = 'every'
+        OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
+    )""",
+)
+
+
+class Placement(Struct, frozen=True):
+    """Names of tables by where their rows are, each after those that it refers to; ``shared`` is on every node."""
+
+    distributed: tuple[str, ...]
+    shared: tuple[str, ...]
+    coordinator: tuple[str, ...]
+
+
+def placement(registry: Registry) -> Placement:
+    names = [table.name for table in metadata_for(registry).sorted_tables]
+    models = {model.table: model for model in registry if model.table not in ON_COORDINATOR}
+    distributed = {name for name, model in models.items() if model.tenant_owned} | set(BESIDE)
+    shared = models.keys() - distributed
+    return Placement(
+        tuple(name for name in names if name in distributed),
+        tuple(name for name in names if name in shared),
+        tuple(name for name in names if name not in distributed and name not in shared),
+    )
+
+
+def obstacles(registry: Registry) -> list[str]:
+    """Sentences about what Citus would refuse; none for a schema that it takes."""
+    histories = [model.name for model in registry if not model.tenant_owned and model.declaration.history]
+    return [
+        *refused(metadata_for(registry), placement(registry)),
+        *(
+            f"{name} belongs to no tenant and has history=True: its lines have no tenant, and Citus distributes none "
+            "without one."
+            for name in histories
+        ),
+    ]
+
+
+def refused(metadata: sa.MetaData, placed: Placement) -> list[str]:
+    """Keys that Citus refuses: it holds them on each node alone."""
+    tables = metadata.tables
+    return [
+        *(sentence for name in placed.distributed for sentence in _of_distributed(tables[name], placed)),
+        *(sentence for name in placed.shared for sentence in _of_copied(tables[name], placed.shared, "copied")),
+        *(sentence for name in placed.coordinator for sentence in _of_copied(tables[name], placed.coordinator, "kept")),
+    ]
+
+
+def _of_distributed(table: sa.Table, placed: Placement) -> Iterator[str]:
+    keys: list[tuple[str, Sequence[Any]]] = [(str(table.primary_key.name), list(table.primary_key.columns))]
+    keys += [(str(index.name), list(index.expressions)) for index in table.indexes if index.unique]
+    for constraint in table.constraints:
+        if isinstance(constraint, sa.UniqueConstraint):
+            keys.append((str(constraint.name), list(constraint.columns)))
+    for name, columns in keys:
+        if columns and not any(getattr(column, "name", None) == OWNER for column in columns):
+            yield f"{table.name}: {name} is unique without {OWNER}."
+    for key in table.foreign_key_constraints:
+        pairs = {(element.parent.name, element.column.name) for element in key.elements}
+        together = key.referred_table.name in placed.distributed and (OWNER, OWNER) in pairs
+        if not together and key.referred_table.name not in placed.shared:
+            yield f"{table.name}: {key.name} refers to {key.referred_table.name} without {OWNER}, or on another node."
+
+
+def _of_copied(table: sa.Table, allowed: Sequence[str], where: str) -> Iterator[str]:
+    for key in table.foreign_key_constraints:
+        if key.referred_table.name not in allowed:
+            yield f"{table.name} is {where} whole, and {key.name} refers to {key.referred_table.name}, which is not."
+
+
+def statements(registry: Registry) -> list[str]:
+    """SQL for the coordinator of a cluster, to be run once as the owner of the tables, after all migrations."""
+    placed, metadata = placement(registry), metadata_for(registry)
+    moved = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
+    keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
+    searched = [search_index_name(model.table) for model in registry if model.declaration.search]
+    first, *others = placed.distributed
+    made: list[sa.ExecutableDDLElement] = [
+        *(sa.DDL(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),  # type: ignore[no-untyped-call]
+        *(_ddl(_NO_INDEX, moved[0], index=name) for name in searched),
+        # while one table is moved, those that refer to it are not there yet
+        *(DropConstraint(key) for key in keys),
+        *(_ddl(_REFERENCE, metadata.tables[name]) for name in placed.shared),
+        *(_ddl(text, metadata.tables[name]) for name in placed.distributed for text in _POLICIES),
+        _ddl(_DISTRIBUTE, metadata.tables[first]),
+        *(_ddl(_COLOCATE, metadata.tables[name], first=first) for name in others),
+        *(AddConstraint(key) for key in keys),
+        sa.DDL(_COMMIT),  # type: ignore[no-untyped-call]
+    ]
+    spoken = dialect()  # type: ignore[no-untyped-call]
+    return [f"{str(statement.compile(dialect=spoken)).strip()};" for statement in made]
+
+
+def _ddl(text: str, table: sa.Table, **context: str) -> sa.ExecutableDDLElement:
+    return sa.DDL(text, context=context).against(table)  # type: ignore[no-untyped-call]

@@ -1,0 +1,166 @@
+"""Search by an index: trigrams of the search fields, and the functions that ask them for one tenant.
+
+Row-level security lets an index answer leakproof comparisons alone, and LIKE is not one. A function for each search
+field, ``tenantry_search."products.name"``, therefore asks the index with the rights of the role ``tenantry_search``,
+which no row-level security holds back from an index: its policy is ``true``. The function adds the tenant of the
+setting ``tenantry.scope``, takes a pattern and a bound, and returns ids alone. Decision 0185 has the reasons.
+
+Statements are DDL that SQLAlchemy has no words for: literals, in which ``sa.DDL`` puts quoted names.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from adapters.postgres.schema.sql import quoted, short_name, without_case
+
+SEARCH = "tenantry_search"
+"""Name of the role that owns the functions, and of the schema that they are in."""
+
+MOST_FOUND = 10_000
+"""Most ids that a function returns, whatever bound it is given."""
+
+# Extensions: trusted ones since PostgreSQL 13, so that the owner of the database may make them. Whoever may not, or
+# whose server has them not, searches without an index.
+MAKE_SEARCH = """
+DO $$
+BEGIN
+    CREATE EXTENSION IF NOT EXISTS pg_trgm;
+    CREATE EXTENSION IF NOT EXISTS btree_gin;
+    -- A cluster has the role once for all its databases: migrations that run at once may both try to make it.
+    BEGIN
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'tenantry_search') THEN
+            CREATE ROLE tenantry_search NOLOGIN NOSUPERUSER NOBYPASSRLS;
+        END IF;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+    BEGIN
+        SET LOCAL ROLE tenantry_search;
+        RESET ROLE;
+    EXCEPTION WHEN insufficient_privilege THEN
+        EXECUTE format('GRANT tenantry_search TO %I', current_user);
+    END;
+    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'tenantry_search' AND (rolsuper OR rolbypassrls OR rolcanlogin))
+    THEN
+        RAISE EXCEPTION 'The role tenantry_search may log in or passes row-level security: it must not.';
+    END IF;
+    CREATE SCHEMA IF NOT EXISTS tenantry_search AUTHORIZATION tenantry_search;
+    GRANT USAGE ON SCHEMA tenantry_search TO tenantry_service;
+    GRANT USAGE ON SCHEMA public TO tenantry_search;
+EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege OR invalid_schema_name THEN
+    RAISE NOTICE 'Searches read all rows of a tenant: pg_trgm, btree_gin or the role tenantry_search cannot be made.';
+END
+$$"""
+
+IS_POSSIBLE = """
+SELECT to_regnamespace('tenantry_search') IS NOT NULL
+    AND (SELECT count(*) = 2 FROM pg_extension WHERE extname IN ('pg_trgm', 'btree_gin'))"""
+
+# Null means: more rows than the bound, or no single tenant. Bitmap scans are what asks the index; a plan is made each
+# time, for a remembered one would not know the pattern. No field has a blank in its name, as the variables have.
+_FUNCTION = """
+CREATE OR REPLACE FUNCTION tenantry_search.%(function)s("the pattern" text, "the bound" integer) RETURNS uuid[]
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan
+SET enable_seqscan = off
+SET enable_indexscan = off
+SET enable_indexonlyscan = off
+AS $$
+DECLARE
+    "the tenant" uuid := nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid;
+    "the ids" uuid[];
+BEGIN
+    IF "the tenant" IS NULL THEN
+        RETURN NULL;
+    END IF;
+    "the bound" := least(greatest("the bound", 0), %(bound)s);
+    SELECT array_agg(f.id) INTO "the ids" FROM (
+        SELECT t.id FROM public.%(fullname)s t
+        WHERE t.tenant_id = "the tenant" AND %(expression)s LIKE "the pattern" LIMIT "the bound" + 1
+    ) f;
+    IF cardinality("the ids") > "the bound" THEN
+        RETURN NULL;
+    END IF;
+    RETURN coalesce("the ids", '{}');
+END
+$$"""
+_RIGHTS = (
+    "ALTER FUNCTION tenantry_search.%(function)s(text, integer) OWNER TO tenantry_search",
+    "REVOKE ALL ON FUNCTION tenantry_search.%(function)s(text, integer) FROM PUBLIC",
+    "GRANT EXECUTE ON FUNCTION tenantry_search.%(function)s(text, integer) TO tenantry_service",
+)
+_NO_FUNCTION = "DROP FUNCTION IF EXISTS tenantry_search.%(function)s(text, integer)"
+_CLOSED = (
+    "REVOKE ALL ON %(fullname)s FROM tenantry_search",
+    "DROP POLICY IF EXISTS searched_rows ON %(fullname)s",
+)
+_OPENED = (
+    "GRANT SELECT (tenant_id, id, %(columns)s) ON %(fullname)s TO tenantry_search",
+    "CREATE POLICY searched_rows ON %(fullname)s FOR SELECT TO tenantry_search USING (true)",
+)
+
+
+def search_index_name(table: str) -> str:
+    return short_name("ix", table, "search")
+
+
+def search_function_name(table: str, field: str) -> str:
+    """Name of the function in its schema: ``products.name``."""
+    return short_name(f"{table}.{field}")
+
+
+def search_keys(fields: Sequence[str], *, by_tenant: bool) -> list[str]:
+    """Keys of the index, as PostgreSQL shows them."""
+    return [*(["tenant_id"] if by_tenant else []), *(without_case(quoted(name)) for name in fields)]
+
+
+def search_index(table: str, fields: Sequence[str], *, by_tenant: bool, beside: bool) -> sa.Index:
+    """The index, on a table of its own: it stands in no MetaData of the entities, for not every server can have it.
+
+    ``beside``: it is built beside reads and writes.
+    """
+    made = sa.Table(table, sa.MetaData(), sa.Column("tenant_id", sa.Uuid()))
+    owner = [made.c.tenant_id] if by_tenant else []
+    keys: list[sa.ColumnElement[str]] = [
+        sa.literal_column(without_case(quoted(name))).label(f"key {name}") for name in fields
+    ]
+    return sa.Index(
+        search_index_name(table),
+        *owner,
+        *keys,
+        _table=made,
+        postgresql_using="gin",
+        postgresql_ops={f"key {name}": "gin_trgm_ops" for name in fields},
+        postgresql_concurrently=beside,
+    )
+
+
+def opened(table: str, fields: Sequence[str]) -> Iterator[sa.ExecutableDDLElement]:
+    """Functions of the fields, and the rights that they run with."""
+    for field in fields:
+        named = {
+            "function": _function(table, field),
+            "expression": without_case(f"t.{quoted(field)}"),
+            "bound": MOST_FOUND,
+        }
+        yield from _on(table, (_FUNCTION, *_RIGHTS), named)
+    yield from _on(table, (*_CLOSED, *_OPENED), {"columns": ", ".join(map(quoted, fields))})
+
+
+def closed(table: str) -> Iterator[sa.ExecutableDDLElement]:
+    yield from _on(table, _CLOSED, {})
+
+
+def without_function(table: str, field: str) -> sa.ExecutableDDLElement:
+    return next(_on(table, (_NO_FUNCTION,), {"function": _function(table, field)}))
+
+
+def _function(table: str, field: str) -> str:
+    return quoted(search_function_name(table, field))
+
+
+def _on(table: str, statements: Sequence[str], context: dict[str, object]) -> Iterator[sa.ExecutableDDLElement]:
+    target = sa.Table(table, sa.MetaData())
+    made = (sa.DDL(statement, context=context) for statement in statements)  # type: ignore[no-untyped-call]
+    return (ddl.against(target) for ddl in made)

@@ -1,0 +1,85 @@
+"""Addresses of Redis: one server, the master that sentinels name, or a cluster."""
+
+from typing import Literal
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+SERVER_SCHEMES = ("redis", "rediss", "unix")
+GROUP_SCHEMES = ("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster")
+
+Kind = Literal["server", "sentinel", "cluster"]
+_PORTS: dict[Kind, int] = {"server": 6379, "sentinel": 26379, "cluster": 6379}
+
+
+class RedisAddress(Struct, frozen=True, kw_only=True):
+    """``hosts`` are the sentinels, or some nodes of the cluster; a server is told by ``url`` alone.
+
+    ``user`` and ``password`` are for the servers that keep the data; sentinels have ``sentinel_user`` and
+    ``sentinel_password``.
+    """
+
+    kind: Kind
+    url: str
+    hosts: tuple[tuple[str, int], ...] = ()
+    tls: bool = False
+    user: str | None = None
+    password: str | None = None
+    master: str = ""
+    database: int = 0
+    sentinel_user: str | None = None
+    sentinel_password: str | None = None
+
+
+def read_address(text: str) -> RedisAddress:
+    """Raises ValueError.
+
+    ``redis://…``, ``rediss://…`` and ``unix://…`` are read by redis-py. Further forms:
+    ``redis+sentinel://user:password@host:26379,host2:26379/name-of-the-master/database?sentinel_password=…``
+    ``redis+cluster://user:password@host:6379,host2:6379``; ``rediss+…`` for TLS.
+    """
+    scheme, _, rest = text.partition("://")
+    if scheme in SERVER_SCHEMES:
+        parts = urlsplit(text)
+        host = ((parts.hostname, parts.port or _PORTS["server"]),) if parts.hostname else ()
+        return RedisAddress(kind="server", url=text, hosts=host, tls=scheme == "rediss")
+    ensure(scheme in GROUP_SCHEMES)
+    transport, kind = scheme.split("+")
+    before, _, query = rest.partition("?")
+    authority, _, path = before.partition("/")
+    credentials, _, hosts = authority.rpartition("@")
+    user, _, password = credentials.partition(":")
+    found = RedisAddress(
+        kind="cluster" if kind == "cluster" else "sentinel",
+        url=text,
+        tls=transport == "rediss",
+        user=unquote(user) or None,
+        password=unquote(password) or None,
+    )
+    found = replace(found, hosts=tuple(_host(part, found.kind) for part in hosts.split(",")))
+    if found.kind == "sentinel":
+        return _of_sentinels(found, path, query)
+    ensure(not path.strip("/") and not query)  # a cluster has database 0 alone
+    return found
+
+
+def _of_sentinels(found: RedisAddress, path: str, query: str) -> RedisAddress:
+    master, _, database = path.partition("/")
+    options = dict(parse_qsl(query, strict_parsing=True)) if query else {}
+    ensure(bool(master) and (database or "0").isdecimal())
+    ensure(not options.keys() - {"sentinel_user", "sentinel_password"})
+    return replace(found, master=unquote(master), database=int(database or "0"), **options)
+
+
+def _host(text: str, kind: Kind) -> tuple[str, int]:
+    # An address of IPv6 stands in brackets.
+    parts = urlsplit(f"//{text}")
+    ensure(not parts.path and parts.username is None)
+    ensure(parts.hostname is not None)
+    return parts.hostname or "", parts.port or _PORTS[kind]
+
+
+def ensure(holds: bool) -> None:
+    if not holds:
+        raise ValueError

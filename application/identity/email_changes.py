@@ -1,0 +1,149 @@
+"""A new address for one's own account: asked for with a session, and proved by a link that is sent to it."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from application.ports.database import Database, Mail, MailKind
+from application.ports.identity.accounts import AccountTransaction, EmailChange
+from application.ports.runtime import Clock, Ids, LinkSecrets
+from application.ports.shared_memory import Cache, Revocations
+from application.retry import retry_on_conflict
+from domain.errors import RateLimited, TokenInvalid, ValidationError
+from domain.identity.tokens import grants_subject
+from domain.identity.users import AccountState, User, email_key, profile_key, token_hash
+from domain.limits import LINKS_APART
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+LIFETIME = timedelta(hours=24)
+DAY = timedelta(days=1)
+CHANGES_A_DAY = 5
+"""Most mails with such a link that an account sends within a day: they go to addresses of strangers."""
+
+
+class NewEmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    email: str
+
+
+@dataclass(frozen=True)
+class EmailChangeRequests:
+    database: Database[AccountTransaction]
+    revocations: Revocations
+    cache: Cache
+    secrets: LinkSecrets
+    clock: Clock
+    ids: Ids
+
+    @retry_on_conflict
+    async def request(self, caller: Caller, form: NewEmailForm, client: Client, *, silent: bool = False) -> None:
+        """Sends a link to the new address and a notice to the old one; ``silent`` only reads the form.
+
+        Raises ValidationError, and RateLimited after CHANGES_A_DAY. The answer does not depend on other accounts.
+        """
+        email, key = form.email.strip(), email_key(form.email)
+        if key is None:
+            raise ValidationError.on("email", "is not an e-mail address")
+        if silent:
+            return
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(caller.user_id)
+            state = await tx.users.state(caller.user_id)
+            if state is None:
+                raise TokenInvalid
+            if email == state.user.email:
+                raise ValidationError.on("email", "is your address already")
+            before = await tx.email_changes.of_user(caller.user_id)
+            if before is not None and before.email == email and before.requested_at > now - LINKS_APART:
+                # The mail is on its way, and its link goes on working.
+                return
+            # Security: whether the address has an account is seen when the mail is written, and told to its owner.
+            mail = Mail(id=self.ids.new(), kind="email-change", recipient=email, at=now, language=client.language)
+            await tx.email_changes.save(self._change(caller, email, key, mail, before))
+            await tx.outbox.add(mail)
+            await tx.outbox.add(self._notice("email-change-requested", state.user, client, now))
+            line = event("email.change-requested", caller.user_id, caller.user_id, client, now)
+            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+
+    def _change(self, caller: Caller, email: str, key: str, mail: Mail, before: EmailChange | None) -> EmailChange:
+        mailed = tuple(at for at in before.mailed_at if at > mail.at - DAY) if before else ()
+        if len(mailed) >= CHANGES_A_DAY:
+            wait = min(mailed) + DAY - mail.at
+            message = f"At most {CHANGES_A_DAY} changes of the address can be asked for within a day."
+            raise RateLimited(max(1, int(wait.total_seconds())), message)
+        return EmailChange(
+            user_id=caller.user_id,
+            email=email,
+            email_key=key,
+            hash=token_hash(self.secrets.secret(mail.id)),
+            requested_at=mail.at,
+            expires_at=mail.at + LIFETIME,
+            mailed_at=(*mailed, mail.at),
+        )
+
+    async def finish(self, email: str, secret: str, client: Client) -> bool:
+        """Gives the account its new address, proved by the link; False for a link that is none of a change.
+
+        Raises Conflict on ``email`` when another account has got the address meanwhile.
+        """
+        hashed = token_hash(secret)
+        async with self.database.read_only(EveryTenant()) as read:
+            change = await read.email_changes.by_hash(hashed, self.clock.now())
+        if change is None or change.email_key != email_key(email):
+            return False
+        is_finished = await self._finish(change, client)
+        # after the commit, or a profile of before would be remembered again
+        await self.cache.drop([profile_key(change.user_id)])
+        return is_finished
+
+    @retry_on_conflict
+    async def _finish(self, change: EmailChange, client: Client) -> bool:
+        now, user_id = self.clock.now(), change.user_id
+        subjects = (grants_subject(user_id),)
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.memberships.lock(user_id)
+                state = await tx.users.state(user_id)
+                # The link may have been replaced, or have ended, before the lock was held.
+                found = await tx.email_changes.by_hash(change.hash, now)
+                if found is None or state is None or not state.user.is_active:
+                    return False
+                await self._save(tx, state, found, client, now)
+                # Tokens carry the address: they are stale, and sessions go on.
+                versions = await tx.token_versions.bump(subjects)
+            published.update(versions)
+        return True
+
+    async def _save(
+        self, tx: AccountTransaction, state: AccountState, change: EmailChange, client: Client, now: datetime
+    ) -> None:
+        user, linked = state.user, await tx.social.of_user(state.user.id)
+        await tx.email_changes.end(user.id)
+        changed = replace(
+            user,
+            email=change.email,
+            email_key=change.email_key,
+            email_confirmed=True,
+            email_proved=True,
+            updated_at=now,
+        )
+        await tx.users.save(changed, user)
+        await tx.outbox.add(self._notice("email-changed", user, client, now))
+        if linked and not await tx.social.of_user(user.id):
+            await tx.outbox.add(self._notice("identities-unlinked", changed, client, now))
+        for tenant_id in sorted({held.tenant_id for held in state.memberships} or {SYSTEM_TENANT_ID}):
+            # Each tenant learns that its member has another address.
+            await tx.audit.add(tenant_id, event("email.changed", user.id, user.id, client, now))
+
+    def _notice(self, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
+        return Mail(
+            id=self.ids.new(),
+            kind=kind,
+            recipient=user.email,
+            name=user.full_name,
+            address=client.address,
+            at=now,
+            language=client.language,
+        )

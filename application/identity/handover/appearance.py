@@ -1,0 +1,57 @@
+"""How the sign-in pages show themselves: in the branding of the tenant that an application is for."""
+
+import re
+from dataclasses import dataclass
+
+from msgspec import UNSET, Struct
+
+from application.identity.handover.targets import RegisteredApplication
+from application.ports.database import Database
+from application.ports.identity.tenants import TenantTransaction
+from domain.scope import EveryTenant
+
+
+class Appearance(Struct, frozen=True, kw_only=True):
+    """``name`` stands in place of the service's; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting."""
+
+    name: str
+    color: str | None = None
+    support_email: str | None = None
+    language: str | None = None
+
+    @property
+    def text_color(self) -> str:
+        """Black or white, whichever is read better on ``color``: one of them has a contrast of 4.5 at least."""
+        return "#000000" if self.color is None or _luminance(self.color) > 0.179 else "#ffffff"
+
+
+@dataclass(frozen=True)
+class Appearances:
+    database: Database[TenantTransaction]
+
+    async def of(self, application: RegisteredApplication) -> Appearance | None:
+        """The branding of the one tenant that the application is for; None for one that is open to several."""
+        tenants = application.allowed_tenant_ids
+        if tenants is None or len(tenants) != 1:
+            return None
+        async with self.database.read_only(EveryTenant()) as read:
+            tenant = await read.tenants.by_id(tenants[0])
+        if tenant is None or not tenant.is_active:
+            return None
+        branding = tenant.settings.branding
+        if branding is UNSET:
+            return Appearance(name=tenant.name, language=tenant.settings.language)
+        color = branding.primary_color
+        return Appearance(
+            name=branding.name or tenant.name,
+            color=color if color and re.fullmatch(r"#[0-9a-fA-F]{6}", color) else None,
+            support_email=branding.support_email,
+            language=tenant.settings.language,
+        )
+
+
+def _luminance(color: str) -> float:
+    """Relative luminance of ``#rrggbb``, from 0 to 1 (WCAG 2.2)."""
+    parts = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

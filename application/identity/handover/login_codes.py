@@ -1,0 +1,152 @@
+"""One-time codes: what the service's own pages hand to an application in place of tokens (RFC 6749, 4.1, with PKCE)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NoReturn, Protocol
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from application.identity.handover.targets import Target, Targets
+from application.identity.login.forms import LoginResult
+from application.ports.database import Database
+from application.ports.identity.passwords import NonceTransaction
+from application.ports.identity.sessions import SessionTransaction
+from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.runtime import Clock
+from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
+from domain.identity.redirects import is_answer
+from domain.identity.tokens import Session
+from domain.identity.users import User
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+
+LIVES = timedelta(seconds=60)
+"""Time for which a code can be exchanged."""
+
+WATCHED = timedelta(days=1)
+"""Time for which the second use of a code is noticed."""
+
+
+class CodeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    redirect: str
+    code_challenge: str
+
+
+class ExchangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    code: str
+    code_verifier: str
+
+
+class LoginCode(Struct, rename="camel", kw_only=True):
+    code: str
+    expires_at: datetime
+
+
+class Handover(Struct, frozen=True, kw_only=True):
+    """The content of a code: the session that it hands over, and to whom."""
+
+    session_id: UUID
+    target: Target
+    expires_at: datetime
+
+
+class CodeTransaction(SessionTransaction, NonceTransaction, Protocol):
+    """Parts of the database that codes need."""
+
+
+class SessionsHandedOver(Protocol):
+    """Implemented by SessionResumption."""
+
+    async def resume(self, session_id: UUID, client: Client) -> LoginResult:
+        """The session's new tokens, as the result of a login; the tokens of before are used up.
+
+        Raises TokenInvalid and TokenExpired for a session that has ended, and what a login raises.
+        """
+        ...
+
+
+class StolenSessions(Protocol):
+    """Implemented by SignIn."""
+
+    async def end_stolen(self, session: Session, user: User, client: Client) -> None:
+        """Ends the session at once and tells its user by mail."""
+        ...
+
+
+class CodeOutcomes(Protocol):
+    """Counts what came of codes, for the operator's metrics: ``issued``, ``redeemed`` or ``refused``."""
+
+    def count(self, outcome: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class LoginCodes:
+    database: Database[CodeTransaction]
+    tickets: Tickets
+    targets: Targets
+    sessions: SessionsHandedOver
+    stolen: StolenSessions
+    outcomes: CodeOutcomes
+    clock: Clock
+
+    async def make(self, caller: Caller, form: CodeForm) -> LoginCode:
+        """A code for the caller's session. Raises Forbidden for a session of no application, and ValidationError."""
+        # Security: an application gets sessions that were begun for it, and no other's.
+        if caller.app_id is None:
+            raise Forbidden("This login is for no application: log in with X-App-Id to hand it over.")
+        target = Target(app_id=caller.app_id, redirect=form.redirect, challenge=form.code_challenge)
+        await self.targets.ensure(target)
+        return self.seal(caller.session_id, target)
+
+    def seal(self, session_id: UUID, target: Target) -> LoginCode:
+        """A code for a session that has just begun, to a target that was checked."""
+        now = self.clock.now()
+        self.outcomes.count("issued")
+        # The state goes back in the address, and need not be in the code.
+        content = Handover(session_id=session_id, target=replace(target, state=None), expires_at=now + LIVES)
+        return LoginCode(code=self.tickets.seal("code", content, now + WATCHED), expires_at=content.expires_at)
+
+    async def exchange(self, form: ExchangeForm, app_id: str | None, client: Client) -> LoginResult:
+        """The session that the code stands for, as the result of a login.
+
+        A code serves once, whatever comes of it; its second use ends the session. Raises ValidationError on ``code``
+        for every wrong one alike, and what a login raises: account, tenant and second factor are judged anew.
+        """
+        opened = self.tickets.open("code", form.code, Handover, self.clock.now())
+        # Security: without the verifier a code is nothing, so that who only saw it can neither use nor spoil it.
+        if opened is None or not is_answer(form.code_verifier, opened.content.target.challenge):
+            await self._refuse(None, client)
+        content = opened.content
+        if app_id is not None and app_id != content.target.app_id:
+            await self._refuse(None, client)
+        if not await self._is_first_use(opened):
+            await self._end_stolen(content.session_id, client)
+            await self._refuse(content.session_id, client)
+        if self.clock.now() >= content.expires_at:
+            await self._refuse(content.session_id, client)
+        try:
+            await self.targets.ensure(content.target)
+            result = await self.sessions.resume(content.session_id, client)
+        except (ValidationError, TokenExpired, TokenInvalid):
+            # Taken out of the registration meanwhile, or ended: the code is as wrong as any other.
+            await self._refuse(content.session_id, client)
+        self.outcomes.count("redeemed")
+        return result
+
+    async def _is_first_use(self, opened: Ticket[Handover]) -> bool:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            return await tx.used_nonces.consume(opened.id, opened.until, self.clock.now())
+
+    async def _end_stolen(self, session_id: UUID, client: Client) -> None:
+        async with self.database.read_only(EveryTenant()) as read:
+            found = await read.sessions.with_account_state(session_id)
+        if found is not None:
+            session, state = found
+            await self.stolen.end_stolen(session, state.user, client)
+
+    async def _refuse(self, session_id: UUID | None, client: Client) -> NoReturn:
+        self.outcomes.count("refused")
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.audit.add(SYSTEM_TENANT_ID, event("code.refused", None, session_id, client, self.clock.now()))
+        raise ValidationError.on("code", "is wrong, was used, has expired, or is another application's: log in again")

@@ -1,0 +1,112 @@
+"""Login at a social provider by redirect, from the link on the sign-in page to the answer of the provider."""
+
+import hmac
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+
+from msgspec import Struct
+
+from application.identity.handover.targets import Target, Targets
+from application.identity.login.forms import LoginResult
+from application.identity.login.social_sign_in import LinkedAccounts, LoginCompletion
+from application.ports.database import Database
+from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
+from application.ports.identity.passwords import NonceTransaction
+from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock
+from domain.errors import InvalidCredentials, ValidationError
+from domain.identity.redirects import challenge_of
+from domain.scope import Client, EveryTenant
+
+LIVES = timedelta(minutes=10)
+"""Time for which a provider may take."""
+
+
+class BegunLogin(Struct, frozen=True, kw_only=True):
+    """The content of the ticket that the browser keeps until it comes back; ``target`` is None for no application."""
+
+    provider: str
+    state: str
+    nonce: str
+    verifier: str
+    target: Target | None
+
+
+class Departure(Struct, frozen=True):
+    """``address`` is at the provider, ``ticket`` for the browser's cookie."""
+
+    address: str
+    ticket: str
+
+
+@dataclass(frozen=True)
+class SocialRedirect:
+    """``base_url`` is the service's public address, which providers have registered."""
+
+    database: Database[NonceTransaction]
+    providers: SocialProviders
+    accounts: LinkedAccounts
+    entrance: LoginCompletion
+    tickets: Tickets
+    targets: Targets
+    clock: Clock
+    base_url: str
+
+    async def begin(self, provider: str, target: Target | None) -> Departure:
+        """Raises ValidationError on ``provider``, and for a target as ``Targets`` does."""
+        if provider not in self.providers.redirecting:
+            raise ValidationError.on("provider", "is none that logins can begin at here")
+        if target is not None:
+            await self.targets.ensure(target)
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        begun = BegunLogin(provider=provider, state=state, nonce=nonce, verifier=verifier, target=target)
+        asked = Authorization(
+            redirect_uri=self._address(provider), state=state, nonce=nonce, challenge=challenge_of(verifier)
+        )
+        ticket = self.tickets.seal("social", begun, self.clock.now() + LIVES)
+        return Departure(self.providers.authorization_url(provider, asked), ticket)
+
+    async def returned(self, provider: str, ticket: str | None, state: str) -> BegunLogin:
+        """What the browser left with.
+
+        Raises ValidationError on ``state``, with one message for every fault, and for a target that was taken out of
+        the registration meanwhile, as ``Targets`` does.
+        """
+        opened = self.tickets.open("social", ticket or "", BegunLogin, self.clock.now())
+        # Security: the cookie says which browser began and where; another browser, another provider's answer (mix-up)
+        # and a second use are refused alike, before anything is asked of a provider.
+        if opened is None or not _is_answer(opened.content, provider, state) or not await self._is_first_use(opened):
+            raise ValidationError.on("state", "is not of a login that began in this browser in the last minutes")
+        if opened.content.target is not None:
+            await self.targets.ensure(opened.content.target)
+        return opened.content
+
+    async def login(self, begun: BegunLogin, code: str, client: Client) -> LoginResult:
+        """The login, through the gate that every login passes. Raises what a social login raises."""
+        brought = ProviderCode(
+            code=code, redirect_uri=self._address(begun.provider), nonce=begun.nonce, verifier=begun.verifier
+        )
+        identity = await self.providers.redeem(begun.provider, brought) if code else None
+        state = await self.accounts.account_state_of(identity, client) if identity else None
+        if state is None:
+            await self.entrance.note_refusal(None, client)
+            raise InvalidCredentials("No account here belongs to this login with the provider.")
+        verified = VerifiedIdentity(state, by_password=False, methods=("social",))
+        app_id = begun.target.app_id if begun.target else None
+        result = await self.entrance.complete_login(verified, None, app_id, client)
+        assert isinstance(result, LoginResult)
+        return result
+
+    async def _is_first_use(self, opened: Ticket[BegunLogin]) -> bool:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            return await tx.used_nonces.consume(opened.id, opened.until, self.clock.now())
+
+    def _address(self, provider: str) -> str:
+        # One address for each provider: the answer of one is never taken for that of another.
+        return f"{self.base_url}/api/auth/social/{provider}/callback"
+
+
+def _is_answer(begun: BegunLogin, provider: str, state: str) -> bool:
+    return begun.provider == provider and hmac.compare_digest(begun.state.encode(), state.encode())

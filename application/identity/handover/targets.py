@@ -1,0 +1,67 @@
+"""Where a login is handed over to: an application, one of its addresses, and the challenge of who began."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import Struct
+
+from domain.errors import ValidationError
+from domain.identity.redirects import LONGEST_STATE, is_challenge, redirect_mistake
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """``state`` is the application's own text, which it gets back; None where it sent none."""
+
+    app_id: str
+    redirect: str
+    challenge: str
+    state: str | None = None
+
+
+class RegisteredApplication(Protocol):
+    """What a handover asks of a row of the entity ``applications``."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def is_active(self) -> bool: ...
+    @property
+    def allowed_tenant_ids(self) -> Sequence[UUID] | None: ...
+    @property
+    def redirect_urls(self) -> Sequence[str] | None: ...
+
+
+class ApplicationsById(Protocol):
+    """Implemented by application/identity/login/applications.py."""
+
+    async def by_id(self, app_id: str) -> RegisteredApplication | None:
+        """The registered application, closed ones too; None for an unknown one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Targets:
+    applications: ApplicationsById
+
+    async def ensure(self, target: Target) -> RegisteredApplication:
+        """The application.
+
+        Raises ValidationError on ``app``, ``redirect``, ``codeChallenge`` or ``state``. Nothing may be sent to the
+        address, not even an error, once one of the first two is wrong.
+        """
+        application = await self.applications.by_id(target.app_id)
+        if application is None or not application.is_active:
+            raise ValidationError.on("app", "is no application that is registered here and open")
+        # Security: compared exactly, so that no spelling of a registered address leads anywhere else. Rows that did
+        # not come through the API are judged as well.
+        is_registered = target.redirect in (application.redirect_urls or ())
+        if not is_registered or redirect_mistake(target.redirect) is not None:
+            raise ValidationError.on("redirect", "is none of the application's redirectUrls; they are compared exactly")
+        if not is_challenge(target.challenge):
+            raise ValidationError.on("codeChallenge", "takes an S256 challenge of 43 characters (RFC 7636)")
+        # In bytes: a cookie holds it while its owner is at a provider, and browsers keep 4 kB.
+        if target.state is not None and len(target.state.encode("utf-8", "replace")) > LONGEST_STATE:
+            raise ValidationError.on("state", f"takes {LONGEST_STATE} bytes at most")
+        return application

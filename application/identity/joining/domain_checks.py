@@ -1,0 +1,64 @@
+"""Verified domains, looked up again every day: one without its record is lost, and nobody joins by it any more."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from application.identity.joining.deciders import deciders
+from application.ports.database import Database, Mail
+from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction
+from application.ports.runtime import Clock, Ids
+from application.retry import retry_on_conflict
+from domain.identity.domains import CHECKED_EVERY, TenantDomain, is_proved, record_name
+from domain.scope import Client, EveryTenant, event
+
+AT_ONCE = 20
+NOBODY = Client(address="", network="", device="", request_id="")
+
+
+@dataclass(frozen=True)
+class DomainChecks:
+    database: Database[DomainTransaction]
+    dns: DnsRecords
+    clock: Clock
+    ids: Ids
+
+    async def check(self) -> int:
+        """Looks up some of the domains that are due; returns how many."""
+        now = self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            due = await tx.domains.take_due(now - CHECKED_EVERY, now, AT_ONCE)
+        for domain in due:
+            try:
+                texts = await self.dns.texts(record_name(domain.domain))
+            except DnsUnavailable:
+                # Nothing is known: it is asked for again tomorrow, and nobody loses a domain by an outage.
+                continue
+            if not is_proved(domain, texts):
+                await self._lose(domain, now)
+        return len(due)
+
+    @retry_on_conflict
+    async def _lose(self, seen: TenantDomain, now: datetime) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            found = await tx.domains.lock(seen.tenant_id, seen.domain)
+            # Removed, or added again, while the DNS was asked.
+            if found is None or found.proof != seen.proof or found.state != "verified":
+                return
+            await tx.domains.save(replace(found, state="lost", mode="off"))
+            await tx.audit.add(seen.tenant_id, event("domain.lost", None, None, NOBODY, now))
+            await self._tell(tx, found, now)
+
+    async def _tell(self, tx: DomainTransaction, lost: TenantDomain, now: datetime) -> None:
+        for user in await deciders(tx, lost.tenant_id):
+            await tx.outbox.add(
+                Mail(
+                    id=self.ids.new(),
+                    kind="domain-lost",
+                    recipient=user.email,
+                    name=user.full_name,
+                    at=now,
+                    about=lost.domain,
+                )
+            )

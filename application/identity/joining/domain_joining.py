@@ -1,0 +1,149 @@
+"""Joining by domain: whoever logs in with a proved address at a tenant's domain becomes a member, or asks to."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from application.identity.joining.deciders import deciders
+from application.ports.database import Database, Mail
+from application.ports.identity.domains import DomainTransaction
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock, Ids, InvitationOutcomes
+from application.retry import retry_on_conflict
+from domain.errors import ValidationError
+from domain.identity.administration import ensure_fits_token
+from domain.identity.domains import JoinRequest, TenantDomain, domain_of
+from domain.identity.invitations import may_still_give
+from domain.identity.users import AccountState, Role
+from domain.scope import Client, EveryTenant, event
+
+KNOWN_FOR = timedelta(seconds=30)
+"""How long a process remembers the domains, so that logins of everybody else ask nothing."""
+
+SETS_DOMAINS = "update:tenant-settings"
+
+
+@dataclass
+class KnownDomains:
+    """Domains by which people come in, as the process read them last."""
+
+    names: frozenset[str] = frozenset()
+    read_at: datetime | None = None
+
+    def are_old(self, now: datetime) -> bool:
+        return self.read_at is None or not self.read_at <= now < self.read_at + KNOWN_FOR
+
+
+@dataclass(frozen=True)
+class DomainJoining:
+    database: Database[DomainTransaction]
+    outcomes: InvitationOutcomes
+    clock: Clock
+    ids: Ids
+    known: KnownDomains = field(default_factory=KnownDomains)
+
+    async def joined(self, verified: VerifiedIdentity, client: Client) -> AccountState:
+        """The account's state, with the membership that its address gives it.
+
+        Nobody joins by an address that is not proved, nor before every factor was shown.
+        """
+        state = verified.state
+        is_complete = not state.factors.kinds or "mfa" in verified.methods
+        if not state.user.email_proved or not is_complete:
+            return state
+        domain = domain_of(state.user.email_key)
+        now = self.clock.now()
+        if self.known.are_old(now):
+            await self._read_domains(now)
+        if domain not in self.known.names:
+            return state
+        return await self._come_in(state, domain, client)
+
+    async def _read_domains(self, now: datetime) -> None:
+        before = self.known.read_at
+        # Logins that come meanwhile go by what was known before, instead of asking the same.
+        self.known.read_at = now
+        try:
+            async with self.database.read_only(EveryTenant()) as read:
+                self.known.names = frozenset(await read.domains.joinable())
+        except BaseException:
+            self.known.read_at = before
+            raise
+
+    @retry_on_conflict
+    async def _come_in(self, seen: AccountState, domain: str, client: Client) -> AccountState:
+        async with self.database.read_only(EveryTenant()) as read:
+            found = await read.domains.verified(domain)
+        if found is None or found.mode == "off" or _is_member(seen, found):
+            return seen
+        outcome = None
+        async with self.database.transaction(EveryTenant()) as tx:
+            # Locked before the state is read: the address may have changed, or another login joined, since.
+            await tx.memberships.lock(seen.user.id)
+            state = await tx.users.state(seen.user.id)
+            current = await tx.domains.lock(found.tenant_id, domain)
+            if state is None or current is None or not _may_come_in(state, current):
+                return seen
+            # Security: whoever was removed, or left, does not come back by the address alone.
+            if not await tx.join_requests.was_member(current.tenant_id, state.user.id):
+                outcome = await self._join_or_ask(tx, state, current, client)
+            after = await tx.users.state(seen.user.id)
+        if outcome is not None:
+            self.outcomes.count(outcome)
+        return after or seen
+
+    async def _join_or_ask(
+        self, tx: DomainTransaction, state: AccountState, domain: TenantDomain, client: Client
+    ) -> str | None:
+        now, user = self.clock.now(), state.user
+        roles = await tx.received.roles(domain.tenant_id, domain.role_ids)
+        if domain.mode == "join" and await self._may_be_given(tx, domain, roles) and _fit(roles, state):
+            await tx.memberships.save(user.id, domain.tenant_id, [role.id for role in roles], None, now)
+            line = event("membership.joined-by-domain", user.id, user.id, client, now)
+            await tx.audit.add(domain.tenant_id, line)
+            return "joined"
+        request = JoinRequest(tenant_id=domain.tenant_id, user_id=user.id, domain=domain.domain, created_at=now)
+        # A request that was declined is not made again by the next login.
+        if not await tx.join_requests.add(request):
+            return None
+        await self._tell(tx, domain, now)
+        await tx.audit.add(domain.tenant_id, event("join-request.made", user.id, user.id, client, now))
+        return "requested"
+
+    async def _may_be_given(self, tx: DomainTransaction, domain: TenantDomain, roles: list[Role]) -> bool:
+        # The operator has no account, and gives what an operator may give.
+        if domain.set_by is None:
+            return True
+        giver = await tx.users.state(domain.set_by)
+        return may_still_give(giver, domain.tenant_id, roles, SETS_DOMAINS)
+
+    async def _tell(self, tx: DomainTransaction, domain: TenantDomain, now: datetime) -> None:
+        for decider in await deciders(tx, domain.tenant_id):
+            await tx.outbox.add(
+                Mail(
+                    id=self.ids.new(),
+                    kind="join-request",
+                    recipient=decider.email,
+                    name=decider.full_name,
+                    at=now,
+                    about=domain.domain,
+                )
+            )
+
+
+def _is_member(state: AccountState, domain: TenantDomain) -> bool:
+    return any(held.tenant_id == domain.tenant_id for held in state.memberships)
+
+
+def _may_come_in(state: AccountState, domain: TenantDomain) -> bool:
+    is_here = state.user.email_proved and domain_of(state.user.email_key) == domain.domain
+    is_open = domain.state == "verified" and domain.mode != "off"
+    return is_here and is_open and state.user.is_active and not _is_member(state, domain)
+
+
+def _fit(roles: list[Role], state: AccountState) -> bool:
+    try:
+        ensure_fits_token((*roles, *state.roles), "roles")
+    except ValidationError:
+        # Nobody is kept from logging in by what they could have been given.
+        return False
+    return True

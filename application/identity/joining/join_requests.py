@@ -1,0 +1,150 @@
+"""Requests to join a tenant: listed, approved and declined by whoever may invite."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import UNSET, Struct, UnsetType
+
+from application.identity.administration.listing import ParameterReader, Parameters
+from application.identity.joining.domains import given_roles
+from application.ports.database import Database
+from application.ports.identity.domains import DomainTransaction
+from application.ports.runtime import Clock, InvitationOutcomes
+from application.ports.shared_memory import Cache
+from application.retry import retry_on_conflict
+from domain.errors import Conflict, NotFound
+from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give
+from domain.identity.domains import JoinRequest, domain_of
+from domain.identity.users import MEMBER, AccountState, Membership, Role, profile_key
+from domain.scope import Caller, Client, EveryTenant, event
+
+
+class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """Without ``roles`` those of the domain are given, or ``Member`` where the domain is gone."""
+
+    roles: list[str] | UnsetType = UNSET
+
+
+class JoinRequestItem(Struct, rename="camel", kw_only=True):
+    """A request; its id is that of the account."""
+
+    id: UUID
+    email: str
+    full_name: str
+    domain: str
+    created_at: datetime
+
+
+class JoinRequestPage(Struct, rename="camel", kw_only=True):
+    items: list[JoinRequestItem]
+    total_count: int
+    page: int
+    page_size: int
+    total_pages: int
+
+
+class AdmittedMember(Struct, rename="camel", kw_only=True):
+    """The membership of somebody whose request was approved."""
+
+    user_id: UUID
+    tenant_id: UUID
+    roles: tuple[str, ...]
+    is_default: bool
+    joined_at: datetime
+
+
+@dataclass(frozen=True)
+class JoinRequestAdministration:
+    database: Database[DomainTransaction]
+    outcomes: InvitationOutcomes
+    cache: Cache
+    clock: Clock
+
+    async def page(self, caller: Caller, parameters: Parameters) -> JoinRequestPage:
+        """Pending requests, the oldest first."""
+        reader = ParameterReader(parameters, ("page", "pageSize"))
+        page, size = reader.page(), reader.page_size()
+        reader.ensure_valid()
+        async with self.database.read_only(EveryTenant()) as read:
+            listed, total = await read.join_requests.page(caller.tenant.id, page, size)
+        items = [
+            JoinRequestItem(
+                id=found.request.user_id,
+                email=found.email,
+                full_name=found.full_name,
+                domain=found.request.domain,
+                created_at=found.request.created_at,
+            )
+            for found in listed
+        ]
+        pages = -(-total // size)
+        return JoinRequestPage(items=items, total_count=total, page=page, page_size=size, total_pages=pages)
+
+    @retry_on_conflict
+    async def approve(self, caller: Caller, user_id: UUID, form: ApprovalForm, client: Client) -> AdmittedMember:
+        """Makes the membership. Raises NotFound, Forbidden for roles beyond the caller's, and Conflict."""
+        tenant_id, now = caller.tenant.id, self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            # Locked before the request, as by a login that makes one.
+            await tx.memberships.lock(user_id)
+            request = await self._pending(tx, tenant_id, user_id)
+            state = await tx.users.state(user_id)
+            if state is None or not _is_still_there(state, request):
+                raise Conflict("The account has another address now, or is disabled: decline the request.")
+            if _membership(state, tenant_id) is None:
+                roles = await self._roles(tx, caller, request, form)
+                ensure_fits_token((*roles, *state.roles), "roles")
+                await tx.memberships.save(user_id, tenant_id, [role.id for role in roles], None, now)
+                state = await tx.users.state(user_id)
+            await tx.join_requests.end(tenant_id, user_id, "approved", now, caller.user_id)
+            await tx.audit.add(tenant_id, event("join-request.approved", caller.user_id, user_id, client, now))
+            joined = _membership(state, tenant_id) if state else None
+        assert joined is not None
+        self.outcomes.count("approved")
+        await self.cache.drop([profile_key(user_id)])
+        return AdmittedMember(
+            user_id=user_id,
+            tenant_id=tenant_id,
+            roles=tuple(sorted(role.name for role in joined.roles)),
+            is_default=joined.is_default,
+            joined_at=joined.joined_at,
+        )
+
+    @retry_on_conflict
+    async def decline(self, caller: Caller, user_id: UUID, client: Client) -> None:
+        tenant_id, now = caller.tenant.id, self.clock.now()
+        async with self.database.transaction(EveryTenant()) as tx:
+            await self._pending(tx, tenant_id, user_id)
+            await tx.join_requests.end(tenant_id, user_id, "declined", now, caller.user_id)
+            await tx.audit.add(tenant_id, event("join-request.declined", caller.user_id, user_id, client, now))
+        self.outcomes.count("refused")
+
+    async def _pending(self, tx: DomainTransaction, tenant_id: UUID, user_id: UUID) -> JoinRequest:
+        found = await tx.join_requests.lock(tenant_id, user_id)
+        if found is None or found.status != "pending":
+            raise NotFound
+        return found
+
+    async def _roles(
+        self, tx: DomainTransaction, caller: Caller, request: JoinRequest, form: ApprovalForm
+    ) -> list[Role]:
+        if form.roles is not UNSET:
+            return await given_roles(tx, caller, list(dict.fromkeys(form.roles)))
+        domain = await tx.domains.lock(request.tenant_id, request.domain)
+        if domain is None:
+            return await given_roles(tx, caller, [MEMBER])
+        roles = await tx.received.roles(request.tenant_id, domain.role_ids)
+        # Whoever set the domain may have held more than whoever approves.
+        ensure_may_give(caller, roles)
+        ensure_fit_membership(roles)
+        return roles
+
+
+def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
+    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
+
+
+def _is_still_there(state: AccountState, request: JoinRequest) -> bool:
+    user = state.user
+    return user.is_active and user.email_proved and domain_of(user.email_key) == request.domain

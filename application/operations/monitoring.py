@@ -1,0 +1,84 @@
+"""What an operator's metrics tell: the load of a process, and the state of what all processes share."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+
+from msgspec import Struct
+
+from application.ports.admissions import Admissions
+from application.ports.load import HashLoad, Loads, PoolLoad, ReplicaLoad
+from application.ports.mail_delivery import MailBacklog
+from application.ports.runtime import Clock
+from application.ports.whole_database import WholeDatabase
+from application.throttle import ThrottleCounts
+from domain.errors import ServiceUnavailable
+from domain.scope import EveryTenant
+
+PATIENCE = timedelta(seconds=2)
+"""Time in which the database answers, or counts as away: whoever collects metrics does not wait for long."""
+
+
+class ProcessLoad(Struct, frozen=True, kw_only=True):
+    """Load of this process now, and what it has counted since its start."""
+
+    pool: PoolLoad
+    hashes: HashLoad
+    replicas: ReplicaLoad
+    limits_refused: int
+    revocation_fallbacks: int
+
+
+class SharedState(Struct, frozen=True, kw_only=True):
+    """State of what all processes share; None is not known, because the database is away."""
+
+    database: bool
+    redis: bool
+    migrations_pending: bool | None
+    mails: MailBacklog | None
+    oldest_mail: timedelta | None
+    """Age of the oldest mail that waits; zero without any."""
+
+
+@dataclass(frozen=True)
+class Monitoring:
+    """Reads what processes keep in any case: no request is slower for it."""
+
+    database: WholeDatabase
+    admissions: Admissions
+    clock: Clock
+    loads: Loads
+    counts: ThrottleCounts
+    patience: timedelta = PATIENCE
+
+    def load(self) -> ProcessLoad:
+        return ProcessLoad(
+            pool=self.loads.pool(),
+            hashes=self.loads.hashes(),
+            replicas=self.loads.replicas(),
+            limits_refused=self.counts.refused,
+            revocation_fallbacks=self.counts.fallbacks,
+        )
+
+    async def shared_state(self) -> SharedState:
+        mails, redis = await asyncio.gather(self._mails(), self.admissions.is_shared())
+        return SharedState(
+            database=mails is not None,
+            redis=redis,
+            migrations_pending=None if mails is None else not await self.database.is_ready(),
+            mails=mails,
+            oldest_mail=self._age(mails),
+        )
+
+    async def _mails(self) -> MailBacklog | None:
+        try:
+            async with asyncio.timeout(self.patience.total_seconds()), self.database.read_only(EveryTenant()) as read:
+                return await read.outbox_state.backlog()
+        except (ServiceUnavailable, TimeoutError):
+            return None
+
+    def _age(self, mails: MailBacklog | None) -> timedelta | None:
+        if mails is None:
+            return None
+        # The clock of this machine may be behind that of the process that wrote the mail.
+        return max(timedelta(), self.clock.now() - mails.oldest) if mails.oldest else timedelta()

@@ -1,0 +1,40 @@
+"""Every line that the service itself writes to its log."""
+
+import ast
+from collections.abc import Iterator
+
+from documentation.markdown import code, sections, table
+from documentation.sources import calls, text_of
+
+INTRODUCTION = """\
+The service logs to standard error: one JSON object a line, or short coloured lines on a terminal
+([`LOG_FORMAT`](../settings.md#all-settings)). Times are UTC. Where lines are kept, for how long and who may read them
+is for whoever runs the service: it keeps none itself. No line has a password, a token, a key, a body or the value of
+a parameter, and tracebacks have no values of variables.
+
+A request has one line, `answered`, at the level `info`: method, path without its query, status, milliseconds (`ms`),
+`request_id`, `address`, `user_id` and `refusal`, the [error code](error-codes.md) of an answer that is one. What
+concerns a person's rights stands in the [audit trail](audit-actions.md) beside it, in the database, with the same
+request id. Figures are [metrics](metrics.md).
+
+The table lists all other lines, with the file that writes each; `%s` and names in braces stand for values. Libraries
+and PostgreSQL add lines of their own."""
+
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
+
+
+def page() -> str:
+    rows = sorted(set(_lines()))
+    shown = ((level, f"{message}", code(path)) for message, level, path in rows)
+    return sections("# Log lines", INTRODUCTION, table(("Level", "Message", "File"), shown))
+
+
+def _lines() -> Iterator[tuple[str, str, str]]:
+    for path, call in calls("domain", "application", "adapters", "entrypoints"):
+        function = call.func
+        if not isinstance(function, ast.Attribute) or function.attr not in LEVELS or not call.args:
+            continue
+        message = text_of(call.args[0])
+        if ast.unparse(function.value) in ("log", "logger") and message is not None and message != "%s":
+            level = "error" if function.attr == "exception" else function.attr
+            yield message, level, path

@@ -1,0 +1,77 @@
+"""Addresses that a login hands over to: those that may be registered, and the proof of who began it (PKCE)."""
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
+
+LONGEST_ADDRESS = 500
+MOST_ADDRESSES = 20
+LONGEST_STATE = 1_000
+LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1"})
+
+# The signs that a URL is written with (RFC 3986) but for "#"; a browser reads a backslash as a slash.
+_SIGNS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,;=%\[\]]+")
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
+_VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
+
+
+def redirect_mistake(address: str) -> str | None:
+    """What is wrong with an address to register; None for one that may be.
+
+    Example: ``https://shop.example/signed-in`` and ``http://localhost:3000/`` are right.
+    """
+    if len(address) > LONGEST_ADDRESS or _SIGNS.fullmatch(address) is None:
+        return f"takes addresses of at most {LONGEST_ADDRESS} letters, digits and signs of a URL, without a fragment"
+    parts = _parts(address)
+    host = None if parts is None else _host(parts.netloc)
+    if parts is None or host is None:
+        return "takes https:// or http:// and a host, in small letters, and perhaps a port; no user name"
+    if parts.scheme != "https" and (parts.scheme != "http" or host not in LOCAL_HOSTS):
+        return "takes https, and http for localhost and 127.0.0.1 alone"
+    if any(step in (".", "..") for step in unquote(parts.path).split("/")):
+        return "takes a path without . and .. steps: browsers leave them out"
+    if {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} & {"code", "state"}:
+        return "takes no parameters called code or state: the answer has those"
+    return None
+
+
+def _parts(address: str) -> SplitResult | None:
+    """None for a scheme in capitals, and for brackets that hold no IPv6 address."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return None
+    # urlsplit writes the scheme in small letters, whatever it was; what is compared later is the text as it is.
+    return parts if address.startswith(f"{parts.scheme}://") else None
+
+
+def _host(authority: str) -> str | None:
+    """The host of ``host`` or ``host:port``; None for every other text, such as one with a user name."""
+    host, port = re.fullmatch(r"(.*?)(?::([0-9]{1,5}))?", authority).groups()  # type: ignore[union-attr]  # any text fits
+    is_port = port is None or 0 < int(port) < 65_536
+    return host if is_port and _HOST.fullmatch(host) else None
+
+
+def answered(address: str, code: str, state: str | None) -> str:
+    """The address with ``code`` and ``state`` in its query."""
+    query = urlencode({"code": code, **({} if state is None else {"state": state})})
+    return f"{address}{'&' if '?' in address else '?'}{query}"
+
+
+def is_challenge(text: str) -> bool:
+    """Whether the text has the form of an S256 challenge (RFC 7636): 43 characters of base64url."""
+    return _CHALLENGE.fullmatch(text) is not None
+
+
+def is_answer(verifier: str, challenge: str) -> bool:
+    """Whether the verifier is the one that the S256 challenge was made of. The plain method does not exist here."""
+    if _VERIFIER.fullmatch(verifier) is None:
+        return False
+    return hmac.compare_digest(challenge_of(verifier), challenge)
+
+
+def challenge_of(verifier: str) -> str:
+    return urlsafe_b64encode(sha256(verifier.encode("ascii")).digest()).rstrip(b"=").decode("ascii")

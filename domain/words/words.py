@@ -1,0 +1,103 @@
+"""Texts of one language by key, with dates and durations as the language writes them."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from msgspec import Struct
+
+from domain.words.languages import RIGHT_TO_LEFT
+
+FILES = ("mails", "pages", "scripts")
+ANSWERS = "answers"
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_FOLDER = Path(__file__).parent
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+class Words(Struct, frozen=True, kw_only=True):
+    """``texts`` by key; ``answers`` translate sentences of the API's errors, by their English text."""
+
+    language: str
+    texts: Mapping[str, str]
+    answers: Mapping[str, str]
+
+    @property
+    def direction(self) -> Literal["ltr", "rtl"]:
+        return "rtl" if self.language in RIGHT_TO_LEFT else "ltr"
+
+    def text(self, key: str, values: Mapping[str, str] = NOTHING) -> str:
+        """The text of the key, filled in."""
+        return self.filled(self.texts[key], values)
+
+    @staticmethod
+    def filled(text: str, values: Mapping[str, str]) -> str:
+        """``text`` with its places filled in: ``{name}`` becomes ``values["name"]``. Raises KeyError for unknown ones.
+
+        Values are never read as texts with places of their own.
+        """
+        return _PLACE.sub(lambda place: values[place[1]], text)
+
+    def part(self, prefix: str) -> dict[str, str]:
+        """The texts whose keys begin with ``prefix``."""
+        return {key: text for key, text in self.texts.items() if key.startswith(prefix)}
+
+    def moment(self, at: datetime) -> str:
+        """``"2 January 2026, 03:04 UTC"``."""
+        at = at.astimezone(UTC)
+        month = self.texts["mail.months"].split()[at.month - 1]
+        values = {"day": str(at.day), "month": month, "year": str(at.year), "time": f"{at:%H:%M}"}
+        return self.text("mail.moment", values)
+
+    def lifetime(self, lifetime: timedelta) -> str:
+        """Lifetime as a mail tells it: ``"2 days"``, ``"36 hours"``, ``"90 minutes"``; never one of them."""
+        minutes = lifetime // timedelta(minutes=1)
+        for size, unit in ((1440, "days"), (60, "hours")):
+            if minutes >= 2 * size and minutes % size == 0:
+                return self.text(f"mail.{unit}", {"count": str(minutes // size)})
+        return self.text("mail.minutes", {"count": str(minutes)})
+
+    def answer(self, sentence: str) -> str | None:
+        """The API's sentence in this language; None for one that nobody translated. English ones stay as they are."""
+        if self.language == "en":
+            return sentence
+        for pattern, translate in _patterns(self.language):
+            if found := pattern.fullmatch(sentence):
+                return translate(found)
+        return None
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Words of one of ``LANGUAGES``, read once."""
+    texts: dict[str, str] = {}
+    for name in FILES:
+        texts |= _read(language, name)
+    return Words(language=language, texts=texts, answers=_read(language, ANSWERS))
+
+
+def _read(language: str, name: str) -> dict[str, str]:
+    content: dict[str, str] = json.loads((_FOLDER / language / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def _patterns(language: str) -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
+    """Sentences as patterns: the places of ``takes {shortest} to {longest} characters`` match what stands there."""
+    return [(_pattern(sentence), _translation(text)) for sentence, text in words_of(language).answers.items()]
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    pieces = _PLACE.split(sentence)
+    # the odd pieces are the names of places
+    parts = (f"(?P<{piece}>.+?)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
+    return re.compile("".join(parts))
+
+
+def _translation(text: str) -> Callable[[re.Match[str]], str]:
+    return lambda found: _PLACE.sub(lambda place: found[place[1]], text)

@@ -1,0 +1,201 @@
+"""``tenantry backup`` and ``tenantry restore``: a folder with a dump of the database, and what it was made of."""
+
+import asyncio
+import hashlib
+import hmac
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from adapters.embedded.postgres import client_programs
+from adapters.postgres.backup.dumps import DumpFailed, dump, dumped_database, replacing, restore
+from adapters.postgres.backup.programs import NoProgram
+from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
+from adapters.redis.backup.forgetting import forget_everything
+from entrypoints.cli.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.cli.terminal.progress import counter
+from entrypoints.entities import migration_folders
+from entrypoints.migrations import ensure_login
+from entrypoints.settings.settings import Settings
+
+FORMAT = 1
+DUMP, DESCRIPTION = "database.dump", "backup.json"
+NO_BACKUP = "{folder} is no backup: {why}. A backup is a folder with the files {dump} and {description}."
+WAY_ON = "Start the service again: sessions and keys are those of the time of the backup."
+
+
+class Backup(Struct, frozen=True, forbid_unknown_fields=True):
+    """Description of a backup, beside its dump.
+
+    ``secret`` tells secret keys apart and nothing about them; ``sha256`` is of the dump.
+    """
+
+    format: int
+    version: str
+    made_at: datetime
+    postgres: int
+    revisions: list[str]
+    secret: str
+    size: int
+    sha256: str
+
+
+async def make_backup(settings: Settings, folder: Path) -> str:
+    with _complete_or_absent(folder) as unfinished:
+        async with _told():
+            database = await dumped_database(settings.owner_url)
+            revisions = await applied_versions(settings.owner_url)
+            with counter("Writing", "tables") as name:
+                await dump(settings.owner_url, unfinished / DUMP, _programs(), _tables(name))
+        size = _describe(unfinished, settings, database.major, revisions)
+    text = f"Written: {folder} ({size:,} bytes). TENANTRY_SECRET_KEY is not in it, and is needed to use it."
+    return Answer(text, {"folder": folder, "size": size, "postgres": database.major, "revisions": revisions})
+
+
+@contextmanager
+def _complete_or_absent(folder: Path) -> Iterator[Path]:
+    """A folder that is called ``folder`` once the block succeeds. Raises CommandError where that is there."""
+    if folder.exists():
+        raise CommandError(f"{folder} is there already, and nothing was written: name a new folder.", SETTINGS)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Renamed when complete: half a backup would be found when it is needed.
+    unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.unfinished-", dir=folder.parent))
+    try:
+        yield unfinished
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[str]) -> int:
+    """Writes the description of a dump, and returns the dump's size."""
+    size = (folder / DUMP).stat().st_size
+    made = Backup(
+        format=FORMAT,
+        version=version("tenantry"),
+        made_at=datetime.now(UTC),
+        postgres=postgres,
+        revisions=revisions,
+        secret=_fingerprint(settings),
+        size=size,
+        sha256=_sha256(folder / DUMP),
+    )
+    (folder / DESCRIPTION).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=2))
+    # it holds personal data and the hashes of passwords
+    (folder / DUMP).chmod(0o600)
+    return size
+
+
+async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> str:
+    # a dump of many gigabytes is read once for its hash, before anything is changed
+    backup = await asyncio.to_thread(_read, folder)
+    _ensure_known(settings, backup)
+    async with _told(), AsyncExitStack() as stack:
+        database = await dumped_database(settings.owner_url)
+        if database.services:
+            raise CommandError("A service works with this database: stop it first, all its replicas.", IN_USE)
+        if database.relations and not replace:
+            raise CommandError(
+                "The database is not empty, and nothing was changed. With --replace its content is deleted once the"
+                " backup is in its place.",
+                IN_USE,
+            )
+        if database.relations:
+            await stack.enter_async_context(replacing(settings.owner_url))
+        with counter("Reading", "tables") as name:
+            await restore(settings.owner_url, folder / DUMP, _programs(), _tables(name))
+    # the login of the service belongs to the server and is in no dump
+    await ensure_login(settings)
+    notes = await _notes(settings, backup)
+    text = "\n".join([f"Restored: {folder}, of {backup.made_at:%Y-%m-%d %H:%M} UTC.", *notes])
+    return Answer(text, {"folder": folder, "madeAt": backup.made_at, "version": backup.version, "notes": notes})
+
+
+async def _notes(settings: Settings, backup: Backup) -> list[str]:
+    notes = []
+    if sorted(backup.revisions) != sorted(heads_of(_folders(settings))):
+        notes.append("It is of an older version: migrations are pending, which `tenantry migrate` applies.")
+    if backup.secret != _fingerprint(settings):
+        notes.append("TENANTRY_SECRET_KEY is not that of the backup: the service cannot open its keys with this one.")
+    assert settings.redis_url is not None
+    # token versions of the replaced database are higher, and would refuse every new token
+    if not await forget_everything(settings.redis_url.reveal(), settings.redis_prefix):
+        notes.append("Redis does not answer: delete the service's keys there, which belong to the replaced database.")
+    return [*notes, WAY_ON]
+
+
+def _read(folder: Path) -> Backup:
+    """Description of a backup whose dump is whole. Raises CommandError."""
+
+    def refused(why: str) -> CommandError:
+        return CommandError(NO_BACKUP.format(folder=folder, why=why, dump=DUMP, description=DESCRIPTION), SETTINGS)
+
+    try:
+        backup = msgspec.json.decode((folder / DESCRIPTION).read_bytes(), type=Backup)
+        if _sha256(folder / DUMP) != backup.sha256:
+            raise refused(f"{DUMP} was changed or is cut off")
+    except OSError as error:
+        raise refused(f"{error.filename}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise refused(f"{DESCRIPTION}: {error}") from None
+    if backup.format != FORMAT:
+        raise refused(f"its format is {backup.format}, and this version reads {FORMAT}")
+    return backup
+
+
+def _ensure_known(settings: Settings, backup: Backup) -> None:
+    if lost := unknown_to(backup.revisions, _folders(settings)):
+        raise CommandError(
+            f"The backup was made by Tenantry {backup.version} with migrations that are not here: {', '.join(lost)}. "
+            "Install that version or a newer one, and name the same TENANTRY_ENTITIES.",
+            MIGRATIONS,
+        )
+
+
+def _folders(settings: Settings) -> tuple[Path, ...]:
+    return (VERSIONS, *migration_folders(settings.entities))
+
+
+def _programs() -> list[Path]:
+    embedded = client_programs()
+    return [] if embedded is None else [embedded]
+
+
+def _fingerprint(settings: Settings) -> str:
+    assert settings.secret_key is not None
+    # enough to tell keys apart, and too little to find one by
+    return hmac.digest(settings.secret_key.reveal().encode(), b"tenantry backup", "sha256").hex()[:16]
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _tables(name: Callable[[str], None]) -> Callable[[str], None]:
+    """Finds the table at work in what pg_dump and pg_restore say, and hands it to ``name``."""
+
+    def tell(line: str) -> None:
+        if "dumping contents" in line or "processing data" in line:
+            name(line.rpartition(" ")[2].strip('"'))
+
+    return tell
+
+
+@asynccontextmanager
+async def _told() -> AsyncIterator[None]:
+    try:
+        yield
+    except NoProgram as missing:
+        raise CommandError(str(missing), SETTINGS) from None
+    except DumpFailed as failure:
+        raise CommandError(f"PostgreSQL's program failed, and nothing was changed:\n{failure}", UNAVAILABLE) from None

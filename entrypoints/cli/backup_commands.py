@@ -1,0 +1,37 @@
+"""``tenantry backup`` and ``tenantry restore``: arguments and options of the commands."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import rich_click as click
+
+from entrypoints.cli.terminal.answers import JSON
+from entrypoints.settings.settings import Settings
+
+Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
+
+
+def add_backup_commands(group: click.RichGroup, run: Run) -> None:
+    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+
+    @group.command("backup")
+    @click.argument("folder", type=click.Path(path_type=Path))
+    @JSON
+    def backup_command(folder: Path) -> None:
+        """Write the whole database as of now into a new FOLDER; a running service goes on.
+
+        TENANTRY_SECRET_KEY, which opens the stored keys, is not in it: keep it elsewhere.
+        """
+        from entrypoints.cli.backup import make_backup  # noqa: PLC0415  # each command imports what it needs
+
+        run(lambda settings: make_backup(settings, folder))
+
+    @group.command("restore")
+    @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+    @click.option("--replace", is_flag=True, help="Delete what is in the database once the backup is in its place.")
+    @JSON
+    def restore_command(folder: Path, replace: bool) -> None:
+        """Restore the backup in FOLDER into an empty database, all of it or nothing."""
+        from entrypoints.cli.backup import restore_backup  # noqa: PLC0415
+
+        run(lambda settings: restore_backup(settings, folder, replace=replace))

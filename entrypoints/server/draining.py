@@ -1,0 +1,81 @@
+"""Draining: what a service does between SIGTERM and its end, so that a balancer loses no request."""
+
+import asyncio
+import signal
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from litestar import Litestar
+from litestar.types import Message, Scope
+
+LOOKED_EVERY = 0.1
+"""Seconds until a worker notices."""
+
+
+class Drain:
+    """Delays SIGTERM. Meanwhile the workers answer, are not ready, and close each connection after its answer.
+
+    A second SIGTERM ends the service at once, and so does Ctrl-C.
+    """
+
+    def __init__(self, seconds: float, flag: Path) -> None:
+        self.flag = flag
+        self._seconds = seconds
+        self._timer: threading.Timer | None = None
+        self._end: Callable[..., Any] | None = None
+
+    def install(self) -> None:
+        """For the start of granian, which has set handlers of its own just before."""
+        self._end = cast(Callable[..., Any], signal.getsignal(signal.SIGTERM))
+        signal.signal(signal.SIGTERM, self._begin)
+
+    def _begin(self, *of_signal: Any) -> None:
+        assert self._end is not None
+        if self._timer is not None:
+            self._end(*of_signal)
+            return
+        self.flag.touch()
+        self._timer = threading.Timer(self._seconds, self._end, of_signal)
+        self._timer.daemon = True
+        self._timer.start()
+
+
+@contextmanager
+def drain_of(seconds: int) -> Iterator[Drain | None]:
+    """None for 0 seconds."""
+    if not seconds:
+        yield None
+        return
+    # A file, because workers are forked on some systems and spawned on others, and replaced when they die.
+    with tempfile.TemporaryDirectory(prefix="tenantry-drain-", ignore_cleanup_errors=True) as folder:
+        yield Drain(seconds, Path(folder) / "begun")
+
+
+@asynccontextmanager
+async def drained(app: Litestar, flag: Path | None) -> AsyncIterator[None]:
+    """Has the worker notice the flag."""
+    if flag is None:
+        yield
+        return
+    task = asyncio.create_task(_watch(app, flag))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _watch(app: Litestar, flag: Path) -> None:
+    while not flag.exists():  # noqa: ASYNC110, ASYNC240  # nobody tells; asking for a file takes microseconds
+        await asyncio.sleep(LOOKED_EVERY)
+    app.state.draining = True
+    # Appended only now: until then the hook costs no request anything.
+    app.before_send.append(_close)
+
+
+async def _close(message: Message, _: Scope) -> None:
+    if message["type"] == "http.response.start":
+        message["headers"] = [*message["headers"], (b"connection", b"close")]

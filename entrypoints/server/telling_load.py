@@ -1,0 +1,31 @@
+"""Telling the load of this process to the metrics now and then, for the process of ours that is asked for them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from adapters.http.operations.metrics import Metrics
+from application.operations.monitoring import Monitoring
+
+EVERY = 1.0
+"""Seconds: as old as the load of another process can be in an answer."""
+
+
+@asynccontextmanager
+async def telling_load(metrics: Metrics, monitoring: Monitoring) -> AsyncIterator[None]:
+    task = asyncio.create_task(_keep_telling(metrics, monitoring))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _keep_telling(metrics: Metrics, monitoring: Monitoring) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + EVERY
+        await asyncio.sleep(EVERY)
+        # what keeps this timer waiting keeps every request of the process waiting
+        metrics.see_load(monitoring.load(), max(0.0, loop.time() - due))

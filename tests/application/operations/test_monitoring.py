@@ -1,0 +1,125 @@
+"""What metrics tell of a process and of what all processes share, also while that is away."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+
+from adapters.argon2 import Argon2Passwords, Cost
+from application.operations import monitoring
+from application.operations.monitoring import Monitoring
+from application.ports.admissions import Admission, Admissions, PresentedToken
+from application.ports.database import Mail
+from application.ports.load import HashLoad
+from application.ports.mail_delivery import MailBacklog
+from application.ports.whole_database import Transaction, WholeDatabase
+from application.throttle import Throttle
+from domain.errors import ServiceUnavailable, TooBusy
+from domain.limits import Hit, Limit, Verdict
+from domain.scope import EveryTenant, Scope
+from entrypoints.cli.operator import operator
+from tests.builders import new_id
+from tests.http.app import TestApp, open_test_app
+
+
+@pytest.fixture
+async def app() -> AsyncIterator[TestApp]:
+    opened = await open_test_app()
+    yield opened
+    await opened.client.aclose()
+
+
+@dataclass(frozen=True)
+class BrokenDatabase:
+    """The memory's database, which fails or never answers."""
+
+    database: WholeDatabase
+    hangs: bool = False
+
+    @asynccontextmanager
+    async def read_only(self, scope: Scope) -> AsyncIterator[Transaction]:
+        if self.hangs:
+            await asyncio.Event().wait()
+        else:
+            raise ServiceUnavailable
+        async with self.database.read_only(scope) as read:
+            yield read
+
+    transaction = autocommit = read_only
+
+    async def is_ready(self) -> bool:
+        return False
+
+
+async def test_the_age_of_the_oldest_mail_is_told(app: TestApp) -> None:
+    watched, clock = app.services.monitoring, app.services.clock
+    before = await watched.shared_state()
+    assert (before.database, before.redis, before.migrations_pending) == (True, True, False)
+    assert before.oldest_mail == timedelta()
+    async with app.services.database.autocommit(EveryTenant()) as tx:
+        sent = clock.now() - timedelta(minutes=7)
+        await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=sent))
+    after = await watched.shared_state()
+    assert after.mails == MailBacklog(waiting=1, oldest=sent, given_up=0)
+    assert after.oldest_mail == timedelta(minutes=7)
+
+
+async def test_an_absent_database_is_told_and_nothing_is_guessed(app: TestApp) -> None:
+    broken = replace(app.services.monitoring, database=BrokenDatabase(app.services.database))
+    state = await broken.shared_state()
+    assert (state.database, state.redis) == (False, True)
+    assert (state.migrations_pending, state.mails, state.oldest_mail) == (None, None, None)
+
+
+async def test_a_database_that_never_answers_is_not_waited_for(app: TestApp) -> None:
+    assert timedelta(seconds=2) >= monitoring.PATIENCE  # Prometheus itself waits for ten
+    broken = BrokenDatabase(app.services.database, hangs=True)
+    hanging = replace(app.services.monitoring, database=broken, patience=timedelta(milliseconds=10))
+    assert not (await hanging.shared_state()).database
+
+
+@dataclass(frozen=True)
+class ForgetfulAdmissions:
+    """Admissions that count in memory and know no token versions, as with Redis away."""
+
+    admissions: Admissions
+
+    async def admit(self, hits: Sequence[Hit], _: PresentedToken | None) -> Admission:
+        return Admission((await self.admissions.admit(hits, None)).verdicts, None)
+
+    async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
+        return await self.admissions.recount(counted, instead)
+
+    async def remember(self, counts: Mapping[str, int], ticket: str) -> None: ...
+
+    async def is_shared(self) -> bool:
+        return False
+
+
+async def test_checks_that_the_database_answered_and_refusals_are_counted(app: TestApp) -> None:
+    services = app.services
+    throttle = Throttle(ForgetfulAdmissions(services.admissions), services.database)
+    watched = Monitoring(services.database, throttle.admissions, services.clock, app.adapters.loads, throttle.counts)
+    for _ in range(5):
+        await throttle.admit([Hit(Limit("x", 2), "somebody")], operator(), [])
+    load = watched.load()
+    assert (load.limits_refused, load.revocation_fallbacks) == (3, 5)
+    assert not (await watched.shared_state()).redis
+
+
+async def test_hashes_that_wait_and_hashes_that_are_refused_are_told() -> None:
+    # slow enough that the first is not over before the fourth has asked
+    passwords = Argon2Passwords(Cost(memory_kib=32_768, passes=4), cores=1, waiting=2)
+    hashing = [asyncio.create_task(passwords.hash("correct horse")) for _ in range(4)]
+    await asyncio.sleep(0)  # each has asked for its room, and none has heard of its end
+    with pytest.raises(TooBusy):
+        await hashing[3]
+    assert passwords.load().refused == 1
+    await asyncio.gather(*hashing[:3])
+    while passwords.load().running:  # noqa: ASYNC110  # a thread says so, and tells nobody
+        await asyncio.sleep(0)
+    assert passwords.load() == HashLoad(running=0, waiting=0, most_waiting=2, refused=1)
+    passwords.close()

@@ -1,0 +1,37 @@
+"""When the deletion of a row asks the rules of the rows that refer to it."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Struct
+
+from application.entities.cleared_references import leads_to_a_rule
+from domain.entities.markers import entity, ref
+from domain.entities.registry import build_registry
+from tests.library import LIBRARY
+
+
+@entity("boxes")
+class Box(Struct, rename="camel", kw_only=True):
+    name: str
+
+
+@entity("sleeves")
+class Sleeve(Struct, rename="camel", kw_only=True):
+    name: str
+    box_id: Annotated[UUID | None, ref("boxes", on_delete="clear")] = None
+
+
+@entity("posters")
+class Poster(Struct, rename="camel", kw_only=True):
+    sleeve_id: Annotated[UUID | None, ref("sleeves", on_delete="cascade")] = None
+
+
+def test_rules_are_asked_where_a_cleared_reference_is_one_that_they_look_at() -> None:
+    registry = build_registry([*LIBRARY, Box, Sleeve, Poster])
+    assert leads_to_a_rule(registry, registry["genres"])
+    # Volumes go with their shelf, and a cascade leads nowhere else.
+    assert not leads_to_a_rule(registry, registry["shelves"])
+    # A reference is cleared, of an entity without a rule.
+    assert not leads_to_a_rule(registry, registry["boxes"])
+    assert not leads_to_a_rule(registry, registry["posters"])

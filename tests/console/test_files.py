@@ -1,0 +1,141 @@
+"""Files of every kind in the import: their columns are shown before anything is sent, and mapped to fields."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+import xlsxwriter
+from playwright.async_api import expect
+
+from tests.console.conftest import HOSTILE, Visitor
+from tests.console.test_accessibility import violations
+
+pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+ROWS = {"Bezeichnung": ["Tray", "Jug & <lid>"], "SKU": ["{}-1", "{}-2"], "Price": ["7.90", "12.50"]}
+
+
+def columns(start: str) -> dict[str, list[str]]:
+    return {name: [cell.format(start) for cell in cells] for name, cells in ROWS.items()}
+
+
+def write_xlsx(file: Path, start: str) -> None:
+    """A workbook with a cover, a hidden sheet, and the rows on a third, in texts that the cells share."""
+    with xlsxwriter.Workbook(file) as book:
+        book.add_worksheet("Cover & notes").write_row(0, 0, ["Nothing", HOSTILE])
+        book.add_worksheet("Secret").hide()
+        sheet = book.add_worksheet("Rows")
+        for column, (name, cells) in enumerate(columns(start).items()):
+            sheet.write_column(0, column, [name, *cells])
+
+
+def write_parquet(file: Path, start: str) -> None:
+    nested = [{"inner": [1, 2], "other": "x"}] * 2
+    frame = pl.DataFrame({**columns(start), "details": nested})
+    (frame if start == "NEST" else frame.drop("details")).write_parquet(file)
+
+
+async def test_a_sheet_of_a_workbook_is_chosen_mapped_and_imported(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "trays.xlsx"
+    write_xlsx(file, "XLSX")
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await expect(page.get_by_label("Sheet").locator("option")).to_have_text(["Cover & notes", "Rows"])
+    await expect(page.get_by_role("rowheader")).to_have_text(["Nothing", HOSTILE])
+    await page.get_by_label("Sheet").select_option("Rows")
+    await expect(page.get_by_role("rowheader")).to_have_text(["Bezeichnung", "SKU", "Price"])
+    await expect(page.get_by_role("row", name="Bezeichnung")).to_contain_text("Tray · Jug & <lid>")
+    assert await violations(visitor) == []
+    await page.get_by_label("Field for the column Bezeichnung").select_option("name")
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 2 rows").click()
+    await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
+
+
+async def test_times_of_a_workbook_are_read_in_the_zone_that_is_chosen(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "times.xlsx"
+    with xlsxwriter.Workbook(file, {"default_date_format": "yyyy-mm-dd hh:mm"}) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["name", "sku", "price", "releasedAt"])
+        sheet.write_row(1, 0, ["Timed", "TIMED-1", "1.00"])
+        sheet.write_datetime(1, 3, datetime(2026, 7, 1, 12, 0))  # noqa: DTZ001  # a sheet's times have no zone
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    zone = page.get_by_label("Time zone")
+    await zone.fill("Europe/Nowhere")
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(page.get_by_role("alert")).to_contain_text("time zone")
+    await zone.fill("Europe/Berlin")
+    assert await violations(visitor) == []
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 1 row").click()
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+    (row,) = (await visitor.service.app.call("GET", "/api/products?sku=TIMED-1", as_whom="acme")).json()["data"][
+        "items"
+    ]
+    assert row["releasedAt"].startswith("2026-07-01T10:00:00")
+
+
+async def test_what_columns_of_a_parquet_file_reach_from_and_to_is_shown(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "kinds.parquet"
+    moments = [datetime(2026, 7, 1, 12, 0, tzinfo=UTC), datetime(2026, 8, 1, tzinfo=UTC)]
+    frame = pl.DataFrame(
+        {
+            "text": ["Tray", "Jug & <lid>"],
+            "whole": [7, -12],
+            "float": [0.5, 1.25],
+            "decimal": [Decimal("7.90"), Decimal("-12.50")],
+            "day": [date(2026, 7, 1), date(2025, 12, 31)],
+            "moment": moments,
+            "flag": [True, False],
+            "empty": [None, None],
+            "bytes": [b"a", b"b"],
+        },
+        schema_overrides={"empty": pl.String},
+    )
+    frame.write_parquet(file)
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await expect(page.get_by_role("columnheader", name="Smallest and largest")).to_be_visible()
+    shown = await page.locator(".import-mapping tbody td.muted").all_text_contents()
+    assert dict(zip(frame.columns, shown, strict=True)) == {
+        "text": "Jug & <lid> · Tray",
+        "whole": "-12 · 7",
+        "float": "0.5 · 1.25",
+        "decimal": "-12.50 · 7.90",
+        "day": "2025-12-31 · 2026-07-01",
+        "moment": "2026-07-01T12:00:00Z · 2026-08-01T00:00:00Z",
+        "flag": "false · true",
+        "empty": "",
+        "bytes": "",
+    }
+
+
+async def test_columns_of_a_parquet_file_are_mapped(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "trays.parquet"
+    write_parquet(file, "PARQUET")
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await expect(page.get_by_role("rowheader")).to_have_text(["Bezeichnung", "SKU", "Price"])
+    await page.get_by_label("Field for the column Bezeichnung").select_option("name")
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 2 rows").click()
+    await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
+
+
+async def test_groups_count_as_one_column_and_a_broken_file_goes_by_its_names(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "nested.parquet"
+    write_parquet(file, "NEST")
+    await visitor.enter("rows/products/import")
+    chooser = page.locator("input[type=file]")
+    await chooser.set_input_files(file)
+    await expect(page.get_by_role("rowheader")).to_have_text([*ROWS, "details"])
+    for name in ("broken.parquet", "broken.xlsx"):
+        broken = tmp_path / name
+        broken.write_bytes(file.read_bytes()[:-300] + b"PAR1" * 4)
+        await chooser.set_input_files(broken)
+        await expect(page.get_by_text("The first row of the file names its columns")).to_be_visible()
+        await page.get_by_role("button", name="Check without saving").click()
+        await expect(page.get_by_role("alert")).to_be_visible()

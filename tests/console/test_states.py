@@ -1,0 +1,137 @@
+"""What screens show without data: waiting, empty, failed, forbidden, out of reach; and the way back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.console.conftest import Visitor
+from tests.console.test_accessibility import violations
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+LISTS = {
+    "rows/products": "/api/products?*",
+    "people": "/api/users?*",
+    "people?tab=invitations": "/api/invitations?*",
+    "keys": "/api/service-accounts?*",
+    "roles": "/api/roles",
+    "settings": "/api/tenants/current/settings",
+    "account": "/api/auth/factors",
+}
+"""Screens, and what each of them reads."""
+
+ROUTE = Callable[[Route], Awaitable[None]]
+
+
+def refusing(status: int) -> ROUTE:
+    async def refuse(route: Route) -> None:
+        error = {"code": "X", "message": "", "details": [], "traceId": "trace-1"}
+        plain = {"isSuccess": False, "success": False, "errorCode": "X", "errorMessage": "", "error": error}
+        await route.fulfill(status=status, json=plain, headers={"X-Request-Id": "trace-1"})
+
+    return refuse
+
+
+def holding(release: asyncio.Event) -> ROUTE:
+    async def hold(route: Route) -> None:
+        await release.wait()
+        await route.continue_()
+
+    return hold
+
+
+async def unreachable(route: Route) -> None:
+    await route.abort("connectionrefused")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told", "has_way_back"),
+    [
+        (refusing(500), "the request trace-1", True),
+        (refusing(403), "Your roles do not include this", False),
+        (refusing(404), "It was deleted, or the address is wrong", False),
+        (unreachable, "The service cannot be reached", True),
+    ],
+    ids=["failed", "forbidden", "missing", "offline"],
+)
+async def test_each_list_says_why_it_shows_nothing(
+    visitor: Visitor, answer: ROUTE, told: str, has_way_back: bool
+) -> None:
+    page = visitor.page
+    await visitor.enter()
+    broken = {}
+    for path, read in LISTS.items():
+        pattern = f"**{read}"
+        await page.route(pattern, answer)
+        await visitor.open(path)
+        notice = page.locator(".notice", has_text=told).first
+        await expect(notice).to_be_visible()
+        broken[path] = await violations(visitor)
+        await page.unroute(pattern)
+        if has_way_back:
+            await notice.get_by_role("button", name="Try again").click()
+            await expect(notice).to_have_count(0)
+    assert {path: found for path, found in broken.items() if found} == {}
+
+
+async def test_rows_that_cannot_be_read_are_not_asked_for_again_and_again(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter()
+    await page.route("**/api/products?*", refusing(500))
+    await visitor.open("rows/products")
+    notice = page.locator(".notice", has_text="the request trace-1")
+    await expect(notice).to_be_visible()
+    assert await violations(visitor) == []  # takes longer than many requests
+    assert len([request for request in visitor.requests if "/api/products?page=" in request.url]) == 1
+    await page.unroute("**/api/products?*")
+    await notice.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("link", name="Lamp 249")).to_be_visible()
+
+
+async def test_each_list_says_that_it_waits(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter()
+    for path, read in LISTS.items():
+        release = asyncio.Event()
+        await page.route(f"**{read}", holding(release))
+        await visitor.open(path)
+        waiting = page.get_by_role("status", name="Loading").or_(page.locator("[aria-busy=true]")).first
+        await expect(waiting).to_be_attached()
+        assert await violations(visitor) == [], path
+        release.set()
+        await expect(waiting).to_have_count(0)
+        await page.unroute(f"**{read}")
+
+
+async def test_what_is_empty_says_so_and_what_to_do(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    visitor.service.let_time_pass()
+    await app.login("root", "admin@example.com")
+    await app.make_tenant("bare")
+    await app.make_user("bare", "first@bare.example", ["Admin"])
+    await visitor.enter(email="first@bare.example")
+    for path, told in {
+        "rows/products": "No rows yet",
+        "rows/products?name=x": "Nothing found",
+        "people?tab=invitations": "No invitations",
+        "keys": "No service accounts",
+        "settings": "This tenant has no owners",
+        "account": "the password alone opens this account",
+    }.items():
+        await visitor.open(path)
+        await expect(page.get_by_text(told).first).to_be_visible()
+        assert await violations(visitor) == [], path
+
+
+async def test_a_console_that_is_opened_without_the_service_comes_back_with_it(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("people")
+    await page.route("**/console/session/refresh", unreachable)
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Offline")).to_be_visible()
+    assert await violations(visitor) == []
+    await page.unroute("**/console/session/refresh")
+    await page.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_role("heading", name="Members")).to_be_visible()

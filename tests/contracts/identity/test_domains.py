@@ -1,0 +1,183 @@
+"""Domains of tenants and requests to join: one tenant proves a domain, and whoever left does not come back."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from application.ports.identity.domains import ListedDomain, ListedJoinRequest
+from application.ports.whole_database import WholeDatabase
+from domain.errors import Conflict
+from domain.identity.domains import JoinRequest, TenantDomain
+from domain.identity.users import Tenant
+from domain.scope import EveryTenant
+from tests.builders import NOW, new_id, role, tenant, user
+
+LATER = NOW + timedelta(hours=1)
+
+
+@pytest.fixture
+async def homes(database: WholeDatabase) -> tuple[Tenant, Tenant]:
+    homes = (tenant(), tenant())
+    async with database.transaction(EveryTenant()) as tx:
+        for home in homes:
+            await tx.tenants.add(home)
+    return homes
+
+
+def domain_of(home: Tenant, name: str = "acme.example", **given: Any) -> TenantDomain:
+    values = {"tenant_id": home.id, "domain": name, "mode": "join", "role_ids": (), "proof": str(home.id)}
+    return TenantDomain(**{**values, "set_by": None, "created_at": NOW, "checked_at": NOW, **given})
+
+
+async def test_domains_are_listed_by_name_with_the_roles_that_exist(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, other = homes
+    kept, gone, foreign = role(home.id, name="B"), role(home.id), role(other.id)
+    everywhere = role(None, name="A")
+    roles = (kept, gone, foreign, everywhere)
+    first, second = (
+        domain_of(home, "z.example", role_ids=tuple(made.id for made in roles)),
+        domain_of(home, "b.example"),
+    )
+    async with database.transaction(EveryTenant()) as tx:
+        for made in roles:
+            await tx.roles.add(made)
+        for added in (first, second, domain_of(other)):
+            await tx.domains.save(added)
+        await tx.roles.remove(gone.id)
+        assert await tx.domains.all(home.id) == [ListedDomain(second, ()), ListedDomain(first, ("A", "B"))]
+        assert await tx.domains.lock(home.id, "z.example") == first
+        assert await tx.domains.lock(home.id, "acme.example") is None
+
+
+async def test_a_domain_changes_and_keeps_when_it_was_made(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, _ = homes
+    changed = domain_of(home, mode="off", state="lost", proof="new", set_by=new_id(), checked_at=LATER)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.domains.save(domain_of(home))
+        await tx.domains.save(replace(changed, created_at=LATER))
+        assert await tx.domains.lock(home.id, "acme.example") == changed
+        assert await tx.domains.remove(home.id, "acme.example")
+        assert not await tx.domains.remove(home.id, "acme.example")
+
+
+async def test_of_tenants_that_prove_a_domain_one_has_it(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+    home, other = homes
+    async with database.transaction(EveryTenant()) as tx:
+        for owner in homes:
+            await tx.domains.save(domain_of(owner))
+        assert not await tx.domains.is_taken(home.id, "acme.example")
+
+    async def prove(owner: Tenant) -> bool:
+        try:
+            async with database.transaction(EveryTenant()) as tx:
+                await tx.domains.save(domain_of(owner, state="verified"))
+        except Conflict:
+            return False
+        return True
+
+    assert sorted(await asyncio.gather(prove(home), prove(other))) == [False, True]
+    async with database.transaction(EveryTenant()) as tx:
+        found = await tx.domains.verified("acme.example")
+        assert found is not None
+        loser = other if found.tenant_id == home.id else home
+        assert await tx.domains.is_taken(loser.id, "acme.example")
+        assert not await tx.domains.is_taken(found.tenant_id, "acme.example")
+        # A domain that its tenant has lost is free again.
+        await tx.domains.save(replace(found, state="lost", mode="off"))
+        await tx.domains.save(domain_of(loser, state="verified"))
+
+
+async def test_people_come_into_open_tenants_by_verified_domains_alone(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, other = homes
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.domains.save(domain_of(home, "joins.example", state="verified"))
+        await tx.domains.save(domain_of(home, "asks.example", state="verified", mode="request"))
+        await tx.domains.save(domain_of(home, "off.example", state="verified", mode="off"))
+        await tx.domains.save(domain_of(home, "waits.example"))
+        await tx.domains.save(domain_of(other, "closed.example", state="verified"))
+        await tx.tenants.save(replace(other, is_active=False))
+        assert sorted(await tx.domains.joinable()) == ["asks.example", "joins.example"]
+        assert (await tx.domains.verified("off.example")) is not None
+        assert await tx.domains.verified("waits.example") is None
+        assert await tx.domains.verified("closed.example") is None
+        await tx.tenants.remove(home.id, NOW)
+        assert await tx.domains.joinable() == []
+        assert await tx.domains.verified("joins.example") is None
+
+
+async def test_a_domain_that_is_due_is_taken_once(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+    home, _ = homes
+    async with database.transaction(EveryTenant()) as tx:
+        for number in range(4):
+            at = NOW + timedelta(minutes=number)
+            await tx.domains.save(domain_of(home, f"d{number}.example", state="verified", checked_at=at))
+        await tx.domains.save(domain_of(home, "waits.example"))
+
+    async def take() -> list[str]:
+        async with database.transaction(EveryTenant()) as tx:
+            return [taken.domain for taken in await tx.domains.take_due(NOW + timedelta(minutes=2), LATER, 2)]
+
+    taken = [name for names in await asyncio.gather(take(), take()) for name in names] + await take()
+    assert sorted(taken) == ["d0.example", "d1.example", "d2.example"]
+    assert await take() == []
+
+
+async def test_requests_wait_in_order_and_one_end_counts(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+    home, other = homes
+    people = [user() for _ in range(3)]
+    requests = [
+        JoinRequest(tenant_id=home.id, user_id=person.id, domain="acme.example", created_at=NOW - timedelta(number))
+        for number, person in enumerate(people)
+    ]
+    async with database.transaction(EveryTenant()) as tx:
+        for person in people:
+            await tx.users.add(person)
+        for request in requests:
+            assert await tx.join_requests.add(request)
+            assert not await tx.join_requests.add(replace(request, domain="other.example"))
+        assert await tx.join_requests.add(replace(requests[0], tenant_id=other.id))
+        listed, total = await tx.join_requests.page(home.id, 1, 2)
+        expected = [ListedJoinRequest(requests[at], people[at].email, people[at].full_name) for at in (2, 1)]
+        assert (listed, total) == (expected, 3)
+        assert (await tx.join_requests.page(home.id, 2, 2))[0][0].request == requests[0]
+        assert await tx.join_requests.lock(home.id, people[0].id) == requests[0]
+        assert await tx.join_requests.lock(home.id, new_id()) is None
+
+    async def end() -> bool:
+        async with database.transaction(EveryTenant()) as tx:
+            return await tx.join_requests.end(home.id, people[0].id, "declined", LATER, people[1].id)
+
+    assert sorted(await asyncio.gather(*(end() for _ in range(6)))) == [False] * 5 + [True]
+    async with database.transaction(EveryTenant()) as tx:
+        ended = replace(requests[0], status="declined", ended_at=LATER, ended_by=people[1].id)
+        assert await tx.join_requests.lock(home.id, people[0].id) == ended
+        # What was decided stays decided, and the account takes its requests along.
+        assert not await tx.join_requests.add(requests[0])
+        assert (await tx.join_requests.page(home.id, 1, 9))[1] == 2
+        await tx.users.remove(people[1].id)
+        assert (await tx.join_requests.page(home.id, 1, 9))[1] == 1
+
+
+async def test_whoever_was_a_member_is_known(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+    home, other = homes
+    ada = user()
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+        assert not await tx.memberships.remove(ada.id, home.id)
+        assert not await tx.join_requests.was_member(home.id, ada.id)
+        for _ in range(2):
+            await tx.memberships.save(ada.id, home.id, [], None, NOW)
+            assert await tx.memberships.remove(ada.id, home.id)
+            assert await tx.join_requests.was_member(home.id, ada.id)
+        assert not await tx.join_requests.was_member(other.id, ada.id)
+        await tx.users.remove(ada.id)
+        assert not await tx.join_requests.was_member(home.id, ada.id)

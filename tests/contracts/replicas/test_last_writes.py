@@ -1,0 +1,80 @@
+"""LastWrites: what a session wrote is known to every process, or nothing is."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid4
+
+import pytest
+
+from adapters.memory.clock import MovableClock
+from adapters.memory.last_writes import MemoryLastWrites
+from adapters.redis.client import redis_client
+from adapters.redis.last_writes import RedisLastWrites
+from adapters.redis.shared_pipeline import SharedPipeline
+from application.ports.replicas import BEGINNING, NOWHERE_YET, LastWrites, Position
+from tests.redis_server import RedisServer
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def last_writes(request: pytest.FixtureRequest) -> AsyncIterator[LastWrites]:
+    if request.param == "memory":
+        yield MemoryLastWrites(MovableClock())
+        return
+    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url))
+    yield RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
+    await pipeline.close()
+
+
+@pytest.fixture
+def session() -> UUID:
+    return uuid4()
+
+
+async def test_a_session_that_wrote_nothing_may_read_anywhere(last_writes: LastWrites, session: UUID) -> None:
+    assert await last_writes.of(session) == BEGINNING
+
+
+async def test_the_last_write_is_known(last_writes: LastWrites, session: UUID) -> None:
+    for position in (Position(1, 0xFF), Position(1, 0x100), Position(2, 0x80), Position(0xA, 1), NOWHERE_YET):
+        assert await last_writes.note(session, position)
+        assert await last_writes.of(session) == position
+    assert await last_writes.of(uuid4()) == BEGINNING
+
+
+async def test_an_earlier_write_that_is_told_later_changes_nothing(last_writes: LastWrites, session: UUID) -> None:
+    for position in (Position(2, 0x10), Position(1, 0xFFFF), Position(2, 0xF)):
+        await last_writes.note(session, position)
+        assert await last_writes.of(session) == Position(2, 0x10)
+
+
+async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer, session: UUID) -> None:
+    pipeline = SharedPipeline(redis_client(redis_server.url))
+    away = RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
+    redis_server.kill()
+    assert await away.of(session) is None
+    assert not await away.note(session, Position(1, 1))
+    await pipeline.close()
+    redis_server.start()  # for others
+    memory = MemoryLastWrites(MovableClock())
+    memory.down = True
+    assert await memory.of(session) is None
+    assert not await memory.note(session, Position(1, 1))
+
+
+async def test_a_server_that_began_just_now_knows_of_its_own_writes_alone(
+    redis_server: RedisServer, session: UUID
+) -> None:
+    pipeline, prefix = SharedPipeline(redis_client(redis_server.url)), uuid4().hex
+    young = RedisLastWrites(pipeline, prefix=prefix, on_all_after=60)
+    assert await young.of(session) is None
+    await young.note(session, Position(1, 1))
+    assert await young.of(session) == Position(1, 1)
+    assert await young.of(uuid4()) is None
+    # What another server has kept, and a dump or a replica of it brings along, is not believed either.
+    async with redis_client(redis_server.url) as client:
+        await client.set(f"{{{prefix}}}:written", "0 0123456789abcdef")
+    assert await young.of(uuid4()) is None
+    async with redis_client(redis_server.url) as client:
+        server = (await client.info("server"))["run_id"]
+        await client.set(f"{{{prefix}}}:written", f"0 {server}")
+    assert await young.of(uuid4()) == BEGINNING
+    await pipeline.close()

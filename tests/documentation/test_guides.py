@@ -1,0 +1,99 @@
+"""What the guides say: their commands and settings exist, their figures and queries are those of the code."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import rich_click as click
+
+from adapters.http.request.body import BATCH_BODY, ENTITY_BODY, IDENTITY_BODY
+from adapters.mail.smtp_url import read_smtp_url
+from documentation.metrics_page import metrics
+from domain.entities.bodies import MOST_ITEMS
+from domain.entities.query.read_query import MAX_PAGE_SIZE
+from domain.entities.sheets import LARGEST_FILE
+from entrypoints.cli.main import tenantry
+from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GUIDES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md"])
+_BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+_SETTING = re.compile(rf"\b{PREFIX}([A-Z_]+)=('[^']*'|\"[^\"]*\"|\S*)")
+BUILT = ("…", "$")
+"""Signs of values that a reader makes: they are not judged."""
+
+KIB = 1024
+
+
+def blocks(page: Path) -> Iterator[str]:
+    yield from _BLOCK.findall(page.read_text("utf-8").replace("\\\n", " "))
+
+
+def commands() -> list[str]:
+    lines = (line.strip() for page in GUIDES for block in blocks(page) for line in block.splitlines())
+    return sorted({line.removeprefix(".venv/bin/") for line in lines if re.match(r"(\.venv/bin/)?tenantry ", line)})
+
+
+@pytest.mark.parametrize("line", commands())
+def test_every_command_of_a_guide_is_one(line: str) -> None:
+    words = shlex.split(line.partition("&&")[0])[1:]
+    command: click.Command = tenantry
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
+        assert found is not None, f"no such command: {words[0]}"
+        command, words = found, words[1:]
+    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    assert [word for word in words if word.startswith("-") and word.partition("=")[0] not in known] == []
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
+def test_every_setting_of_a_guide_is_one_and_takes_its_value(page: Path) -> None:
+    for block in blocks(page):
+        for name, given in _SETTING.findall(block):
+            value = given.strip("'\"")
+            assert name in {*VARIABLES, *IN_FILES}, f"{PREFIX}{name}"
+            if name in VARIABLES and not any(sign in value for sign in BUILT):
+                VARIABLES[name].read(value)
+
+
+def test_replicas_are_told_of_settings_that_exist() -> None:
+    table = re.findall(r"^\| (`.*?) \|", (DOCS / "several-replicas.md").read_text("utf-8"), re.MULTILINE)
+    names = {name for cell in table for name in re.findall(r"`([A-Z_]+)`", cell)}
+    assert {"SECRET_KEY", "BASE_URL", "MIGRATE"} < names <= set(VARIABLES)
+
+
+def test_the_ports_of_mail_servers_are_those_that_are_used() -> None:
+    text = (DOCS / "mail.md").read_text("utf-8")
+    for shown, url in (("`smtp://…?starttls=true`", "smtp://a?starttls=true"), ("`smtps://…`", "smtps://a")):
+        assert f"{shown} | {read_smtp_url(url).port} |" in text
+    assert f"`smtp://127.0.0.1` | {read_smtp_url('smtp://127.0.0.1').port} |" in text
+
+
+def test_the_sizes_are_those_that_hold() -> None:
+    text = (DOCS / "limits.md").read_text("utf-8")
+    bodies = (
+        f"{ENTITY_BODY // KIB**2} MiB; of identity {IDENTITY_BODY // KIB} KiB, of a batch {BATCH_BODY // KIB**2} MiB"
+    )
+    assert f"| A body of JSON | {bodies} |" in text
+    assert f"| Rows of a batch | {MOST_ITEMS:,} |" in text
+    assert f"| An uploaded file | {LARGEST_FILE // KIB**2} MiB |" in text
+    assert f"| Rows on a page | {MAX_PAGE_SIZE} |" in text
+
+
+def test_the_queries_ask_for_metrics_and_labels_that_there_are() -> None:
+    labels = {metric.name: metric.labels for metric in metrics()}
+    text = (DOCS / "monitoring.md").read_text("utf-8")
+    asked = re.findall(r"\b(tenantry_\w+?)(?:_total|_bucket)(?:\{(\w+)=~?\")?", text)
+    assert len(asked) == 9
+    for name, label in asked:
+        assert name in labels
+        assert not label or label in labels[name]
+
+
+def test_the_list_of_the_documents_names_each_of_them_once() -> None:
+    listed = re.findall(r"^- \[.+?\]\((.+?\.md)\)$", (DOCS / "README.md").read_text("utf-8"), re.MULTILINE)
+    there = [path for folder in (DOCS, DOCS / "reference", DOCS / "coverage") for path in folder.glob("*.md")]
+    own = {str(path.relative_to(DOCS)) for path in there} - {"README.md"}
+    assert sorted(name for name in listed if not name.startswith("..")) == sorted({*own, "decisions/README.md"})

@@ -1,0 +1,64 @@
+"""docs/reference is what the code says: the pages are compared, and what they list with what is written and served."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from documentation.metrics_page import metrics
+from documentation.reference import FOLDER, PAGES
+from documentation.sources import calls, text_of
+from domain.audit import AUDIT_ACTIONS
+from tenantry.testing import open_app
+
+_ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_what_the_code_says(name: str) -> None:
+    written = (FOLDER / name).read_text("utf-8")
+    assert written == PAGES[name](), f"docs/reference/{name} is old: run make reference, and read the difference"
+
+
+def test_no_other_page_stands_among_them() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(PAGES)
+
+
+def test_every_action_of_the_audit_trail_is_listed_and_written() -> None:
+    plain = {action for action in AUDIT_ACTIONS if "{" not in action}
+    assert set(written_actions()) == plain, "domain/audit.py has to list each action, with what it means"
+
+
+def written_actions() -> Iterator[str]:
+    """First texts of ``event("role.changed", …)`` and ``self._audit(tx, "role.changed", …)``."""
+    for path, call in calls("domain", "application", "adapters", "entrypoints"):
+        name = ast.unparse(call.func)
+        if path == "entrypoints/server/log_writer.py" or not name.endswith(("event", "_audit")):
+            continue
+        for argument in call.args[:2]:
+            for node in ast.walk(argument):
+                text = text_of(node) if isinstance(node, ast.Constant) else None
+                if text is not None and _ACTION.fullmatch(text):
+                    yield text
+
+
+async def test_every_metric_that_is_served_is_listed() -> None:
+    async with open_app() as app:
+        text = (await app.client.get("/metrics")).text
+    served = re.findall(r"^# TYPE (\w+) \w+$", text, re.MULTILINE)
+    own = {name.removesuffix("_total").removesuffix("_created") for name in served}
+    listed = {metric.name for metric in metrics()}
+    assert own <= listed
+    assert [metric.name for metric in metrics() if not metric.meaning.endswith(".")] == []
+
+
+async def test_the_filters_of_the_grammar_are_accepted() -> None:
+    page = (FOLDER / "queries.md").read_text("utf-8")
+    examples = re.findall(r"^\| `([\w.]+=[^`]*)` \|", page, re.MULTILINE)
+    assert len(examples) == 7
+    async with open_app() as app:
+        acme = await app.create_tenant("acme")
+        for example in examples:
+            answer = await app.client.get(f"/api/products?{example}", headers=acme)
+            assert answer.status_code == 200, f"{example}: {answer.text}"

@@ -1,0 +1,84 @@
+"""Links to the sign-in pages: what they must say, and what is shown to a wrong one."""
+
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop
+
+RIGHT = {"app": "shop", "redirect": REDIRECT, "state": "x", "code_challenge": CHALLENGE}
+WRONG: list[dict[str, str | None]] = [
+    {"app": "unknown"},
+    {"app": "SHOP"},
+    {"app": ""},
+    {"app": None},
+    {"redirect": REDIRECT + "/"},
+    {"redirect": ""},
+    {"redirect": None},
+    {"redirect": "javascript:alert(1)"},
+    {"code_challenge": None},
+    {"code_challenge": "short"},
+    {"code_challenge_method": "plain"},
+    {"state": "x" * 1_001},
+]
+
+
+def query(values: dict[str, str | None]) -> str:
+    return urlencode({name: value for name, value in {**RIGHT, **values}.items() if value is not None})
+
+
+@pytest.mark.parametrize("path", ["login", "register"])
+async def test_a_wrong_link_is_answered_with_a_page_that_leads_nowhere(shop: Shop, path: str) -> None:
+    for values in WRONG:
+        answer = await shop.app.call("GET", f"/account/{path}?{query(values)}")
+        assert (answer.status_code, answer.headers["Content-Type"]) == (400, "text/html; charset=utf-8"), values
+        assert "This link does not work" in answer.text
+        assert not [tag for tag in ("<a ", "<form", "<script", "http-equiv") if tag in answer.text]
+        assert "Location" not in answer.headers
+
+
+async def test_a_parameter_that_is_given_twice_is_refused(shop: Shop) -> None:
+    for name in RIGHT:
+        answer = await shop.app.call("GET", f"/account/login?{query({})}&{name}=x")
+        assert answer.status_code == 400
+        assert "is given twice" in answer.text
+
+
+async def test_other_parameters_are_left_alone_and_s256_may_be_said(shop: Shop) -> None:
+    answer = await shop.app.call(
+        "GET", f"/account/login?{query({'code_challenge_method': 'S256', 'utm_source': 'mail'})}"
+    )
+    assert answer.status_code == 200
+    assert "utm_source" not in answer.text
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+async def test_an_application_that_was_closed_has_no_page(shop: Shop) -> None:
+    await shop.change(isActive=False)
+    assert (await shop.app.call("GET", f"/account/login?{query({})}")).status_code == 400
+
+
+async def test_the_page_wears_the_branding_of_the_one_tenant_that_an_application_is_for(shop: Shop) -> None:
+    """A page for several tenants, and for one that is closed, shows the service's own name."""
+    branding = {"branding": {"name": "Acme & Sons", "primaryColor": "#123456", "supportEmail": "help@acme.example"}}
+    changed = await shop.app.call("PUT", "/api/tenants/current/settings", as_whom="acme", json=branding)
+    assert changed.status_code == 200, changed.text
+    tenants = (await shop.app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
+    acme, other = (next(found["id"] for found in tenants if found["identifier"] == name) for name in ("acme", "other"))
+
+    async def page() -> str:
+        answer = await shop.app.call("GET", f"/account/login?{query({})}")
+        assert answer.status_code == 200
+        return answer.text
+
+    for open_to in (None, [], [acme, other]):
+        await shop.change(allowedTenantIds=open_to)
+        assert "Acme" not in await page()
+    await shop.change(allowedTenantIds=[other])
+    assert "Other" in await page()
+    await shop.change(allowedTenantIds=[acme])
+    for said in ("Acme &amp; Sons", "#123456", "#ffffff", "help@acme.example"):
+        assert said in await page()
+    closed = await shop.app.call("PUT", f"/api/tenants/{acme}", as_whom="root", json={"isActive": False})
+    assert closed.status_code == 200, closed.text
+    assert "Acme" not in await page()

@@ -1,0 +1,54 @@
+"""Whatever people do, everyone sees what the model says: on the memory adapters; on two processes by `make fuzz`."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.conftest import NewDatabase
+from tests.entrypoints.pair import pair_on
+from tests.examples import ASKED
+from tests.model.doors import Door, memory_doors, process_doors
+from tests.model.machine import STEPS, Machine
+
+pytestmark = [pytest.mark.drawn, pytest.mark.timeout(3600 if ASKED else 120)]
+
+
+Doors = Callable[[], AbstractContextManager[list[Door]]]
+
+
+def tried(doors: Doors, runs: int, steps: int) -> None:
+    """Runs machines at these doors; `-rP` shows how much they did."""
+    before = STEPS.total()
+    machine = type("MachineAtDoors", (Machine,), {"open_doors": staticmethod(doors)})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=runs,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            derandomize=not ASKED,
+        ),
+    )
+    sys.stdout.write(f"{dict(STEPS)}\n")
+    assert STEPS.total() - before > runs * steps
+
+
+def test_memory_does_what_the_model_says() -> None:
+    tried(memory_doors, max(3, ASKED // 4), 20)
+
+
+@pytest.mark.skipif(not ASKED, reason="`make fuzz` runs it")
+async def test_two_processes_do_what_the_model_says(
+    new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("model")
+    async with pair_on(folder, await new_database(), RATE_LIMITS="count") as pair:
+        urls = [client.served.url for client in pair.clients]
+        await asyncio.to_thread(tried, partial(process_doors, urls), max(1, ASKED // 10), 50)
