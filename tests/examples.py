@@ -17,7 +17,6 @@ def examples(few: int) -> int:
 
 
 def load_profile() -> None:
-    """For the tests of Hypothesis that state no number, which try 100 otherwise."""
-    if ASKED:
-        settings.register_profile("asked", max_examples=examples(100), deadline=None)
-        settings.load_profile("asked")
+    """For the tests of Hypothesis that state no number: a case may take as long as it does on a busy machine."""
+    settings.register_profile("asked", max_examples=examples(100), deadline=None)
+    settings.load_profile("asked")
