@@ -7,6 +7,7 @@ from pathlib import Path
 from entrypoints.testing import SECRET_KEY
 from tests.entrypoints.processes import ROOT, Serve, environment
 from tests.entrypoints.test_serve import workers_of
+from tests.waiting import HUNG_AFTER
 
 NEEDED_BY_FEW = {
     "aiosmtplib",
@@ -51,7 +52,7 @@ def test_to_serve_nothing_is_imported_that_few_requests_need(tmp_path: Path) -> 
         env=environment(variables),
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=HUNG_AFTER,
         check=False,
     )
     imported = set(ended.stdout.split())

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.entrypoints.processes import PASSWORD, ROOT, Serve, free_port
+from tests.waiting import HUNG_AFTER
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -47,7 +46,7 @@ class Reader:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=HUNG_AFTER,
             check=False,
         )
         assert ran.returncode == 0, f"{script}\n{ran.stdout}\n{ran.stderr}"
@@ -59,7 +58,6 @@ class Reader:
         return {**inherited, **own, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.mark.timeout(150)
 def test_every_block_of_the_tutorial_runs_in_order(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
     reader = Reader(tmp_path, shared)
     for kind, block in _BLOCK.findall(PAGE):

@@ -11,7 +11,7 @@ from tests.http.app import PASSWORD
 from tests.http.identity.factors import move
 from tests.signin.journeys import code, open_page, sign_in, someone, told
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 NEW = "a second password of mine"
 
