@@ -28,7 +28,8 @@ class Reader:
 
     def _typed(self, script: str) -> str:
         replacements = {
-            r"^python3 -m pytest": f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider",
+            # A reader has what the extra `testing` installs, and pytest-asyncio is no part of it.
+            r"^python3 -m pytest": f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -p no:asyncio",
             r"^tenantry ": f"{shlex.quote(sys.executable)} -m tenantry ",
             r"'paste the printed password here'": shlex.quote(PASSWORD),
             r"http://localhost:8000": f"http://127.0.0.1:{self.settings['PORT']}",
