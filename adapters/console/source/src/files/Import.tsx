@@ -65,7 +65,8 @@ function Import({ entity }: { entity: Entity }) {
     } catch (error) {
       const fields = error instanceof ApiError ? error.fields : [];
       if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
-      setProblem([errorText(error), ...fields.filter((wrong) => !wrong.row).map((wrong) => wrong.message)].join(" "));
+      const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);
+      setProblem([errorText(error), ofFile.join("; ")].filter(Boolean).join(" "));
     }
     setBusy(false);
   }
