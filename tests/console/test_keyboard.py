@@ -3,7 +3,8 @@
 import pytest
 from playwright.async_api import FilePayload, ViewportSize, expect
 
-from tests.console.conftest import NARROW, PASSWORD, WIDE, Visitor
+from tests.console.conftest import NARROW, WIDE, Visitor
+from tests.http.app import PASSWORD
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
