@@ -14,8 +14,9 @@ INTRODUCTION = """# Performance
 
 Written by `make bench`, which measures the service against a *baseline*: Litestar, asyncpg and msgspec by hand for one
 table, with a token check and a tenant filter, and no limits, revocation, registry or generality (`benchmarks/`). Both
-servers hold the same rows, run as one process each on the same core, and are asked the same requests in turn. The
-service has everything on; limits are counted and shown, but refuse nothing (`TENANTRY_RATE_LIMITS=count`)."""
+servers hold the same rows under the same indexes, run as one process each on the same core, and are asked the same
+requests in turn. The service has everything on; limits are counted and shown, but refuse nothing
+(`TENANTRY_RATE_LIMITS=count`)."""
 
 READING = """The ratio is the service's rate by the baseline's, the median over the rounds of each round's own ratio.
 Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth

@@ -33,6 +33,10 @@ CREATE INDEX ON products (tenant_id, category_id);
 CREATE INDEX ON products (tenant_id, created_at, id) WHERE NOT is_deleted;
 CREATE INDEX ON products (tenant_id, category_id, price, id) WHERE NOT is_deleted;
 CREATE UNIQUE INDEX ON products (tenant_id, sku) WHERE NOT is_deleted;
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+CREATE INDEX ON products USING gin (
+    tenant_id, name gin_trgm_ops, sku gin_trgm_ops, description gin_trgm_ops);
 CREATE INDEX ON categories (tenant_id, created_at, id) WHERE NOT is_deleted"""
 
 

@@ -52,8 +52,12 @@ async def migrate(settings: Settings) -> str:
     await ensure_login(settings)
     await _ensure_locale(settings)
     await _ensure_known(settings)
+    before = await applied_versions(_url(settings))
     await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
-    return "The database is up to date."
+    after = await applied_versions(_url(settings))
+    # Whoever has just written a migration wants to read that it was applied.
+    applied = f"Applied the migrations up to {' and '.join(after)}. " if after != before else ""
+    return f"{applied}The database is up to date."
 
 
 async def check_migrations(settings: Settings) -> str:

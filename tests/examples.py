@@ -17,7 +17,6 @@ def examples(few: int) -> int:
 
 
 def load_profile() -> None:
-    """For the tests of Hypothesis that state no number, which try 100 otherwise."""
-    if ASKED:
-        settings.register_profile("asked", max_examples=examples(100), deadline=None)
-        settings.load_profile("asked")
+    """For the tests of Hypothesis: no limit of time for a case; 100 cases, or what is asked, where none are stated."""
+    settings.register_profile("tenantry", max_examples=examples(100), deadline=None)
+    settings.load_profile("tenantry")

@@ -15,6 +15,7 @@ import asyncpg
 from adapters.embedded.postgres import _program as program
 from adapters.embedded.processes import own_name, private_folder, run, start
 from tests.entrypoints.processes import descendants
+from tests.waiting import HUNG_AFTER
 
 OWNER = "tenantry"
 SETTINGS = {
@@ -124,7 +125,7 @@ class PostgresServer:
         return len(lines) > 7 and lines[0] == str(self.process.pid) and lines[7].strip() == state
 
     def _await(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + HUNG_AFTER
         while not holds():
             assert self.process is not None
             assert self.process.poll() is None, self._log.read_text()

@@ -9,11 +9,11 @@ from typing import Any
 from redis.asyncio import Redis
 
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 SLOTS = 16_384
 NODE_TIMEOUT = 500
-"""Milliseconds after which the others take a node for dead."""
-SETTLES_WITHIN = 20.0
+"""Milliseconds after which the others take a node with a replica for dead; one without is only slow."""
 SYNC_AT_ONCE = ("--repl-diskless-sync-delay", "0")
 
 
@@ -61,7 +61,7 @@ class Cluster:
 
     async def settled(self) -> None:
         """Returns when every living node knows all slots and all nodes."""
-        async with asyncio.timeout(SETTLES_WITHIN):
+        async with asyncio.timeout(HUNG_AFTER):
             for node in self.nodes:
                 while not await _is_settled(node, len(self.nodes)):  # noqa: ASYNC110  # nobody tells
                     await asyncio.sleep(0.05)
@@ -75,7 +75,7 @@ async def ask(node: RedisServer, *command: object) -> Any:
 
 async def follows(replica: RedisServer) -> None:
     """Returns when the replica has what its master has."""
-    async with asyncio.timeout(SETTLES_WITHIN):
+    async with asyncio.timeout(HUNG_AFTER):
         while (await ask(replica, "ROLE"))[3:4] != ["connected"]:  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(0.02)
 
@@ -93,7 +93,8 @@ async def open_cluster(folder: Path, masters: int = 3, *, replicated: bool = Fal
         for number in range(masters * (2 if replicated else 1)):
             own = folder / f"node{number}"
             own.mkdir()
-            cluster_options = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT))
+            patience = NODE_TIMEOUT if replicated else int(HUNG_AFTER * 1_000)
+            cluster_options = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(patience))
             node = RedisServer(own, *cluster_options, *SYNC_AT_ONCE)
             node.start()
             stack.callback(node.kill)

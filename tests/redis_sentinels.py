@@ -6,8 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.redis_cluster import SETTLES_WITHIN, SYNC_AT_ONCE, ask, follows
+from tests.redis_cluster import SYNC_AT_ONCE, ask, follows
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 NAME = "main"
 
@@ -44,7 +45,7 @@ async def open_sentinels(folder: Path) -> AsyncIterator[Sentinels]:
             f"sentinel down-after-milliseconds {NAME} 300\nsentinel failover-timeout {NAME} 3000\n"
         )
         watchers = [start(f"sentinel{number}", watched) for number in range(3)]
-        async with asyncio.timeout(SETTLES_WITHIN):
+        async with asyncio.timeout(HUNG_AFTER):
             for watcher in watchers:
                 while not await _knows_all(watcher):  # noqa: ASYNC110  # nobody tells
                     await asyncio.sleep(0.05)

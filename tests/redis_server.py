@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from adapters.embedded.binaries import program
+from tests.waiting import HUNG_AFTER
 
 
 class RedisServer:
@@ -50,14 +51,14 @@ class RedisServer:
         self._process.send_signal(number)
 
     def _await_answer(self) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HUNG_AFTER
         while not self._answers():
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.01)
 
     def _answers(self) -> bool:
         try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as line:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=HUNG_AFTER) as line:
                 line.sendall(b"PING\r\n")
                 return line.recv(16).startswith(b"+PONG")
         except OSError:

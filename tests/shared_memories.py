@@ -13,6 +13,7 @@ from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.admissions import Admissions, PresentedToken
 from application.ports.shared_memory import Revocations
+from tests.waiting import HUNG_AFTER
 
 
 def naming(*subjects: str) -> PresentedToken:
@@ -71,7 +72,7 @@ class SharedRedis:
         self._spread = spread
         self.clock = MovableClock()
         # long enough for a busy machine: contracts ask for numbers, outages have tests of their own
-        self.pipelines = [SharedPipeline(redis_client(url), patience=10.0) for _ in range(2)]
+        self.pipelines = [SharedPipeline(redis_client(url), patience=HUNG_AFTER) for _ in range(2)]
         self._renewing = self._process(self.pipelines[0])
         self.first: Process = self._renewing
         self.second: Process = self._process(self.pipelines[1])

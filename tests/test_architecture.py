@@ -6,6 +6,7 @@ import re
 import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,21 +59,27 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 SOURCES = sources(*LAYERS)
+EVERYTHING = [*SOURCES, *sources("tests", "benchmarks")]
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *sources("tests", "benchmarks")], ids=named)
-def test_a_file_is_one_thing_that_fits_a_few_screens(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= FILE_LINES
-    assert path.stem not in FORBIDDEN_NAMES
+def test_a_file_is_one_thing_that_fits_a_few_screens() -> None:
+    lines = {path: len(path.read_text().splitlines()) for path in EVERYTHING}
+    assert {named(path): count for path, count in lines.items() if count > FILE_LINES} == {}
+    assert [named(path) for path in EVERYTHING if path.stem in FORBIDDEN_NAMES] == []
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=named)
-def test_a_function_fits_one_screen_and_takes_few_parameters(path: Path) -> None:
+def test_a_function_fits_one_screen_and_takes_few_parameters() -> None:
+    assert [fault for path in SOURCES for fault in faults_of_functions(path)] == []
+
+
+def faults_of_functions(path: Path) -> Iterator[str]:
     for function in functions(tree_of(path)):
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
-        assert lines <= FUNCTION_LINES, f"{function.name} has {lines} lines"
+        if lines > FUNCTION_LINES:
+            yield f"{named(path)}: {function.name} has {lines} lines"
         taken = [parameter.arg for parameter in function.args.args if parameter.arg not in ("self", "cls")]
-        assert len(taken) <= PARAMETERS, f"{function.name} takes {taken}"
+        if len(taken) > PARAMETERS:
+            yield f"{named(path)}: {function.name} takes {taken}"
 
 
 def test_a_folder_has_few_files() -> None:
@@ -107,9 +114,15 @@ def comments(text: str) -> int:
     return sum(token.type == tokenize.COMMENT and DIRECTIVE.match(token.string) is None for token in tokens)
 
 
-@pytest.mark.parametrize("path", sources(*PLAIN, "tests", "benchmarks"), ids=named)
-def test_no_variable_is_called_one(path: Path) -> None:
-    assert [line for name, line in bound_names(tree_of(path)) if name == "one"] == []
+def test_no_variable_is_called_one() -> None:
+    found = [
+        f"{named(path)}:{line}"
+        for path in EVERYTHING
+        if re.search(r"\bone\b", text := path.read_text())
+        for name, line in bound_names(ast.parse(text))
+        if name == "one"
+    ]
+    assert found == []
 
 
 def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -130,12 +143,16 @@ def test_a_public_class_name_stands_in_one_file() -> None:
     assert {name: paths for name, paths in files.items() if len(paths) > 1 and name not in SHARED_CLASS_NAMES} == {}
 
 
-@pytest.mark.parametrize("path", sources("application"), ids=named)
-def test_inside_a_transaction_only_the_transaction_is_awaited(path: Path) -> None:
-    for block in ast.walk(tree_of(path)):
-        if isinstance(block, ast.AsyncWith) and (names := transaction_names(block)):
-            others = [ast.unparse(awaited.value) for awaited in awaits(block) if not works_on(awaited.value, names)]
-            assert not others, f"line {block.lineno}: {others}"
+def test_inside_a_transaction_only_the_transaction_is_awaited() -> None:
+    others = [
+        f"{named(path)}:{awaited.lineno}: {ast.unparse(awaited.value)}"
+        for path in sources("application")
+        for block in ast.walk(tree_of(path))
+        if isinstance(block, ast.AsyncWith) and (names := transaction_names(block))
+        for awaited in awaits(block)
+        if not works_on(awaited.value, names)
+    ]
+    assert others == []
 
 
 def transaction_names(block: ast.AsyncWith) -> set[str]:
@@ -171,9 +188,22 @@ HANDLER_MODULES = [
 ]
 
 
-@pytest.mark.parametrize("path", HANDLER_MODULES, ids=named)
-def test_a_reader_of_a_handler_opens_few_files(path: Path) -> None:
+def test_a_reader_of_a_handler_opens_few_files() -> None:
     """Counts the files of ours that a handler's module imports, directly or not, siblings included."""
+    reached = {path: reached_from(path) for path in HANDLER_MODULES}
+    too_many = {
+        f"{named(path)} reaches {len(seen)} files": sorted(map(named, seen))
+        for path, seen in reached.items()
+        if len(seen) > most_reached(path.parent.relative_to(ROOT / "adapters" / "http"))
+    }
+    assert too_many == {}
+
+
+def most_reached(folder: Path) -> int:
+    return REACH.get(folder.as_posix(), REACH[folder.parts[0]])
+
+
+def reached_from(path: Path) -> set[Path]:
     seen: set[Path] = set()
     waiting = list(own_imports(path))
     while waiting:
@@ -181,14 +211,16 @@ def test_a_reader_of_a_handler_opens_few_files(path: Path) -> None:
         if found not in seen:
             seen.add(found)
             waiting += own_imports(found)
-    folder = path.parent.relative_to(ROOT / "adapters" / "http")
-    most = REACH.get(folder.as_posix(), REACH[folder.parts[0]])
-    assert len(seen) <= most, f"{len(seen)} files: {sorted(map(named, seen))}"
+    return seen
 
 
-def own_imports(path: Path) -> Iterator[Path]:
+@cache
+def own_imports(path: Path) -> tuple[Path, ...]:
     """Files that a module imports when it runs; imports for type checkers alone are not followed."""
-    tree = tree_of(path)
+    return tuple(_imports_of(tree_of(path)))
+
+
+def _imports_of(tree: ast.Module) -> Iterator[Path]:
     for_types = {
         inner
         for node in ast.walk(tree)

@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,13 @@ def name_of(requirement: str) -> str:
 DECLARED = sorted(map(name_of, PROJECT["dependencies"]))
 
 
-def modules_imported(path: Path) -> Iterator[str]:
+@cache
+def modules_imported(path: Path) -> frozenset[str]:
     """Names of the top-level modules that a file imports, wherever in it."""
+    return frozenset(_modules_imported(path))
+
+
+def _modules_imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (name.name.partition(".")[0] for name in node.names)

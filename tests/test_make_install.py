@@ -4,6 +4,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.waiting import HUNG_AFTER
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -15,7 +17,7 @@ def _install(home: Path, *arguments: str, path: str = "") -> "subprocess.Complet
         env={**os.environ, "HOME": str(home), "PATH": f"{os.environ['PATH']}{path}"},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=HUNG_AFTER,
         check=False,
     )
 

@@ -146,6 +146,11 @@ class EntityModel:
         return tuple(field.name for field in self.declared)
 
     @property
+    def indexed_search(self) -> tuple[str, ...]:
+        """The search fields that an index finds: all of them, or none."""
+        return self.declaration.search if self.declaration.search_index else ()
+
+    @property
     def tenant_owned(self) -> bool:
         return self.declaration.tenant_owned
 

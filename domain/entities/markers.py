@@ -141,7 +141,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     """The arguments of ``@entity``.
 
     ``plural`` is the path in kebab-case and the resource of the permissions; ``search`` are the text fields that
-    ``?search=`` looks at; ``sort`` is the default order, a field with ``-`` before it for descending.
+    ``?search=`` looks at, and ``search_index`` says whether an index finds them, which every write keeps up to date;
+    ``sort`` is the default order, a field with ``-`` before it for descending.
     ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
     for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
     ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
@@ -162,6 +163,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     sort: str
     check_reads: frozenset[str] | None
     indexes: tuple[DeclaredIndex, ...] = ()
+    search_index: bool = True
     title: str | None = None
     display: str | None = None
     columns: tuple[str, ...] | None = None
@@ -171,6 +173,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     plural: str,
     *,
     search: Sequence[str] = (),
+    search_index: bool = True,
     unique: Sequence[Unique] = (),
     has_many: Mapping[str, Many] | None = None,
     tenant_owned: bool = True,
@@ -203,6 +206,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
         sort=sort,
         check_reads=None if check_reads is None else frozenset(check_reads),
         indexes=tuple(indexes),
+        search_index=search_index,
         title=title,
         display=display,
         columns=None if columns is None else tuple(columns),

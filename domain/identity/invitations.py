@@ -67,8 +67,13 @@ def may_still_give(giver: AccountState | None, tenant_id: UUID, roles: Sequence[
     if membership is None:
         return False
     held = [name for role in giver.roles_in(membership) for name in role.permissions]
+    return may_give_by(held, roles, permission)
+
+
+def may_give_by(held: Sequence[str], roles: Sequence[Role], permission: str) -> bool:
+    """Whether the permissions suffice to give the roles, which takes the permission."""
     given = [name for role in roles for name in role.permissions]
-    return allows(held, permission) and may_grant(held, given)
+    return not any(_is_super_admin(role) for role in roles) and allows(held, permission) and may_grant(held, given)
 
 
 def _is_super_admin(role: Role) -> bool:

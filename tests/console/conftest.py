@@ -31,6 +31,7 @@ from adapters.memory.clock import MovableClock
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.docs.test_docs_page import BROWSER, FLAGS
+from tests.waiting import HUNG_AFTER
 
 WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -38,7 +39,7 @@ BOTH = "both@acme.example"  # of two tenants
 REFERENCES = 30
 RENEWED_AFTER = timedelta(minutes=5)  # a test may let some minutes pass, and a token lives for fifteen
 
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=60_000)  # a machine may be several times slower than another
 
 
 @dataclass
@@ -107,7 +108,7 @@ async def serving(
 
 
 async def _listening(port: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(HUNG_AFTER):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -219,6 +220,7 @@ class Visitor:
 async def visitor(service: Service, chromium: Browser) -> AsyncIterator[Visitor]:
     await service.renew_tokens()
     context = await chromium.new_context(viewport=WIDE, locale="en-GB", accept_downloads=True)
+    context.set_default_timeout(60_000)
     page = await context.new_page()
     made = Visitor(service, context, page)
     made.watch(page)

@@ -41,7 +41,7 @@ ROOT_SCREENS = {
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
 SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def violations(visitor: Visitor) -> list[str]:

@@ -10,7 +10,7 @@ from tests.console.conftest import Visitor
 from tests.console.test_accessibility import violations
 from tests.http.app import PASSWORD
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def test_a_member_is_added_and_one_sees_why_they_may(visitor: Visitor) -> None:

@@ -7,7 +7,7 @@ from playwright.async_api import FilePayload, Route, expect
 
 from tests.console.conftest import Visitor
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def evaluate(visitor: Visitor, expression: str) -> object:

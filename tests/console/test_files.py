@@ -12,7 +12,7 @@ from playwright.async_api import expect
 from tests.console.conftest import HOSTILE, Visitor
 from tests.console.test_accessibility import violations
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 ROWS = {"Bezeichnung": ["Tray", "Jug & <lid>"], "SKU": ["{}-1", "{}-2"], "Price": ["7.90", "12.50"]}
 

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from tests.console.conftest import BOTH, HOSTILE, Visitor
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant(visitor: Visitor) -> None:

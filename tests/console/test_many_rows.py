@@ -13,7 +13,7 @@ MANY = 2_000_000
 NUMBERED = 100_000  # rows that are reached by the number of their page
 PAGE = 100
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 class ManyProducts:

@@ -15,7 +15,7 @@ from tests.http.docs.test_docs_page import BROWSER, FLAGS
 from tests.http.identity.factors import ask_for_factors
 from tests.http.identity.test_passkeys_in_a_browser import INTERNAL
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 class Device:

@@ -8,7 +8,7 @@ from playwright.async_api import Route, expect
 from tests.console.conftest import NARROW, Visitor
 from tests.console.test_accessibility import overflow, violations
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 def point(minute: int, **numbers: float | None) -> dict[str, object]:

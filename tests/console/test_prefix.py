@@ -10,7 +10,7 @@ from tests.console.conftest import WIDE, Service, Visitor, free_port, serving
 
 PREFIX = "/tools/tenantry"
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 def taking_off(app: ASGIApp) -> ASGIApp:

@@ -8,7 +8,7 @@ from tests.console.test_accessibility import violations
 from tests.console.test_second_factors import code
 from tests.http.identity.factors import Person
 
-pytestmark = [pytest.mark.timeout(90), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def make_tenant(visitor: Visitor, name: str, *people: str) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,7 @@ from tests.http.identity.factors import ask_for_factors
 
 EMAIL = "careful@acme.example"
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 def code(visitor: Visitor, secret: str) -> str:

@@ -9,7 +9,7 @@ from playwright.async_api import Route, expect
 from tests.console.conftest import Visitor
 from tests.console.test_accessibility import violations
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 LISTS = {
     "rows/products": "/api/products?*",

@@ -5,7 +5,7 @@ from playwright.async_api import Route, expect
 
 from tests.console.conftest import BOTH, Visitor
 
-pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def test_two_tabs_stay_in_two_tenants(visitor: Visitor) -> None:

@@ -19,6 +19,7 @@ from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
 from tenantry.testing import open_app
 from tests.entrypoints.processes import ROOT, free_port
+from tests.waiting import HUNG_AFTER
 
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -143,7 +144,7 @@ def test_the_nightly_backup_makes_a_folder_and_removes_old_ones(tmp_path: Path) 
     for line in re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", unit, re.MULTILINE):
         script = line.replace("%%", "%").replace("$$", "$")
         script = script.replace("/opt/tenantry/bin/tenantry", str(program)).replace("/var/backups/tenantry", str(kept))
-        subprocess.run(["/bin/sh", "-c", script], check=True, timeout=20)
+        subprocess.run(["/bin/sh", "-c", script], check=True, timeout=HUNG_AFTER)
     (made,) = kept.iterdir()
     assert re.fullmatch(r"\d{4}-\d\d-\d\d-\d{6}", made.name)
 
@@ -169,7 +170,7 @@ def test_compose_files_wait_for_what_there_is(path: Path) -> None:
 @pytest.mark.skipif(shutil.which("caddy") is None, reason="Caddy is not installed")
 def test_caddy_accepts_its_file() -> None:
     command = ["caddy", "validate", "--adapter", "caddyfile", "--config", str(DEPLOY / "compose" / "Caddyfile")]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HUNG_AFTER)
     assert checked.returncode == 0, checked.stderr
 
 
@@ -211,7 +212,7 @@ def test_the_health_check_of_the_image_tells_a_living_service_from_a_dead_one() 
     def check(port: int) -> int:
         environment = {**os.environ, "TENANTRY_PORT": str(port)}
         return subprocess.run(
-            [sys.executable, *arguments], env=environment, capture_output=True, check=False, timeout=30
+            [sys.executable, *arguments], env=environment, capture_output=True, check=False, timeout=HUNG_AFTER
         ).returncode
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)

@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import NewDatabase
 from tests.entrypoints.forks import Commands
 from tests.entrypoints.processes import COMMAND, PASSWORD, ROOT, Serve, Served, Tenantry, environment, free_port
+from tests.waiting import HUNG_AFTER
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def commands() -> Iterator[Commands]:
 @pytest.fixture
 def tenantry(commands: Commands, tmp_path: Path) -> Tenantry:
     def run(*arguments: str, stdin: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        return commands.run(arguments, tmp_path, environment(variables), stdin, timeout=50)
+        return commands.run(arguments, tmp_path, environment(variables), stdin, timeout=HUNG_AFTER)
 
     return run
 
@@ -79,7 +80,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not list(folder.glob("*.whl")):
             build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
-            subprocess.run([*build, "-w", str(folder), str(ROOT)], check=True, timeout=120)
+            subprocess.run([*build, "-w", str(folder), str(ROOT)], check=True, timeout=HUNG_AFTER)
     (found,) = folder.glob("*.whl")
     return found
 

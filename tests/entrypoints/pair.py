@@ -18,6 +18,7 @@ import httpx
 
 from tests.entrypoints.processes import COMMAND, PASSWORD, Served, environment, free_port
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 ADMIN = "admin@example.com"
 JsonObject = dict[str, Any]
@@ -207,8 +208,8 @@ async def pair_on(folder: Path, database_url: str, **more: str) -> AsyncIterator
     try:
         with served(folder, near_settings) as first, served(folder, far_settings) as second:
             async with (
-                httpx.AsyncClient(base_url=first.url, limits=limits, timeout=30) as near,
-                httpx.AsyncClient(base_url=second.url, limits=limits, timeout=30) as far,
+                httpx.AsyncClient(base_url=first.url, limits=limits, timeout=HUNG_AFTER) as near,
+                httpx.AsyncClient(base_url=second.url, limits=limits, timeout=HUNG_AFTER) as far,
             ):
                 yield Pair(Client(first, near), Client(second, far), redis, wires, database, near_settings)
     finally:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import HUNG_AFTER
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "entrypoints.cli.main"]
 PASSWORD = "correct horse battery"
@@ -34,7 +36,7 @@ def free_port() -> int:
         return port
 
 
-def eventually(holds: Callable[[], bool], within: float = 10.0) -> None:
+def eventually(holds: Callable[[], bool], within: float = HUNG_AFTER) -> None:
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline
@@ -96,7 +98,7 @@ class Served:
             request.add_header("Content-Type", "application/json")
             request.data = json.dumps(body).encode()
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:
+            with urllib.request.urlopen(request, timeout=HUNG_AFTER) as response:
                 return Answer(response.status, json.loads(response.read() or b"null"))
         except urllib.error.HTTPError as error:
             with error:
@@ -110,7 +112,7 @@ class Served:
 
     def end(self, how: signal.Signals) -> int:
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(HUNG_AFTER)
 
 
 Serve = Callable[..., Served]

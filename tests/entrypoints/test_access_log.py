@@ -20,6 +20,7 @@ from entrypoints.server.access_log import access_events, with_fields
 from entrypoints.server.log_writer import BEHIND, LogWriter, written_beside
 from entrypoints.server.logs import JSON, console, json_lines, plain_lines
 from tests.entrypoints.processes import Serve
+from tests.waiting import HUNG_AFTER
 
 LINE = AccessLine("GET", "/api/products/é\n", 200, 0.0123456, "the-one", "203.0.113.9", UUID(int=7))
 
@@ -85,7 +86,7 @@ async def test_a_line_is_written_while_nothing_follows() -> None:
     writer = writer_to(write)
     with running(writer):
         access_events(writer)(LINE)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HUNG_AFTER):
             assert json.loads(await asyncio.to_thread(os.read, read, 4096))["request_id"] == "the-one"
     os.close(write)
     os.close(read)

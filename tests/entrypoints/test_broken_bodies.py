@@ -5,6 +5,7 @@ import socket
 from urllib.parse import urlsplit
 
 from tests.entrypoints.processes import Serve
+from tests.waiting import HUNG_AFTER
 
 HEAD = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -31,7 +32,7 @@ def test_a_body_in_broken_chunks_is_a_bad_request(serve: Serve, migrated: dict[s
     assert address.port is not None
     for name, body in BROKEN.items():
         for path in (b"/api/auth/login", b"/api/auth/refresh"):
-            with socket.create_connection((address.hostname, address.port), timeout=10) as wire:
+            with socket.create_connection((address.hostname, address.port), timeout=HUNG_AFTER) as wire:
                 wire.sendall(HEAD % path + body)
                 wire.shutdown(socket.SHUT_WR)
                 received = b"".join(iter(lambda: wire.recv(65_536), b""))

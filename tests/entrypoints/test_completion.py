@@ -10,6 +10,7 @@ import pytest
 
 from entrypoints.cli.main import tenantry as commands
 from entrypoints.cli.terminal.completion import SHELLS, script
+from tests.waiting import HUNG_AFTER
 
 PROGRAM = f'#!/bin/sh\nexec {sys.executable} -m entrypoints.cli.main "$@"\n'
 BASH = """
@@ -55,7 +56,7 @@ def _offered(shell: str, words: str, path: str) -> set[str]:
         env={**os.environ, "PATH": path, "PYTHONPATH": str(Path.cwd())},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=HUNG_AFTER,
         check=False,
     )
     assert ended.returncode in (0, 1), ended.stderr  # 1 is what zsh's compadd gives for no choices

@@ -8,7 +8,6 @@ from tests.http.docs.test_docs_page import BROWSER, FLAGS
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the console is not driven"),
-    pytest.mark.timeout(180),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

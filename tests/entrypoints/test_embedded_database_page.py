@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from tests.entrypoints.processes import ROOT, Serve
+from tests.waiting import HUNG_AFTER
 
 PAGE = (ROOT / "docs" / "embedded-database.md").read_text()
 
@@ -22,7 +23,7 @@ def test_the_page_s_commands_show_users_and_the_rows_of_one_tenant(serve: Serve,
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HUNG_AFTER,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr

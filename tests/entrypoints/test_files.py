@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, is_gone
+from tests.waiting import HUNG_AFTER
 
 CUTS = int(os.environ.get("TENANTRY_TEST_CUTS", "6"))
 """How often each kind of transfer is cut off; `make stress` asks for 1,000."""
@@ -102,7 +103,7 @@ async def started(serve: Serve, variables: dict[str, str]) -> AsyncIterator[Serv
     await owner.close()
 
 
-async def becomes(holds: Callable[[], Awaitable[bool]], within: float = 15.0) -> None:
+async def becomes(holds: Callable[[], Awaitable[bool]], within: float = HUNG_AFTER) -> None:
     deadline = time.monotonic() + within
     while not await holds():
         assert time.monotonic() < deadline

@@ -1,5 +1,6 @@
 """Commands on Redis clusters and on masters that sentinels name: addresses that fit, and those that do not."""
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,15 @@ import pytest
 from tests.entrypoints.processes import Tenantry
 from tests.redis_cluster import ask, open_cluster
 from tests.redis_sentinels import open_sentinels
+from tests.redis_server import RedisServer
 
 
 async def test_a_cluster_is_checked_and_other_addresses_are_told(
     tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
 ) -> None:
-    async with open_cluster(tmp_path) as cluster:
+    lone = RedisServer(tmp_path)
+    async with open_cluster(tmp_path) as cluster, AsyncExitStack() as stack:
+        stack.callback(lone.kill)
         assert tenantry("migrate", **shared).returncode == 0
         checked = tenantry("check", **{**shared, "REDIS_URL": cluster.url})
         assert (checked.returncode, "redis:     answers" in checked.stdout) == (0, True), checked.stdout
@@ -22,7 +26,8 @@ async def test_a_cluster_is_checked_and_other_addresses_are_told(
             in tenantry("doctor", **{**shared, "REDIS_URL": cluster.url}).stdout
         )
         node = f"redis://127.0.0.1:{cluster.masters[0].port}"
-        single = shared["REDIS_URL"].replace("redis://", "redis+cluster://")
+        lone.start()
+        single = f"redis+cluster://127.0.0.1:{lone.port}"
         for url, said in ((node, "names a node of a cluster"), (single, "127.0.0.1 is in none")):
             told = tenantry("check", **{**shared, "REDIS_URL": url})
             assert (told.returncode, said in told.stdout, "Traceback" in told.stderr) == (1, True, False), told.stdout

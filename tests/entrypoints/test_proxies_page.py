@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.entrypoints.processes import PASSWORD, ROOT, Serve, eventually, free_port
+from tests.waiting import HUNG_AFTER
 
 PAGE = (ROOT / "docs" / "behind-a-proxy.md").read_text()
 NGINX, CADDY = shutil.which("nginx"), shutil.which("caddy")
@@ -78,7 +79,7 @@ def call(url: str, token: str = "", body: bytes | None = None) -> str:
     request.add_header("Content-Type", "application/json")
     if token:
         request.add_header("Authorization", f"Bearer {token}")
-    with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
+    with urllib.request.urlopen(request, timeout=HUNG_AFTER, context=trusting) as answer:
         return str(answer.read().decode())
 
 
@@ -100,7 +101,7 @@ def test_caddy_accepts_the_configuration(tmp_path: Path) -> None:
         env={"HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=HUNG_AFTER,
         check=False,
     )
     assert adapted.returncode == 0, adapted.stderr

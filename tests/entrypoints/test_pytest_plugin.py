@@ -9,6 +9,7 @@ import pytest
 from entrypoints.fixtures.client import open_client
 from tests.documents import copied
 from tests.entrypoints.processes import ROOT, environment
+from tests.waiting import HUNG_AFTER
 
 TAGS = """
 from msgspec import Struct
@@ -54,7 +55,7 @@ def _pytest(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]
         env=environment(variables),
         capture_output=True,
         text=True,
-        timeout=55,
+        timeout=HUNG_AFTER,
         check=False,
     )
 

@@ -16,6 +16,7 @@ import asyncpg
 import pytest
 
 from tests.entrypoints.processes import ROOT, Serve, Served, free_port
+from tests.waiting import HUNG_AFTER
 
 README = (ROOT / "README.md").read_text()
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -58,7 +59,7 @@ class Terminal:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=HUNG_AFTER,
             check=False,
         )
         assert ran.returncode == 0, f"{script}\n{ran.stdout}\n{ran.stderr}"
@@ -90,7 +91,6 @@ async def servers_of_the_readme(shared: dict[str, str]) -> AsyncIterator[dict[st
     await connection.close()
 
 
-@pytest.mark.timeout(200)
 def test_every_block_of_the_readme_runs_in_order(
     serve: Serve, servers_of_the_readme: dict[str, str], tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.entrypoints.processes import PASSWORD, Serve, Served
+from tests.waiting import HUNG_AFTER
 
 CHECKED_EVERY = 0.2
 DRAINS_FOR = 2
@@ -65,7 +66,6 @@ async def traffic(balancer: Balancer, token: str, worker: int, made: list[str]) 
 
 
 @pytest.mark.long
-@pytest.mark.timeout(300)  # six starts and ends of a process, each of some seconds of CPU, beside other work
 async def test_no_request_is_lost_while_processes_are_replaced(serve: Serve, shared: dict[str, str]) -> None:
     settings = {**shared, "ADMIN_PASSWORD": PASSWORD, "RATE_LIMITS": "off", "DRAIN_SECONDS": str(DRAINS_FOR)}
     settings["BASE_URL"] = "http://127.0.0.1:8000"  # the issuer of both
@@ -95,13 +95,12 @@ async def test_no_request_is_lost_while_processes_are_replaced(serve: Serve, sha
     assert answer.body["data"]["totalCount"] >= len(made)
 
 
-@pytest.mark.timeout(200)
 async def test_a_draining_service_answers_and_says_that_it_is_not_ready(serve: Serve, shared: dict[str, str]) -> None:
     service = await asyncio.to_thread(serve, **{**shared, "DRAIN_SECONDS": "60"})
     async with httpx.AsyncClient(base_url=service.url) as client:
         assert "connection" not in (await client.get("/health/ready")).headers
         service.process.send_signal(signal.SIGTERM)
-        async with asyncio.timeout(50):
+        async with asyncio.timeout(HUNG_AFTER):
             while (told := await client.get("/health/ready")).status_code == 200:  # noqa: ASYNC110  # nobody tells
                 await asyncio.sleep(0.02)
         assert (told.status_code, told.json()["status"], told.headers["connection"]) == (503, "draining", "close")

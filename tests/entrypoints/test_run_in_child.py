@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from tests.entrypoints.processes import environment
+from tests.waiting import HUNG_AFTER
 
 TRIED = """
 import os, sys
@@ -32,7 +33,12 @@ for work in (refuse, lambda: os._exit(9), lambda: 1 // 0):
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
 def test_what_it_answers_and_refuses_comes_back_and_its_memory_does_not() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", TRIED], env=environment({}), capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", TRIED],
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_AFTER,
+        check=True,
     )
     answered, refused, died, raised = ended.stdout.splitlines()
     assert answered == "True False"

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, free_port, is_gone
+from tests.waiting import HUNG_AFTER
 
 
 def product(name: str) -> dict[str, object]:
@@ -71,7 +72,7 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
     workers = workers_of(served)
     assert len(workers) == 2
     os.kill(workers[0], signal.SIGKILL)
-    eventually(lambda: len(set(workers_of(served)) - set(workers)) == 1, within=20)
+    eventually(lambda: len(set(workers_of(served)) - set(workers)) == 1)
     eventually(lambda: can_connect(served.url))
     served.log_in(PASSWORD)
     started = descendants(served.process.pid)
@@ -163,7 +164,7 @@ def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, migrated: dict[str,
         assert served.call("GET", "/api/nothing").status == 404
 
     def counted() -> list[float]:
-        with urllib.request.urlopen(f"{served.url}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"{served.url}/metrics", timeout=HUNG_AFTER) as answer:
             text = answer.read().decode()
         return [
             float(value) for value in re.findall(r'tenantry_answers_total\{endpoint="\w*",status="404"\} (\S+)', text)
@@ -173,15 +174,15 @@ def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, migrated: dict[str,
         eventually(lambda: counted() == [40.0])
 
     def gauge(name: str) -> float:
-        with urllib.request.urlopen(f"{served.url}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"{served.url}/metrics", timeout=HUNG_AFTER) as answer:
             return float(re.findall(rf"^{name} (\S+)$", answer.read().decode(), re.MULTILINE)[0])
 
     eventually(lambda: (gauge("tenantry_workers"), gauge("tenantry_pool_connections_max")) == (2.0, 12.0))
     before, workers = gauge("process_start_time_seconds"), workers_of(served)
     os.kill(workers[0], signal.SIGKILL)
-    eventually(lambda: len(set(workers_of(served)) - set(workers)) == 1, within=20)
+    eventually(lambda: len(set(workers_of(served)) - set(workers)) == 1)
     eventually(lambda: can_connect(served.url))
     # the load of the dead is forgotten, and what it counted is not
-    eventually(lambda: gauge("process_start_time_seconds") > before, within=20)
-    eventually(lambda: (gauge("tenantry_workers"), gauge("tenantry_pool_connections_max")) == (2.0, 12.0), within=20)
+    eventually(lambda: gauge("process_start_time_seconds") > before)
+    eventually(lambda: (gauge("tenantry_workers"), gauge("tenantry_pool_connections_max")) == (2.0, 12.0))
     assert counted() == [40.0]

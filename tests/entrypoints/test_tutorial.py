@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.entrypoints.processes import PASSWORD, ROOT, Serve, free_port
+from tests.waiting import HUNG_AFTER
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text()
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -29,7 +28,8 @@ class Reader:
 
     def _typed(self, script: str) -> str:
         replacements = {
-            r"^python3 -m pytest": f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider",
+            # A reader has what the extra `testing` installs, and pytest-asyncio is no part of it.
+            r"^python3 -m pytest": f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -p no:asyncio",
             r"^tenantry ": f"{shlex.quote(sys.executable)} -m tenantry ",
             r"'paste the printed password here'": shlex.quote(PASSWORD),
             r"http://localhost:8000": f"http://127.0.0.1:{self.settings['PORT']}",
@@ -46,7 +46,7 @@ class Reader:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=HUNG_AFTER,
             check=False,
         )
         assert ran.returncode == 0, f"{script}\n{ran.stdout}\n{ran.stderr}"
@@ -58,7 +58,6 @@ class Reader:
         return {**inherited, **own, "PYTHONPATH": str(ROOT)}
 
 
-@pytest.mark.timeout(150)
 def test_every_block_of_the_tutorial_runs_in_order(serve: Serve, shared: dict[str, str], tmp_path: Path) -> None:
     reader = Reader(tmp_path, shared)
     for kind, block in _BLOCK.findall(PAGE):

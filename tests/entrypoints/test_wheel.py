@@ -11,6 +11,7 @@ import pytest
 
 from build_wheel import LAYERS, PACKAGE, stage
 from tests.entrypoints.processes import PASSWORD, Served, environment, free_port
+from tests.waiting import HUNG_AFTER
 
 BOOKS = """
 from typing import Annotated
@@ -64,7 +65,7 @@ def served(installed: Path, project: Path, shared: dict[str, str]) -> Iterator[S
     variables = {**shared, "ENTITIES": "domain.books", "PORT": str(free_port())}
     arguments, variables_set = command(installed, "migrate", "--write", "books", **variables)
     written = subprocess.run(
-        arguments, env=variables_set, cwd=project, capture_output=True, text=True, timeout=50, check=False
+        arguments, env=variables_set, cwd=project, capture_output=True, text=True, timeout=HUNG_AFTER, check=False
     )
     assert written.returncode == 0, written.stdout + written.stderr
     arguments, variables_set = command(installed, "serve", **variables)

@@ -14,6 +14,7 @@ import yaml
 
 from entrypoints.cli.new_project import FILES
 from tests.entrypoints.processes import PASSWORD, ROOT, Served, Tenantry, free_port
+from tests.waiting import HUNG_AFTER
 
 PAGE = (ROOT / "docs" / "your-project.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -36,7 +37,7 @@ class Reader:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=HUNG_AFTER,
             check=False,
         )
         assert ran.returncode == 0, f"{before}\n{ran.stdout}\n{ran.stderr}"
@@ -85,7 +86,6 @@ def reader(tmp_path: Path, wheel: Path, shared: dict[str, str]) -> Iterator[Read
             process.terminate()
 
 
-@pytest.mark.timeout(300)
 def test_every_block_of_the_page_runs_in_order(reader: Reader) -> None:
     printed = [reader.run(block) for block in BLOCKS]
     assert "3 passed" in printed[1]

@@ -326,27 +326,19 @@ FROM products AS s
 WHERE s.tenant_id = $4::UUID
 AND NOT s.is_deleted
 ORDER BY s.created_at DESC, s.id DESC
-LIMIT $5::INTEGER) AS sampled), tail AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")) AS hits
-FROM (SELECT s.name AS name, s.sku AS sku, s.description AS description
-FROM products AS s
-WHERE s.tenant_id = $4::UUID
-AND NOT s.is_deleted
-ORDER BY s.created_at, s.id
 LIMIT $5::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT tenantry_search."products.name"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 2"
 FROM head
-JOIN tail ON true
-WHERE head.seen >= $5::INTEGER
-AND (head.hits < $6::INTEGER OR tail.hits < $6::INTEGER)) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN CASE WHEN (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
+WHERE head.seen >= $5::INTEGER) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN CASE WHEN (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
 FROM "found by index") AS UUID[]) IS NULL) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))) ELSE (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
 AND t.id = ANY (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
 FROM "found by index") AS UUID[]))) END END AS total
@@ -355,21 +347,21 @@ FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sor
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
 AND t.id = ANY (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
 FROM "found by index") AS UUID[]))
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($7::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
 AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
 FROM "found by index") AS UUID[]) IS NULL
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT)) AS r) AS r
+LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT)) AS r) AS r
 
 -- products?name.contains=lamp&fields=name&count=none with an index
 WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")) AS hits

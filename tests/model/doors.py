@@ -10,6 +10,7 @@ import httpx
 
 from tests.entrypoints.pair import ADDRESSES
 from tests.http.app import TestApp, open_test_app
+from tests.waiting import HUNG_AFTER
 
 
 class Door(Protocol):
@@ -55,7 +56,7 @@ def memory_doors() -> Iterator[list[Door]]:
 
 @contextmanager
 def process_doors(urls: list[str]) -> Iterator[list[Door]]:
-    clients = [httpx.Client(base_url=url, timeout=30) for url in urls]
+    clients = [httpx.Client(base_url=url, timeout=HUNG_AFTER) for url in urls]
     try:
         yield [ProcessDoor(client) for client in clients]
     finally:

@@ -16,7 +16,7 @@ from tests.examples import ASKED
 from tests.model.doors import Door, memory_doors, process_doors
 from tests.model.machine import STEPS, Machine
 
-pytestmark = [pytest.mark.drawn, pytest.mark.timeout(3600 if ASKED else 120)]
+pytestmark = [pytest.mark.drawn, pytest.mark.timeout(3600 if ASKED else 300)]
 
 
 Doors = Callable[[], AbstractContextManager[list[Door]]]

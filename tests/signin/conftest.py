@@ -75,6 +75,7 @@ async def visitor(service: Service, chromium: Browser) -> AsyncIterator[Visitor]
     """Somebody who has a device with an authenticator, and comes from the shop."""
     await service.renew_tokens()
     context = await chromium.new_context(viewport=WIDE, locale="en-GB")
+    context.set_default_timeout(60_000)
 
     async def shop(route: Route) -> None:
         await route.fulfill(status=200, content_type="text/html", body="<h1>The shop</h1>")

@@ -12,7 +12,7 @@ from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
 from tests.signin.journeys import sign_in
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sign-in-pages.md"
 (CODE,) = re.findall(r"^```js\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)

@@ -10,7 +10,7 @@ from tests.console.conftest import NARROW, Service, Visitor
 from tests.console.test_accessibility import overflow, violations
 from tests.signin.journeys import open_page, sign_in_in_german, told
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 HEADINGS = {
     "login": "Anmelden",

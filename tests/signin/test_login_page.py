@@ -14,7 +14,7 @@ from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
 from tests.signin.journeys import asked, at_the_shop, code, exchanged, open_page, sign_in, someone, told
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def test_a_password_leads_to_the_application_with_a_code(visitor: Visitor) -> None:
@@ -263,7 +263,8 @@ async def test_no_other_page_may_show_it_in_a_frame(visitor: Visitor) -> None:
     frame = f'<iframe src="{visitor.home}/account/login{asked().replace("&", "&amp;")}"></iframe>'
     await page.route(f"{SHOP}/frame", lambda route: route.fulfill(content_type="text/html", body=frame))
     await page.goto(f"{SHOP}/frame")
-    await page.wait_for_timeout(300)
+    while not visitor.complaints:  # the browser tells of the refusal
+        await page.wait_for_timeout(20)
     shown = [await found.evaluate("() => document.body.innerText") for found in page.frames[1:]]
     assert not [text for text in shown if re.search("Sign in", text)]
-    visitor.complaints.clear()  # the browser tells of the refusal
+    visitor.complaints.clear()

@@ -16,7 +16,7 @@ from tests.signin.conftest import PROVIDER
 from tests.signin.journeys import code, exchanged, open_page, someone, told
 from tests.signin.test_login_page import add_app
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def provide(visitor: Visitor, email: str) -> None:

@@ -11,7 +11,7 @@ from tests.http.app import PASSWORD
 from tests.http.identity.factors import move
 from tests.signin.journeys import code, open_page, sign_in, someone, told
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 NEW = "a second password of mine"
 
@@ -34,6 +34,8 @@ async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     await page.get_by_label("Code that the app shows").fill(code(visitor, secret))
     await page.keyboard.press("Enter")
     await told(visitor, "The app is added.")
+    assert (await page.locator("#factors b").all_inner_texts()) == ["Authenticator app"]
+    assert [text.split(" · ")[0] for text in await page.locator("#sessions b").all_inner_texts()] == ["Chrome"]
     assert len((await page.locator("#recovery-codes").inner_text()).split()) == 10
     await page.get_by_role("button", name="Add a passkey").click()
     await told(visitor, "The passkey is added.")

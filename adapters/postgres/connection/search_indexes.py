@@ -52,4 +52,4 @@ async def searches_missed(url: str, registry: Registry) -> list[str]:
 
 def _searched(registry: Registry) -> Iterator[tuple[EntityModel, str]]:
     # rows that all tenants share have no row-level security: the planner asks their index by itself
-    return ((model, field) for model in registry if model.tenant_owned for field in model.declaration.search)
+    return ((model, field) for model in registry if model.tenant_owned for field in model.indexed_search)

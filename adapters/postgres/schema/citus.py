@@ -120,7 +120,7 @@ def statements(registry: Registry) -> list[str]:
     placed, metadata = placement(registry), metadata_for(registry)
     moved = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
     keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
-    searched = [search_index_name(model.table) for model in registry if model.declaration.search]
+    searched = [search_index_name(model.table) for model in registry if model.indexed_search]
     first, *others = placed.distributed
     made: list[sa.ExecutableDDLElement] = [
         *(sa.DDL(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),  # type: ignore[no-untyped-call]

@@ -10,13 +10,14 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
+from application.ports.identity.service_accounts import ServiceAccounts
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, PasswordRules, Passwords
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
 from domain.identity.administration import ensure_fits_token
-from domain.identity.invitations import Invitation, ensure_proved, may_still_invite, wrong_link
+from domain.identity.invitations import INVITE, Invitation, ensure_proved, may_give_by, may_still_invite, wrong_link
 from domain.identity.users import (
     AccountState,
     Membership,
@@ -64,9 +65,16 @@ class ReadPassword(Protocol):
     async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str: ...
 
 
+class AcceptanceTransaction(InvitationTransaction, Protocol):
+    """Parts of the database that answers need: the inviter may be a service account."""
+
+    @property
+    def service_accounts(self) -> ServiceAccounts: ...
+
+
 @dataclass(frozen=True)
 class InvitationAcceptance:
-    database: Database[InvitationTransaction]
+    database: Database[AcceptanceTransaction]
     passwords: Passwords
     password_reader: ReadPassword
     password_rules: PasswordRules
@@ -158,14 +166,14 @@ class InvitationAcceptance:
             raise wrong_link()
         return _joined(caller.user_id, joined)
 
-    async def _state(self, tx: InvitationTransaction, caller: Caller) -> AccountState:
+    async def _state(self, tx: AcceptanceTransaction, caller: Caller) -> AccountState:
         state = await tx.users.state(caller.user_id)
         if state is None or not state.user.is_active:
             raise TokenInvalid
         return state
 
     async def _found(
-        self, tx: InvitationTransaction, state: AccountState, token: str | None, invitation_id: UUID | None
+        self, tx: AcceptanceTransaction, state: AccountState, token: str | None, invitation_id: UUID | None
     ) -> Invitation:
         """The invitation of the link, or the one of this id that the address has received; locked."""
         if token is not None:
@@ -181,7 +189,7 @@ class InvitationAcceptance:
             raise NotFound
         return locked
 
-    async def _locked(self, tx: InvitationTransaction, token: str) -> Invitation:
+    async def _locked(self, tx: AcceptanceTransaction, token: str) -> Invitation:
         offer = await tx.received.by_hash(token_hash(token))
         if offer is None:
             raise wrong_link()
@@ -193,7 +201,7 @@ class InvitationAcceptance:
 
     async def _add_member(
         self,
-        tx: InvitationTransaction,
+        tx: AcceptanceTransaction,
         invitation: Invitation,
         user_id: UUID,
         system_roles: Sequence[Role],
@@ -203,16 +211,27 @@ class InvitationAcceptance:
         """Makes the membership, if tenant, inviter and roles are still what they were when they were promised."""
         tenant = await tx.memberships.visit(invitation.tenant_id, now)
         roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
-        inviter = await tx.users.state(invitation.invited_by)
         is_open = tenant is not None and tenant.tenant_is_active
-        if not is_open or not may_still_invite(inviter, invitation.tenant_id, roles):
+        if not is_open or not await self._is_still_meant(tx, invitation, roles, now):
             raise wrong_link()
         ensure_fits_token((*roles, *system_roles), "token")
         await self._end(tx, invitation, user_id, client, now)
         await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
 
+    async def _is_still_meant(
+        self, tx: AcceptanceTransaction, invitation: Invitation, roles: Sequence[Role], now: datetime
+    ) -> bool:
+        """Whether the inviter, a person or a service account of the tenant, could send the invitation now."""
+        inviter = await tx.users.state(invitation.invited_by)
+        if inviter is not None:
+            return may_still_invite(inviter, invitation.tenant_id, roles)
+        program = await tx.service_accounts.get(invitation.tenant_id, invitation.invited_by, now)
+        if program is None or not program.account.is_active:
+            return False
+        return may_give_by(program.account.permissions, roles, INVITE)
+
     async def _end(
-        self, tx: InvitationTransaction, invitation: Invitation, user_id: UUID, client: Client, now: datetime
+        self, tx: AcceptanceTransaction, invitation: Invitation, user_id: UUID, client: Client, now: datetime
     ) -> None:
         # Of parallel answers one ends the invitation: the others are too late.
         if not await tx.invitations.end(invitation.tenant_id, invitation.id, "accepted", now, user_id):

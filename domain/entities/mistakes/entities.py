@@ -107,6 +107,8 @@ def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mis
     for name in declaration.search:
         if name not in broken and (name not in model.by_name or model.by_name[name].kind is not Kind.TEXT):
             yield Mistake(f"search names {name!r}, which is not one of its text fields")
+    if not (declaration.search or declaration.search_index):
+        yield Mistake("search_index=False is declared, but no search fields are")
     sort = model.by_name.get(declaration.sort.removeprefix("-"))
     if sort is None:
         yield Mistake(f"sort names {declaration.sort!r}, which is not a field of it")

@@ -25,6 +25,7 @@ from redis.retry import Retry
 
 from adapters.embedded import DataDirInUse, EmbeddedUnavailable, start_embedded
 from adapters.embedded.binaries import program
+from tests.waiting import HUNG_AFTER
 
 CHILD = Path(__file__).with_name("child.py")
 AS_ROOT = os.geteuid() == 0
@@ -47,7 +48,7 @@ class Service:
             await connection.close()
 
     def stop(self) -> None:
-        self.process.communicate("", timeout=30)
+        self.process.communicate("", timeout=HUNG_AFTER)
 
     def kill(self) -> None:
         self.process.kill()
@@ -118,7 +119,7 @@ def start(launch: Launch) -> Start:
     return start
 
 
-def eventually(holds: Callable[[], bool], within: float = 10) -> None:
+def eventually(holds: Callable[[], bool], within: float = HUNG_AFTER) -> None:
     deadline = time.monotonic() + within
     while not holds():
         assert time.monotonic() < deadline

@@ -124,7 +124,7 @@ def drawing(servers: tuple[str, str], template: str, tmp_path: Path) -> Iterator
         runner.run(drop_database(url))
 
 
-@pytest.mark.timeout(120 + 5 * ASKED)
+@pytest.mark.timeout(300 + 5 * ASKED)
 @given(case=cases())
 @settings(
     max_examples=examples(3),

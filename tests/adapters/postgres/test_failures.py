@@ -18,6 +18,7 @@ from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant
 from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
+from tests.waiting import HUNG_AFTER
 
 EVERY, HERE = EveryTenant(), OneTenant(new_id())
 
@@ -76,7 +77,7 @@ async def proxy(postgres: PostgresDatabase, database_url: str) -> AsyncIterator[
 
 @pytest.fixture
 async def behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    patience = Patience(acquire=1, connect=1, statement=0.5)
+    patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2)
     database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=3, patience=patience)
     await database.open()
     yield database
@@ -104,7 +105,7 @@ async def test_a_connection_that_is_cut_in_the_middle_is_an_outage(
 ) -> None:
     async def ask_twice() -> None:
         async with getattr(behind, way)(HERE) as tx:
-            waiting = asyncio.create_task(tx.connection.fetchval("SELECT pg_sleep(0.2)"))
+            waiting = asyncio.create_task(tx.connection.fetchval("SELECT pg_sleep(30)"))
             await asyncio.sleep(0.02)
             proxy.cut()
             with suppress(Exception):
@@ -156,7 +157,7 @@ async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
     behind: PostgresDatabase, caplog: pytest.LogCaptureFixture, way: str
 ) -> None:
     with pytest.raises(ServiceUnavailable):
-        await ask(behind, within=way, statement="SELECT pg_sleep(5)")
+        await ask(behind, within=way, statement="SELECT pg_sleep(30)")
     assert await ask(behind, within=way) == 1
     await behind.close()
     assert caplog.text == ""
@@ -173,6 +174,6 @@ async def test_a_busy_pool_and_a_time_limit_are_no_outage(
             await ask(single)
     with pytest.raises(ServiceUnavailable):
         async with single.read_only(HERE) as read:
-            await read.connection.execute("SET statement_timeout = 20; SELECT pg_sleep(5)")
+            await read.connection.execute("SET statement_timeout = 20; SELECT pg_sleep(30)")
     await single.close()
     assert "PostgreSQL" not in caplog.text

@@ -15,6 +15,7 @@ from domain.entities.declaration import Registry
 from domain.scope import OneTenant
 from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
+from tests.waiting import HUNG_AFTER
 
 TRIES = 60
 
@@ -76,6 +77,6 @@ async def test_a_connection_that_its_request_did_not_wait_for_serves_the_next(
         given_up.cancel()
         with suppress(asyncio.CancelledError):
             await given_up
-        async with asyncio.timeout(4):
+        async with asyncio.timeout(HUNG_AFTER):
             await asked(database, 1)
     await database.close()

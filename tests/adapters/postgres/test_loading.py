@@ -17,6 +17,7 @@ from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category
+from tests.waiting import HUNG_AFTER
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -65,6 +66,6 @@ async def test_a_slow_statement_of_an_export_ends_as_a_pages_does(
         await owner.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(ServiceUnavailable):
             await first_piece(postgres, registry, asked)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HUNG_AFTER):
             while await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
                 await asyncio.sleep(0)

@@ -93,6 +93,7 @@ async def _one_more(url: str, definition: str) -> None:
     await connection.close()
 
 
+@pytest.mark.long  # it measures time; the plans below are looked at each time
 @pytest.mark.parametrize("tenant_id", [LARGE, SMALL, None], ids=["large", "small", "all"])
 @pytest.mark.parametrize("asked", ASKED)
 async def test_a_page_and_its_exact_total_come_quickly(

@@ -16,6 +16,7 @@ from adapters.postgres.migrations.pending import MigrationRefused, pending
 from domain.entities.declaration import index, ref, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
 
 FIELDS: Fields = [("title", str), ("pages", int | None, None), ("category_id", UUID | None, None)]
 BEFORE = declared(FIELDS)
@@ -111,7 +112,7 @@ async def writer(books: Books) -> AsyncIterator["asyncpg.Connection[asyncpg.Reco
 async def test_others_read_and_write_while_an_index_waits_for_a_transaction(books: Books) -> None:
     changed = declared(FIELDS, indexes=[index("pages")])
     assert (await books.write(changed)).after is None  # nothing stands in front of it
-    async with writer(books) as connection, asyncio.timeout(30):
+    async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
         # the wait for a transaction has no limit: a try that gave up would begin the index anew
         patience = LockPatience(seconds=0.02, pause=0, tries=1)
         migration = asyncio.create_task(upgrade(books.url, changed, books.folders, patience))
@@ -127,7 +128,7 @@ async def test_others_read_and_write_while_an_index_waits_for_a_transaction(book
 async def test_a_process_that_starts_meanwhile_does_not_hold_the_index_up(books: Books) -> None:
     changed = declared(FIELDS, indexes=[index("pages")])
     await books.write(changed)
-    async with writer(books) as connection, asyncio.timeout(30):
+    async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
         started = [asyncio.create_task(upgrade(books.url, changed, books.folders)) for _ in range(3)]
         while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
             assert not any(task.done() for task in started)

@@ -17,6 +17,7 @@ from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
 
 Connection = asyncpg.Connection
 
@@ -176,7 +177,7 @@ async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
         assert len(await service.fetch("SELECT FROM audit_events")) == 1
         # somebody who is not patient waits behind the drop, and is served when it has given up
         forgetting = asyncio.create_task(forget(cleaner, next_month(now()), 10))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(HUNG_AFTER):
             await add(owner, now())
             assert await forgetting == 0
     assert part_of(now()) in await parts(owner)

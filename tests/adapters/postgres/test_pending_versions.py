@@ -11,6 +11,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from domain.errors import Conflict, ServiceUnavailable
 from domain.scope import EveryTenant
+from tests.waiting import HUNG_AFTER
 
 ONE, OTHER = "user:one", "user:other"
 
@@ -42,7 +43,7 @@ async def test_a_raised_count_is_due_until_it_is_settled(
 async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
     await bump(postgres, ONE)
     assert await outbox.due(60, 9) == {}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HUNG_AFTER
     while await outbox.due(0.05, 9) != {ONE: 1}:
         assert time.monotonic() < deadline
 
@@ -52,7 +53,7 @@ async def test_a_count_raised_again_stays_due_since_the_first_time(
 ) -> None:
     """However often it rises, somebody will look."""
     await bump(postgres, ONE)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HUNG_AFTER
     while await outbox.due(0.2, 9) == {}:
         await bump(postgres, ONE)
         assert time.monotonic() < deadline
@@ -83,7 +84,7 @@ async def test_what_is_being_raised_again_is_not_waited_for(
     await bump(postgres, ONE)
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.token_versions.bump([ONE])
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(HUNG_AFTER):
             await outbox.published({ONE: 1})
     assert await outbox.due(0, 9) == {ONE: 2}
 

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
+from adapters.postgres.connection.pool import SOON
 from adapters.postgres.connection.waiting import PASSED_OVER
 from adapters.postgres.database import Patience, PostgresDatabase
 from application.ports.load import PoolLoad
@@ -15,13 +16,16 @@ from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant, Scope
 from tests.builders import new_id
+from tests.waiting import HUNG_AFTER
 
 ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
 
 
 @pytest.fixture
 async def pair(postgres: PostgresDatabase, database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(database_url, registry, CountingIds(), connections=2, patience=Patience(acquire=5))
+    database = PostgresDatabase(
+        database_url, registry, CountingIds(), connections=2, patience=Patience(acquire=HUNG_AFTER)
+    )
     await database.open()
     yield database
     await database.close()
@@ -72,7 +76,7 @@ async def test_who_waits_while_others_take_what_rested_may_make_one(
         await shown(database, OTHER)  # the second rests
         waiting = asyncio.create_task(backend(database, ONE))
         await asyncio.sleep(0)
-        async with database.read_only(OTHER), asyncio.timeout(4):
+        async with database.read_only(OTHER), asyncio.timeout(HUNG_AFTER):
             assert await waiting
     await database.close()
 
@@ -116,6 +120,7 @@ async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: s
         done.append(scope)
 
     async with asyncio.TaskGroup() as tasks, database.read_only(ONE):
+        await asyncio.sleep(2 * SOON)  # from now on nobody hopes that the connection comes back at once
         for scope in (OTHER, *[ONE] * 3 * PASSED_OVER):
             tasks.create_task(work(scope))
         await asyncio.sleep(0)  # all of them wait now
@@ -199,7 +204,7 @@ async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(p
     assert pool is not None
     pool.rests = 0.02
     of_one = await backend(pair, ONE)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HUNG_AFTER):
         while pool.pool.get_idle_size() == 0:  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(0.01)
     assert await backend(pair, ONE) == of_one

@@ -222,11 +222,16 @@ async def test_deleted_rows_are_found_where_they_are_asked_for(
 async def test_a_frequent_word_is_read_in_the_order_of_the_page(
     postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
-    """The functions are called for the rare word alone, as the server counts their calls."""
+    """The functions are called for the rare word, and for a total, as the server counts their calls."""
     await stored(postgres, HERE, registry, *(f"lamp {n}" for n in range(8)), "rare one")
     limits = SearchLimits(sampled=4, frequent=2, most=100)
     await owner.execute(f"ALTER DATABASE {named(database_url)} SET track_functions = 'all'")
-    for parameters, is_called in (("search=lamp&count=none", False), ("search=rare&count=none", True)):
+    for parameters, is_called in (
+        ("search=lamp&count=none", False),
+        ("search=rare&count=none", True),
+        ("search=lamp&sort=name&count=none", False),
+        ("search=lamp", True),
+    ):
         database = PostgresDatabase(database_url, registry, CountingIds(), connections=1, search_limits=limits)
         await database.open()
         try:
@@ -250,8 +255,8 @@ def test_the_longest_text_is_looked_up(registry: Registry) -> None:
     def chosen(parameters: str, known: Searches = searches) -> Narrowing | None:
         return narrowing(model, read_query(model, registry, frozenset(), parse_qsl(parameters)), known)
 
-    assert chosen("search=red lamps&count=none") == Narrowing(FIELDS, "word_1", reads_all=False)
-    assert chosen("search=red&name.contains=lamp&stock=1") == Narrowing(("name",), "where_0", reads_all=True)
+    assert chosen("search=red lamps&count=none") == Narrowing(FIELDS, "word_1", counts=False)
+    assert chosen("search=red&name.contains=lamp&stock=1") == Narrowing(("name",), "where_0", counts=True)
     assert chosen("search=re") is None
     assert chosen("search=a-b-c&name.contains=%25%25%25") is None
     assert chosen("category.name.contains=lamp") is None

@@ -192,7 +192,15 @@ CHANGES: dict[str, list[Change]] = {
             noted="All are found by: SELECT",
         )
     ],
-    "`search`": [filled(TITLE, "index_search.*'title'", now={"search": ["title"]})],
+    "`search`, `search_index`": [
+        filled(TITLE, "index_search.*'title'", now={"search": ["title"]}),
+        filled(
+            TITLE,
+            r"index_search.*\[\]",
+            was={"search": ["title"]},
+            now={"search": ["title"], "search_index": False},
+        ),
+    ],
     "`on_delete`, `history`": [
         filled(
             [("title", Annotated[str, Meta(max_length=9, pattern="^[ab]$"), guarded(read="read:titles")])],

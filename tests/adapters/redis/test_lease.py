@@ -18,6 +18,7 @@ from domain.errors import ServiceUnavailable
 from tests.adapters.redis.leased_processes import Line, OpenApp, Pipelines, at_once
 from tests.examples import examples
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="module")
 async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
-    first, second, third = (SharedPipeline(redis_client(server.url)) for _ in range(3))
+    first, second, third = (SharedPipeline(redis_client(server.url), patience=HUNG_AFTER) for _ in range(3))
     three = (first, second, third)
     yield three
     for pipeline in three:

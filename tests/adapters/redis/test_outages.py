@@ -16,6 +16,7 @@ from adapters.redis.commands import Commands
 from adapters.redis.shared_pipeline import Away, SharedPipeline
 from domain.limits import Hit, Limit
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 HIT = Hit(Limit("login", 1_000), "address:192.0.2.1")
 BEGINS, ENDS = "Redis is away", "Redis answers again."
@@ -54,7 +55,7 @@ def pauses() -> Pauses:
 @pytest.fixture
 async def pipeline(server: RedisServer, pauses: Pauses) -> AsyncIterator[SharedPipeline]:
     # patient: a busy machine is no outage here
-    pipeline = SharedPipeline(redis_client(server.url), Breaker(pauses), patience=5.0)
+    pipeline = SharedPipeline(redis_client(server.url), Breaker(pauses), patience=HUNG_AFTER)
     yield pipeline
     await pipeline.close()
 

@@ -17,6 +17,7 @@ from entrypoints.settings.settings import read_settings
 from entrypoints.testing import SECRET_KEY
 from tests.conftest import NewDatabase
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 HIT = Hit(Limit("login", 2), "address:192.0.2.1")
 
@@ -66,7 +67,7 @@ async def test_services_with_prefixes_of_their_own_share_nothing(
         for adapters in (same, other)
     ]
     assert known[1] is None
-    pipeline = SharedPipeline(redis_client(server.url))
+    pipeline = SharedPipeline(redis_client(server.url), patience=HUNG_AFTER)
     keys = await pipeline.call(("KEYS", "*"))
     await pipeline.close()
     assert {key.decode().split(":")[0] for key in keys} == {"{shop}", "shop", "{shop.test}"}

@@ -21,6 +21,7 @@ from domain.limits import Hit, Limit
 from tests.redis_cluster import open_cluster
 from tests.redis_server import RedisServer
 from tests.shared_memories import NothingDue, naming
+from tests.waiting import HUNG_AFTER
 
 NAME = "user:a"
 HIT = Hit(Limit("login", 1_000), "address:192.0.2.1")
@@ -74,13 +75,13 @@ async def works(pipeline: SharedPipeline) -> None:
 async def test_on_the_master_that_a_sentinel_names(start: Start) -> None:
     master = start()
     watching = start(sentinel=f"sentinel monitor main 127.0.0.1 {master.port} 1\n")
-    pipeline = SharedPipeline(redis_client(f"redis+sentinel://127.0.0.1:{watching.port}/main/3"))
+    pipeline = SharedPipeline(redis_client(f"redis+sentinel://127.0.0.1:{watching.port}/main/3"), patience=HUNG_AFTER)
     await works(pipeline)
     await pipeline.close()
 
 
 async def test_on_a_cluster(cluster: RedisCluster) -> None:
-    pipeline = SharedPipeline(cluster)
+    pipeline = SharedPipeline(cluster, patience=HUNG_AFTER)
     await works(pipeline)
     sizes = [await cluster.dbsize(target_nodes=node) for node in cluster.get_primaries()]
     assert all(sizes)
@@ -89,7 +90,7 @@ async def test_on_a_cluster(cluster: RedisCluster) -> None:
 
 async def test_a_lease_of_another_server_is_none(start: Start) -> None:
     """A server that was started from a dump, or took over from another, has all of its keys, and another run id."""
-    pipeline = SharedPipeline(redis_client(start().url))
+    pipeline = SharedPipeline(redis_client(start().url), patience=HUNG_AFTER)
     await works(pipeline)
     lease = Lease(pipeline, NothingDue(), Times(lifetime=60), commands=Commands("shop"))
     admissions = RedisAdmissions(lease, MemoryAdmissions(SystemClock()))
@@ -116,7 +117,7 @@ class BrokenClient:
 async def test_an_error_of_any_kind_leaves_nobody_waiting() -> None:
     broken: Any = BrokenClient()
     pipeline = SharedPipeline(broken)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HUNG_AFTER):
         answers = await asyncio.gather(*(pipeline.call(("PING",)) for _ in range(600)), return_exceptions=True)
         assert {type(answer) for answer in answers} == {Away}
         await asyncio.sleep(0.15)  # the pause is over: an attempt is made
@@ -125,7 +126,7 @@ async def test_an_error_of_any_kind_leaves_nobody_waiting() -> None:
 
 
 async def test_a_closed_pipeline_refuses_what_was_waiting(start: Start) -> None:
-    pipeline = SharedPipeline(redis_client(start().url))
+    pipeline = SharedPipeline(redis_client(start().url), patience=HUNG_AFTER)
     waiting = [asyncio.ensure_future(pipeline.call(("ECHO", "a"))) for _ in range(3)]
     await asyncio.sleep(0)
     await pipeline.close()

@@ -26,6 +26,7 @@ from domain.entities.sheets import ImportOptions, Report
 from domain.scope import Caller, OneTenant
 from tests.builders import new_id
 from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
 
 HERE = OneTenant(new_id())
 ANALYZED = "SELECT last_analyze FROM pg_stat_user_tables WHERE relname = 'products'"
@@ -79,7 +80,7 @@ async def imported(
     with tempfile.TemporaryFile() as upload:
         upload.write(b"name,sku,price\r\n" + b"".join(b"A,SKU-%d,1\r\n" % n for n in range(rows)))
         write = Write(caller=caller, scope=HERE)
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(HUNG_AFTER):
             written = await importing.import_(
                 write, registry["products"], upload, options or ImportOptions(), EVERYTHING
             )

@@ -29,6 +29,7 @@ from domain.errors import FieldError
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -191,7 +192,7 @@ async def test_a_row_of_an_older_version_is_an_error_that_names_the_stored_one(
 
 async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Returns once a statement waits for a lock that another holds."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(HUNG_AFTER):
         # Asked again and again: a server tells nobody that a statement has begun to wait.
         while not await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -10,6 +10,7 @@ from adapters.dns.records import MOST_RECORDS, DnspythonRecords
 from adapters.memory.dns import MemoryDnsRecords
 from application.ports.identity.domains import DnsRecords, DnsUnavailable
 from tests.dns_server import DnsServer, open_dns_server
+from tests.waiting import HUNG_AFTER
 
 NAME = "_tenantry.acme.example"
 
@@ -33,7 +34,7 @@ class InMemory:
 class OverNetwork:
     def __init__(self, server: DnsServer) -> None:
         self.server = server
-        self.dns: DnsRecords = DnspythonRecords(["127.0.0.1"], server.port, patience=2)
+        self.dns: DnsRecords = DnspythonRecords(["127.0.0.1"], server.port, patience=HUNG_AFTER)
 
     def has(self, name: str, *texts: str) -> None:
         self.server.texts[name] = [_quoted(text) for text in texts]
@@ -114,18 +115,18 @@ async def test_a_server_that_is_not_there_is_an_outage(server: DnsServer) -> Non
 
 async def test_an_answer_that_no_datagram_holds_is_asked_for_again(server: DnsServer) -> None:
     server.texts[NAME] = [_quoted(f"{number:03}" + "x" * 200) for number in range(MOST_RECORDS + 20)]
-    texts = await asking(server, patience=5).texts(NAME)
+    texts = await asking(server, patience=HUNG_AFTER).texts(NAME)
     assert len(texts) == MOST_RECORDS
     assert server.asked == [f"{NAME}."] * 2
 
 
 async def test_bytes_beyond_ascii_prove_nothing_and_break_nothing(server: DnsServer) -> None:
     server.texts[NAME] = ['"tenantry-verification=\\200\\255"', '"tenantry-verification=abc"']
-    texts = await asking(server, patience=5).texts(NAME)
+    texts = await asking(server, patience=HUNG_AFTER).texts(NAME)
     assert "tenantry-verification=abc" in texts
 
 
 async def test_the_name_is_asked_for_as_it_is(server: DnsServer) -> None:
     """Without a search list: a name below somebody else's domain proves nothing."""
-    await asking(server, patience=5).texts("_tenantry.acme")
+    await asking(server, patience=HUNG_AFTER).texts("_tenantry.acme")
     assert server.asked == ["_tenantry.acme."]

@@ -14,7 +14,7 @@ from application.ports.whole_database import WholeDatabase
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
 from domain.identity.users import Branding, Tenant, TenantSettings, User
 from domain.scope import AuditEvent, EveryTenant
-from tests.builders import NOW, new_id, role, tenant, user
+from tests.builders import NOW, new_id, role, service_account, tenant, user
 
 WEEK = timedelta(days=7)
 TICK = timedelta(microseconds=1)
@@ -197,6 +197,33 @@ async def test_an_offer_has_the_names_of_its_parties(database: WholeDatabase, ac
         orphaned = await tx.received.by_hash(new.hash)
     assert orphaned == replace(offer, account_name="Eve", inviter_name=None)
     assert not orphaned.is_living(NOW)
+
+
+async def test_a_service_account_invites_by_its_name_until_it_is_deleted(
+    database: WholeDatabase, acme: Tenant, ada: User
+) -> None:
+    other = tenant()
+    program, stranger = service_account(acme.id, name="Robot"), service_account(other.id)
+    new = invitation(acme, ada, invited_by=program.id)
+    foreign = invitation(acme, ada, "bob@example.com", invited_by=stranger.id)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.add(other)
+        await tx.service_accounts.add(program)
+        await tx.service_accounts.add(stranger)
+    await add(database, new, foreign)
+    async with database.transaction(EveryTenant()) as tx:
+        offer = await tx.received.by_hash(new.hash)
+        assert offer is not None
+        assert offer.inviter_name == "Robot"
+        assert await tx.received.of_address(EVE, NOW) == [offer]
+        # An account of another tenant invites nobody here.
+        unknown = await tx.received.by_hash(foreign.hash)
+        assert unknown is not None
+        assert unknown.inviter_name is None
+        assert await tx.received.of_address("bob@example.com", NOW) == []
+        await tx.service_accounts.remove(acme.id, program.id, NOW)
+        assert await tx.received.by_hash(new.hash) == replace(offer, inviter_name=None)
+        assert await tx.received.of_address(EVE, NOW) == []
 
 
 async def test_an_address_sees_what_it_can_still_accept(database: WholeDatabase, acme: Tenant, ada: User) -> None:

@@ -21,6 +21,7 @@ from domain.retention import RetentionRule
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, api_key, new_id, service_account, session, tenant, user
 from tests.contracts.identity.logins import begin
+from tests.waiting import HUNG_AFTER
 
 TICK = timedelta.resolution
 LONG_AGO = NOW - timedelta(days=500)
@@ -318,7 +319,7 @@ async def test_locked_rows_are_left_for_the_next_time(postgres: PostgresDatabase
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, LONG_AGO)
     async with postgres.transaction(EveryTenant()) as trying:
         assert await trying.attempts.reserve(key, HOME, LOCKOUT, NOW)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(HUNG_AFTER):
             assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
     assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
     assert await remove(postgres, RetentionRule.FAILURES) == 2

@@ -15,6 +15,7 @@ from application.ports.upkeep import Upkeep
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
 
 FILLED = """
 INSERT INTO currencies (id, code, name, created_at, updated_at, version)
@@ -123,7 +124,7 @@ async def test_a_table_that_is_locked_waits_for_the_next_round(
     await told(connection)
     async with connection.transaction():
         await connection.execute("LOCK TABLE currencies IN ACCESS EXCLUSIVE MODE")
-        await asyncio.wait_for(PostgresUpkeep(own_url, registry).analyze(registry["currencies"]), 20)
+        await asyncio.wait_for(PostgresUpkeep(own_url, registry).analyze(registry["currencies"]), HUNG_AFTER)
     assert await connection.fetch(STATISTICS, "currencies") == []
 
 

@@ -14,6 +14,7 @@ from adapters.argon2.passwords import made_up
 from adapters.memory.identity.passwords import MemoryPasswords
 from application.ports.runtime import Passwords
 from domain.errors import TooBusy
+from tests.waiting import HUNG_AFTER
 
 CHEAP = Cost(memory_kib=8, passes=1)
 
@@ -95,7 +96,7 @@ async def test_a_caller_who_leaves_gives_the_room_back_when_the_work_is_over() -
     await asyncio.sleep(0)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + HUNG_AFTER
     stored = None
     while stored is None:
         assert time.monotonic() < deadline, "the room is lost"

@@ -12,6 +12,7 @@ from adapters.redis.last_writes import RedisLastWrites
 from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.replicas import BEGINNING, NOWHERE_YET, LastWrites, Position
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -19,7 +20,7 @@ async def last_writes(request: pytest.FixtureRequest) -> AsyncIterator[LastWrite
     if request.param == "memory":
         yield MemoryLastWrites(MovableClock())
         return
-    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url))
+    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url), patience=HUNG_AFTER)
     yield RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
     await pipeline.close()
 
@@ -47,7 +48,7 @@ async def test_an_earlier_write_that_is_told_later_changes_nothing(last_writes: 
 
 
 async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer, session: UUID) -> None:
-    pipeline = SharedPipeline(redis_client(redis_server.url))
+    pipeline = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER)
     away = RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
     redis_server.kill()
     assert await away.of(session) is None
@@ -63,7 +64,7 @@ async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer,
 async def test_a_server_that_began_just_now_knows_of_its_own_writes_alone(
     redis_server: RedisServer, session: UUID
 ) -> None:
-    pipeline, prefix = SharedPipeline(redis_client(redis_server.url)), uuid4().hex
+    pipeline, prefix = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER), uuid4().hex
     young = RedisLastWrites(pipeline, prefix=prefix, on_all_after=60)
     assert await young.of(session) is None
     await young.note(session, Position(1, 1))

@@ -16,6 +16,7 @@ from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.shared_memory import Cache
 from tests.redis_server import RedisServer
+from tests.waiting import HUNG_AFTER
 
 LONG = timedelta(minutes=30)
 SHORT = timedelta(milliseconds=50)
@@ -29,7 +30,7 @@ class Kept(Struct):
     tick: Callable[[], Awaitable[None]]
 
     async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HUNG_AFTER
         while not await condition():
             assert time.monotonic() < deadline, "it never came to that"
             await self.tick()
@@ -40,7 +41,7 @@ async def kept(request: pytest.FixtureRequest) -> AsyncIterator[Kept]:
     if request.param == "memory":
         yield _memory()
         return
-    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url))
+    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url), patience=HUNG_AFTER)
     yield Kept(RedisCache(pipeline), RedisCache(pipeline, tombstone=SHORT), lambda: asyncio.sleep(0.01))
     await pipeline.close()
 
@@ -123,7 +124,7 @@ async def test_a_new_value_is_stored_once_the_tombstone_has_ended(kept: Kept, ke
 
 
 async def test_without_redis_nothing_is_known_and_nothing_is_raised(redis_server: RedisServer, key: str) -> None:
-    pipeline = SharedPipeline(redis_client(redis_server.url))
+    pipeline = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER)
     cache = RedisCache(pipeline)
     await cache.put(key, b"profile", LONG)
     redis_server.kill()

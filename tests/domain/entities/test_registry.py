@@ -259,6 +259,14 @@ def test_check_reads_must_name_declared_fields() -> None:
     )
 
 
+def test_an_index_of_no_search_cannot_be_left_out() -> None:
+    kind = defstruct("Plain", [("name", str)], kw_only=True)
+    assert build_registry([entity("plain", search=["name"], search_index=False)(kind)])["plain"].indexed_search == ()
+    assert mistakes(entity("plain", search_index=False)(kind)) == (
+        "Plain: search_index=False is declared, but no search fields are",
+    )
+
+
 def test_a_rule_on_other_rows_is_written_as_one() -> None:
     @entity("plain")
     class Plain(Struct):

@@ -17,7 +17,7 @@ from tests.mails import link_in, said_by
 ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}
 NEW = "a second password"
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the pages are not driven")
 
 

@@ -21,7 +21,6 @@ FILES = {"/": ("text/html", "<!doctype html><title>Shop</title>")}
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the page's client is not run"),
-    pytest.mark.timeout(120),
 ]
 
 

@@ -25,10 +25,9 @@ FLAGS = [
 ]
 HOME = "http://localhost"
 
-expect.set_options(timeout=30_000)  # a page of many operations, on a machine that does other things
+expect.set_options(timeout=60_000)  # a page of many operations, on a machine that does other things
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the documentation page is not driven"),
-    pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

@@ -14,7 +14,6 @@ from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the page is not driven"),
-    pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

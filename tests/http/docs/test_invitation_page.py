@@ -12,7 +12,6 @@ from tests.http.identity.joining.invited import ADA, Invited, open_invited
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the page is not driven"),
-    pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

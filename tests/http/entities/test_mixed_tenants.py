@@ -70,7 +70,7 @@ class Callers:
         assert others == [], (tenant, str(answer.request.url), answer.text[:500])
 
 
-@pytest.mark.timeout(60 + REQUESTS)
+@pytest.mark.timeout(300 + REQUESTS)
 async def test_nobody_gets_rows_of_another_tenant(postgres: PostgresDatabase, registry: Registry) -> None:
     ground = await open_ground(postgres, registry)
     app = ground.app

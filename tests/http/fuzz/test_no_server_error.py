@@ -96,7 +96,7 @@ def is_described(request: Hostile) -> bool:
     return is_plain and len(request.target) < LONGEST_DESCRIBED and "X-Tenant-Scope" not in dict(request.headers)
 
 
-@pytest.mark.timeout(60 + REQUESTS // 20)
+@pytest.mark.timeout(300 + REQUESTS // 20)
 async def test_no_request_is_answered_by_a_fault(database: WholeDatabase, registry: Registry) -> None:
     chance = Random(SEED)
     targets = Targets(database, registry)

@@ -17,7 +17,6 @@ from tests.http.identity.steps import claims_of
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: passkeys are not driven"),
-    pytest.mark.timeout(120),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 

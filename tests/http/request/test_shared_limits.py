@@ -26,6 +26,7 @@ from tests.http.app import ADMIN, SETTINGS, client_of, open_test_app
 from tests.http.served import Served, served_by
 from tests.redis_server import RedisServer
 from tests.shared_memories import NothingDue
+from tests.waiting import HUNG_AFTER
 
 ID = "01920000-0000-7000-8000-000000000001"
 HEADERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset")
@@ -109,7 +110,7 @@ async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
     app = await open_test_app()
     token = (await app.login("root", ADMIN))["token"]
     # exact numbers are asked for here, not how soon an outage is noticed on a busy machine
-    pipelines = [SharedPipeline(redis_client(redis.url), patience=10.0) for _ in range(2)]
+    pipelines = [SharedPipeline(redis_client(redis.url), patience=HUNG_AFTER) for _ in range(2)]
     prefix = secrets.token_hex(4)
     settings = HttpSettings(trusted_proxies=(ip_network("127.0.0.0/8"),))
     services = []

@@ -119,12 +119,15 @@ def _key(invitation: Invitation) -> tuple[UUID, UUID]:
 
 def _offer(store: Store, invitation: Invitation) -> Offer:
     tenant, inviter = store.tenants[invitation.tenant_id], store.users.get(invitation.invited_by)
+    program = store.service_accounts.get(invitation.invited_by)
+    names = [inviter.full_name] if inviter else []
+    names += [program.name] if program and program.tenant_id == tenant.id else []
     account = next((user for user in store.users.values() if user.email_key == invitation.email_key), None)
     return Offer(
         invitation=invitation,
         tenant_name=tenant.name,
         tenant_is_open=tenant.is_active and tenant.id not in store.deleted_tenants,
-        inviter_name=inviter.full_name if inviter else None,
+        inviter_name=next(iter(names), None),
         account_name=account.full_name if account else None,
         branding=tenant.settings.branding or Branding(),
     )

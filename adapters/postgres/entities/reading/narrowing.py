@@ -2,7 +2,8 @@
 
 A statement reads a sample first, of the rows at the head of the entity's own order. A word that is frequent among them
 is read in the order of the page, which ends when the page is full; any other one is looked up in the index, whose
-functions return its ids up to a bound. The conditions of the query hold in both cases: the ids only say where to look.
+functions return its ids up to a bound. A total needs every row of a word, so that the index is asked for frequent ones
+too. The conditions of the query hold in all cases: the ids only say where to look.
 """
 
 from collections.abc import Sequence
@@ -53,12 +54,12 @@ class Searches(Struct, frozen=True):
 class Narrowing(Struct, frozen=True):
     """Fields of which one holds the pattern that is the parameter of this name; an index has each of them.
 
-    ``reads_all``: without the index all rows would be read, to count or to sort them.
+    ``counts``: without the index all rows would be read, to count them.
     """
 
     fields: tuple[str, ...]
     parameter: str
-    reads_all: bool
+    counts: bool
 
 
 NO_SEARCHES = Searches()
@@ -81,8 +82,7 @@ def narrowing(model: EntityModel, query: Query, searches: Searches) -> Narrowing
         for number, word in enumerate(query.search):
             if (found := _letters(word)) > letters:
                 best, letters = (fields, f"word_{number}"), found
-    reads_all = query.count is Count.EXACT or query.sort != _order(model)
-    return None if best is None else Narrowing(*best, reads_all)
+    return None if best is None else Narrowing(*best, query.count is Count.EXACT)
 
 
 def _letters(text: str) -> int:
@@ -91,18 +91,14 @@ def _letters(text: str) -> int:
 
 def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value:
     """The ids, one array; null where the rows are to be read in their order."""
-    head = _sample(model, table, narrowing, is_head=True)
-    is_rare = head.c.hits < _limit("frequent")
-    samples: FromClause = head
-    if narrowing.reads_all:
-        # a word of the newest rows alone is rare in the whole
-        tail = _sample(model, table, narrowing, is_head=False)
-        samples, is_rare = head.join(tail, sa.true()), sa.or_(is_rare, tail.c.hits < _limit("frequent"))
-    is_rare = sa.and_(head.c.seen >= _limit("sampled"), is_rare)
+    head = _sample(model, table, narrowing)
+    is_asked = head.c.seen >= _limit("sampled")
+    if not narrowing.counts:
+        is_asked = sa.and_(is_asked, head.c.hits < _limit("frequent"))
     pattern = without_case(parameter(narrowing.parameter, sa.Text()))
     calls = [_found(model, field, pattern).label(f"ids {number}") for number, field in enumerate(narrowing.fields)]
     # materialized: each function is called once, and not at all where the sample has no row for it
-    found = sa.select(*calls).select_from(samples).where(is_rare).cte("found by index").prefix_with("MATERIALIZED")
+    found = sa.select(*calls).select_from(head).where(is_asked).cte("found by index").prefix_with("MATERIALIZED")
     arrays: list[Value] = list(found.c)
     every = reduce(lambda ids, more: func.array_cat(ids, more, type_=_IDS), arrays)
     # array_cat takes null for an empty array, and null means here that there were too many
@@ -111,17 +107,17 @@ def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value
     return sa.cast(sa.select(sa.case((is_whole, every))).scalar_subquery(), _IDS)
 
 
-def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing, *, is_head: bool) -> sa.CTE:
-    """How many rows there are, and match, at one end of the entity's own order, which an index has."""
+def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing) -> sa.CTE:
+    """How many rows there are, and match, at the head of the entity's own order, which an index has."""
     rows = table.alias("s")
     chosen = sa.select(*(rows.c[field] for field in narrowing.fields)).where(*owner(model, rows), *living(model, rows))
     for key in _order(model):
         column = rows.c[ordered_name(model, model.by_name[key.path.field])]
-        chosen = chosen.order_by(column.desc() if key.descending is is_head else column)
+        chosen = chosen.order_by(column.desc() if key.descending else column)
     sampled = chosen.limit(_limit("sampled")).subquery("sampled")
     hits = func.count().filter(has_word(sampled, narrowing.fields, narrowing.parameter))
     counted = sa.select(func.count().label("seen"), hits.label("hits")).select_from(sampled)
-    return counted.cte("head" if is_head else "tail").prefix_with("MATERIALIZED")
+    return counted.cte("head").prefix_with("MATERIALIZED")
 
 
 def _order(model: EntityModel) -> Sequence[SortKey]:

@@ -88,18 +88,24 @@ WHERE tenant_id = $1 AND id = $2 AND status = 'pending' RETURNING true"""
 _BY_HASH = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name,
-    t.is_active AND t.deleted_at IS NULL AS tenant_is_open, inviter.full_name AS inviter_name,
+    t.is_active AND t.deleted_at IS NULL AS tenant_is_open, coalesce(inviter.full_name, program.name) AS inviter_name,
     account.full_name AS account_name, (t.settings -> 'branding')::text AS branding
 FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users inviter ON inviter.id = i.invited_by
+LEFT JOIN service_accounts program
+    ON program.tenant_id = i.tenant_id AND program.id = i.invited_by AND program.deleted_at IS NULL
 LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.hash = $1"""
 _OF_ADDRESS = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name, true AS tenant_is_open,
-    inviter.full_name AS inviter_name, account.full_name AS account_name, (t.settings -> 'branding')::text AS branding
-FROM invitations i JOIN tenants t ON t.id = i.tenant_id JOIN users inviter ON inviter.id = i.invited_by
+    coalesce(inviter.full_name, program.name) AS inviter_name, account.full_name AS account_name,
+    (t.settings -> 'branding')::text AS branding
+FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users inviter ON inviter.id = i.invited_by
+LEFT JOIN service_accounts program
+    ON program.tenant_id = i.tenant_id AND program.id = i.invited_by AND program.deleted_at IS NULL
 LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.email_key = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.is_active AND t.deleted_at IS NULL
+AND coalesce(inviter.id, program.id) IS NOT NULL
 ORDER BY i.created_at DESC, i.id"""
 # KEY SHARE: a role cannot be deleted between this lookup and the membership that is given it.
 _ROLES = """

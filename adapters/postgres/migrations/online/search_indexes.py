@@ -143,7 +143,7 @@ def search_indexes(connection: Connection, registry: Registry) -> Iterator[Index
     is_possible = connection.execute(_IS_POSSIBLE).scalar()
     inspector = sa.inspect(connection)
     for model in registry:
-        fields = model.declaration.search
+        fields = model.indexed_search
         if not inspector.has_table(model.table):
             if fields:
                 yield IndexSearch(model.table, fields, (), by_tenant=model.tenant_owned)
@@ -152,7 +152,7 @@ def search_indexes(connection: Connection, registry: Registry) -> Iterator[Index
 
 
 def _changed(connection: Connection, model: EntityModel) -> Iterator[IndexSearch]:
-    fields, state = model.declaration.search, state_of(connection, model.table)
+    fields, state = model.indexed_search, state_of(connection, model.table)
     if not state.is_that_of(model.table, fields, by_tenant=model.tenant_owned):
         stored = {name: key for name in model.by_name for key in search.search_keys([name], by_tenant=False)}
         had: set[Any] = {key for _, _, keys in state.indexes for key in keys}

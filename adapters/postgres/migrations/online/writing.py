@@ -78,7 +78,8 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
         elif isinstance(operation, ops.CreateForeignKeyOp):
             yield f"{operation.source_table}, {operation.referent_table}: {_sentence(operation)}"
         elif isinstance(operation, IndexSearch) and operation.table not in made:
-            yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is built CONCURRENTLY"
+            what = "built" if operation.fields else "dropped"
+            yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is {what} CONCURRENTLY"
         elif isinstance(operation, Rename):
             what = f"the {operation.kind} {operation.old} is renamed"
             yield f"{operation.table}: reads and writes wait for a moment: {what}"

@@ -7,6 +7,7 @@ import pytest
 from domain.identity.invitations import INVITATIONS_A_DAY, MAILS_A_DAY
 from tests.http.app import TestApp
 from tests.http.identity.joining.invited import ADA, LOGIN, NEW, WRONG_LINK, Invited, told
+from tests.http.identity.service_accounts import make_account, make_key
 from tests.http.identity.steps import claims_of
 from tests.http.two_tenants import email_of
 
@@ -261,3 +262,32 @@ async def test_a_token_that_does_not_verify_is_refused_also_where_none_is_asked_
     invited.tenants.app.tokens["forged"] = "a.b.c"
     answer = await invited.auth("accept", {"token": token, **NEW}, whom="forged")
     assert told(answer) == (401, "TOKEN_INVALID", [])
+
+
+async def test_a_service_account_invites_as_long_as_it_may(invited: Invited) -> None:
+    tenants = invited.tenants
+    program = await make_account(tenants, roles=["Host", "Member"], name="Sign-up form")
+    await make_key(tenants, program, name="form")
+    refused = await invited.invite("eve@example.com", "Admin", whom="form")
+    assert told(refused)[:2] == (403, "FORBIDDEN")
+    _, token = await invited.invited(ADA, "Member", whom="form")
+    preview = await invited.auth("preview", {"token": token})
+    assert preview.json()["data"]["invitedBy"] == "Sign-up form"
+    await invited.person("ada", ADA)
+    await invited.prove(ADA)
+    assert len((await invited.tenants.app.call("GET", "/api/auth/invitations", as_whom="ada")).json()["data"]) == 1
+    assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 200
+    assert ADA in await invited.members()
+    path = f"/api/service-accounts/{program['id']}"
+    for change in ({"roles": ["Member"]}, {"roles": ["Host", "Member"], "isActive": False}):
+        _, late = await invited.invited("eve@example.com", "Member", whom="form")
+        assert (await tenants.call("admin", "PUT", path, change)).status_code == 200
+        refused = await invited.auth("accept", {"token": late, **NEW})
+        assert told(refused) == WRONG_LINK
+        await tenants.call("admin", "PUT", path, {"roles": ["Host", "Member"], "isActive": True})
+        listed = await tenants.call("admin", "GET", "/api/invitations?status=pending")
+        for waiting in listed.json()["data"]["items"]:
+            await tenants.call("admin", "DELETE", f"/api/invitations/{waiting['id']}")
+    _, orphaned = await invited.invited("eve@example.com", "Member", whom="form")
+    await tenants.call("admin", "DELETE", path)
+    assert told(await invited.auth("preview", {"token": orphaned})) == WRONG_LINK
