@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: admission audit bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -114,6 +114,9 @@ scale-tenants: .venv/dev ## 10,000 tenants and one of 2,000,000 rows against 100
 
 bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Django REST framework, advanced-alchemy, PocketBase: 15 minutes
 	@exec $(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-console: .venv/dev ## measure the console in Chromium against its budgets, on a machine at rest: a minute
+	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q -n 0 -s tests/console/measure_budgets.py
 
 admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
 	@exec $(BIN)/python -m benchmarks.admission $(ARGS)
