@@ -58,18 +58,18 @@ async def main(turns: int, seconds: float) -> bool:
                             read.setdefault((name, workers), []).append(taken)
     ratios = [_ratio(read[operation.name, 1], read[operation.name, 2]) for operation in OPERATIONS]
     for operation, ratio in zip(OPERATIONS, ratios, strict=True):
-        one, two = read[operation.name, 1], read[operation.name, 2]
+        single, double = read[operation.name, 1], read[operation.name, 2]
         print(
-            f"{operation.title}: {median(turn.each for turn in one):.3f} ms of CPU a request with one worker, "
-            f"{median(turn.each for turn in two):.3f} with two, of which the busier one uses "
-            f"{median(turn.busiest for turn in two):.0%}: {ratio:.2f} times the rate, goal {GOAL}"
+            f"{operation.title}: {median(turn.each for turn in single):.3f} ms of CPU a request with one worker, "
+            f"{median(turn.each for turn in double):.3f} with two, of which the busier one uses "
+            f"{median(turn.busiest for turn in double):.0%}: {ratio:.2f} times the rate, goal {GOAL}"
         )
     return min(ratios) >= GOAL
 
 
-def _ratio(one: Sequence[Turn], two: Sequence[Turn]) -> float:
+def _ratio(single: Sequence[Turn], double: Sequence[Turn]) -> float:
     """Median over the turns, whose halves follow one another and so met the same machine."""
-    return median(after.rate / before.rate for before, after in zip(one, two, strict=True))
+    return median(after.rate / before.rate for before, after in zip(single, double, strict=True))
 
 
 async def _turns(server: Server, data: Database, workers: int, seconds: float) -> AsyncIterator[tuple[str, Turn]]:
