@@ -101,6 +101,12 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
     _ensure_known(settings, backup)
     async with _told(), AsyncExitStack() as stack:
         database = await dumped_database(settings.owner_url)
+        if backup.postgres > database.major:
+            raise CommandError(
+                f"The backup was made of PostgreSQL {backup.postgres}, and the server is PostgreSQL {database.major}, "
+                f"which reads no dump of a newer one. Name a server of version {backup.postgres} or newer.",
+                SETTINGS,
+            )
         if database.services:
             raise CommandError("A service works with this database: stop it first, all its replicas.", IN_USE)
         if database.relations and not replace:

@@ -7,10 +7,11 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from litestar import Litestar
-from litestar.types import Message, Scope
+if TYPE_CHECKING:  # the process that starts the workers serves nothing, and does without it
+    from litestar import Litestar
+    from litestar.types import Message, Scope
 
 LOOKED_EVERY = 0.1
 """Seconds until a worker notices."""
@@ -56,7 +57,7 @@ def drain_of(seconds: int) -> Iterator[Drain | None]:
 
 
 @asynccontextmanager
-async def drained(app: Litestar, flag: Path | None) -> AsyncIterator[None]:
+async def drained(app: "Litestar", flag: Path | None) -> AsyncIterator[None]:
     """Has the worker notice the flag."""
     if flag is None:
         yield
@@ -68,7 +69,7 @@ async def drained(app: Litestar, flag: Path | None) -> AsyncIterator[None]:
         task.cancel()
 
 
-async def _watch(app: Litestar, flag: Path) -> None:
+async def _watch(app: "Litestar", flag: Path) -> None:
     while not flag.exists():  # noqa: ASYNC110, ASYNC240  # nobody tells; asking for a file takes microseconds
         await asyncio.sleep(LOOKED_EVERY)
     app.state.draining = True
@@ -76,6 +77,6 @@ async def _watch(app: Litestar, flag: Path) -> None:
     app.before_send.append(_close)
 
 
-async def _close(message: Message, _: Scope) -> None:
+async def _close(message: "Message", _: "Scope") -> None:
     if message["type"] == "http.response.start":
         message["headers"] = [*message["headers"], (b"connection", b"close")]

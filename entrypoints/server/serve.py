@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import importlib
 import json
 import multiprocessing
 import os
@@ -18,7 +19,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -32,6 +34,9 @@ from entrypoints.server.servers import own_servers
 from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, host_and_port
 
+if TYPE_CHECKING:
+    from litestar import Litestar
+
 PORT_FREE_WITHIN = 2.0  # the workers of a killed service are on their way out
 STOPS_WITHIN = 30
 """Seconds that requests under way are given to finish."""
@@ -40,6 +45,7 @@ CONNECTIONS = 16_384
 them: the operating system's bound on open files, which is raised as far as it allows, may be lower."""
 BACKLOG = 2048
 FILES_OF_ITS_OWN = 256
+WORKER = "entrypoints.server.worker"
 HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so long ends
 
 
@@ -116,13 +122,14 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
     from granian.http import HTTP1Settings  # noqa: PLC0415
     from granian.log import LogLevels  # noqa: PLC0415
 
-    from entrypoints.server.worker import worker  # noqa: PLC0415
-
+    if settings.workers > 1:
+        # shared by all of them; a single one would only take a second copy of what it writes to
+        importlib.import_module(WORKER)
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
         os.register_at_fork(after_in_child=_drop_signal_handlers)
     server = Granian(
-        f"{worker.__module__}:{worker.__name__}",
+        f"{WORKER}:worker",
         address=settings.host,
         port=settings.port,
         interface=Interfaces.ASGI,
@@ -146,7 +153,13 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
         gc.collect()
         gc.freeze()
-        server.serve(target_loader=partial(worker, settings, os.getpid(), flag), wrap_loader=False)
+        server.serve(target_loader=partial(_worker, settings, os.getpid(), flag), wrap_loader=False)
+
+
+def _worker(settings: Settings, parent: int, flag: Path | None) -> "Litestar":
+    from entrypoints.server.worker import worker  # noqa: PLC0415  # in the worker's own process
+
+    return worker(settings, parent, flag)
 
 
 def _connections() -> int:

@@ -100,6 +100,21 @@ async def test_a_database_with_content_is_replaced_only_when_told_and_not_under_
     await connection.close()
 
 
+def test_a_backup_of_a_newer_server_is_refused_with_both_versions(
+    tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
+) -> None:
+    assert tenantry("backup", "first", **migrated).returncode == 0
+    description = tmp_path / "first" / "backup.json"
+    told = json.loads(description.read_text())
+    description.write_text(json.dumps({**told, "postgres": told["postgres"] + 10}))
+    refused = tenantry("restore", "first", "--replace", **migrated)
+    assert refused.returncode == 2
+    assert (
+        f"was made of PostgreSQL {told['postgres'] + 10}, and the server is PostgreSQL {told['postgres']}"
+        in refused.stderr
+    )
+
+
 @pytest.mark.long
 async def test_a_restore_that_fails_leaves_what_was_there(
     tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path

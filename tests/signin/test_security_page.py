@@ -34,6 +34,8 @@ async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     await page.get_by_label("Code that the app shows").fill(code(visitor, secret))
     await page.keyboard.press("Enter")
     await told(visitor, "The app is added.")
+    assert (await page.locator("#factors b").all_inner_texts()) == ["Authenticator app"]
+    assert [text.split(" · ")[0] for text in await page.locator("#sessions b").all_inner_texts()] == ["Chrome"]
     assert len((await page.locator("#recovery-codes").inner_text()).split()) == 10
     await page.get_by_role("button", name="Add a passkey").click()
     await told(visitor, "The passkey is added.")

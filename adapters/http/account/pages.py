@@ -29,7 +29,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 ROOT = "../"
-SECURITY = "security"
+SECURITY, INVITATION = "security", "invitation"
 
 _NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "facebook": "Facebook"}
 
@@ -115,7 +115,9 @@ def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
 
     @get("/account/login", name="account.login", include_in_schema=False, opt=opt)
     async def login(request: StrictRequest) -> Response[Any]:
-        ends_at = f"account/{SECURITY}" if ("then", SECURITY) in request.parameters() else pages.home
+        # A page of ours alone: what else is named here leads nowhere.
+        wanted = [page for page in (SECURITY, INVITATION) if ("then", page) in request.parameters()]
+        ends_at = f"account/{wanted[0]}" if wanted else pages.home
         try:
             return await pages.login(request, read_asked(request), ends_at)
         except ValidationError as error:

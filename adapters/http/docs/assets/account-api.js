@@ -32,6 +32,7 @@ export async function session(path, body = {}, token) {
 }
 
 export const remember = () => localStorage.setItem(SIGNED_IN, "yes");
+export const isRemembered = () => localStorage.getItem(SIGNED_IN) !== null;
 export const forget = () => localStorage.removeItem(SIGNED_IN);
 
 export const hasPasskeys = Boolean(window.PublicKeyCredential?.parseRequestOptionsFromJSON);
@@ -51,6 +52,13 @@ export function tell(text, isWrong) {
   told.textContent = text;
   told.className = isWrong ? "wrong" : "right";
   told.focus();
+}
+
+/** Says what is done, with the way to the page for signing in. */
+export function tellToSignIn(text, query = "") {
+  tell(text, false);
+  const link = Object.assign(document.createElement("a"), { href: at(`account/login${query}`), textContent: t("say.sign-in") });
+  byId("told").append(" ", link);
 }
 
 export function hush() {

@@ -1,8 +1,11 @@
 // Shows what an invitation's link is for, and answers it. What stands behind its # goes to our own API and nowhere else.
-import { byId, call, hush, on, tell, told } from "./account-api.js";
+import { at, byId, call, hush, isRemembered, on, session, tell, tellToSignIn, told } from "./account-api.js";
 import { day, t } from "./account-words.js";
 
+const KEPT = "tenantry.invitation"; // while its reader signs in on the other page
+
 let token = "";
+let bearer = ""; // of the session that the browser has with the invited address
 
 const post = (path, body, bearer) => call("POST", `api/auth/${path}`, { body, token: bearer });
 
@@ -13,7 +16,8 @@ function refused(said) {
 }
 
 async function show() {
-  token = new URLSearchParams(location.hash.slice(1)).get("token") || "";
+  token = new URLSearchParams(location.hash.slice(1)).get("token") || sessionStorage.getItem(KEPT) || "";
+  sessionStorage.removeItem(KEPT);
   history.replaceState(null, "", location.pathname);
   byId("offer").hidden = true;
   if (!token) return tell(t("say.no-invitation"), true);
@@ -24,8 +28,10 @@ async function show() {
     byId("email").textContent = byId("username").value = byId("known").value = offer.email;
     byId("ends").dateTime = offer.expiresAt;
     byId("ends").textContent = day(offer.expiresAt, "long");
+    bearer = offer.accountExists ? await signedIn(offer.email) : "";
     byId("register").hidden = offer.accountExists;
-    byId("login").hidden = !offer.accountExists;
+    byId("login").hidden = byId("other").hidden = !offer.accountExists || Boolean(bearer);
+    byId("join").hidden = !bearer;
     byId("offer").hidden = false;
     hush();
   } catch (said) {
@@ -33,9 +39,28 @@ async function show() {
   }
 }
 
-function done(text) {
+/** The token of the browser's session, if it is that of this address. */
+async function signedIn(email) {
+  if (!isRemembered()) return "";
+  try {
+    const { token: found } = await session("/refresh");
+    const me = await call("GET", "api/auth/me", { token: found });
+    return me.email.toLowerCase() === email.toLowerCase() ? found : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Passkeys, second factors and accounts elsewhere are asked for on the page for signing in, which leads back here. */
+function elsewhere() {
+  sessionStorage.setItem(KEPT, token);
+  location.assign(at("account/login?then=invitation"));
+}
+
+function done(text, isMember = true) {
   byId("offer").hidden = true;
-  tell(text, false);
+  if (isMember) tellToSignIn(text);
+  else tell(text, false);
 }
 
 on(
@@ -43,7 +68,12 @@ on(
   async () => {
     const password = byId("password").value;
     if (password !== byId("repeated").value) return tell(t("say.differ"), true);
-    await post("invitations/accept", { token, fullName: byId("name").value, password, isPasswordEncrypted: false });
+    try {
+      await post("invitations/accept", { token, fullName: byId("name").value, password, isPasswordEncrypted: false });
+    } catch (said) {
+      // The account is made: where a second factor is required, it is set up with the first sign-in.
+      if (!said.mfa) throw said;
+    }
     done(t("say.joined-new"));
   },
   refused,
@@ -52,8 +82,23 @@ on(
   "login",
   async () => {
     const login = { email: byId("known").value, password: byId("current").value, isPasswordEncrypted: false };
-    const session = await post("login", login);
-    await post("invitations/accept", { token }, session.token);
+    let entered;
+    try {
+      entered = await post("login", login);
+    } catch (said) {
+      if (said.mfa) return elsewhere();
+      throw said;
+    }
+    await post("invitations/accept", { token }, entered.token);
+    done(t("say.joined"));
+  },
+  refused,
+);
+on("elsewhere", elsewhere);
+on(
+  "join",
+  async () => {
+    await post("invitations/accept", { token }, bearer);
     done(t("say.joined"));
   },
   refused,
@@ -62,7 +107,7 @@ on(
   "decline",
   async () => {
     await post("invitations/decline", { token });
-    done(t("say.declined"));
+    done(t("say.declined"), false);
   },
   refused,
 );

@@ -1,4 +1,4 @@
-import { at, byId, call, draw, forget, hasPasskeys, hush, makePasskey, on, session, showPasskey, tell, told } from "./account-api.js";
+import { at, byId, call, draw, forget, hasPasskeys, hush, makePasskey, on, session, showPasskey, tell, tellToSignIn, told } from "./account-api.js";
 import { day, number, t } from "./account-words.js";
 
 let token = "";
@@ -116,15 +116,29 @@ async function listed() {
 function factorRow(factor) {
   const used = factor.lastUsedAt ? t("say.used-on", { day: day(factor.lastUsedAt) }) : t("say.unused");
   const added = t("say.added-on", { day: day(factor.createdAt), used });
-  return row(`${KINDS[factor.kind]} ${factor.name}`.trim(), added, t("say.remove"), async () => {
+  // The service calls factors by their kind, in English, where nobody named them.
+  const isNamed = !/^(authenticator app|passkey|)$/i.test(factor.name);
+  const title = isNamed ? `${KINDS[factor.kind]} ${factor.name}` : KINDS[factor.kind];
+  return row(title, added, t("say.remove"), async () => {
     await api("DELETE", `factors/${factor.id}`);
     await refresh();
     tell(t("say.removed"), false);
   });
 }
 
+// The more particular names first: most browsers claim to be Chrome and Safari as well.
+const BROWSERS = { Edge: /\bEdg/, Opera: /\bOPR\//, Firefox: /\bF(irefox|xiOS)\//, Chrome: /Chrome\/|\bCriOS\//, Safari: /\bSafari\// };
+const SYSTEMS = { iPhone: /\biPhone\b/, iPad: /\biPad\b/, Android: /\bAndroid\b/, Windows: /\bWindows\b/, macOS: /\bMac OS X\b/, Linux: /\bLinux\b|\bX11\b/ };
+
+/** `Firefox · Windows`; what is no browser keeps the words that it sent. */
+function deviceOf(sent) {
+  const named = (names) => Object.keys(names).find((name) => names[name].test(sent));
+  const [browser, system] = [named(BROWSERS), named(SYSTEMS)];
+  return browser && system ? `${browser} · ${system}` : sent;
+}
+
 function sessionRow(living) {
-  const title = living.device || t("say.unknown-device");
+  const title = deviceOf(living.device) || t("say.unknown-device");
   if (living.isCurrent) return row(title, t("say.this-session", { address: living.address }));
   const used = t("say.last-used", { address: living.address, day: day(living.lastUsedAt) });
   return row(title, used, t("say.sign-out"), async () => {
@@ -136,9 +150,11 @@ function sessionRow(living) {
 
 async function added(result, text) {
   byId("totp-form").hidden = true;
-  const codes = result.recoveryCodes || [];
-  byId("codes").hidden = codes.length === 0;
-  byId("recovery-codes").textContent = codes.join("\n");
+  // Codes of a moment ago stay: they are shown once, and may not be kept yet.
+  if (result.recoveryCodes) {
+    byId("codes").hidden = false;
+    byId("recovery-codes").textContent = result.recoveryCodes.join("\n");
+  }
   await refresh();
   tell(text, false);
 }
@@ -177,8 +193,7 @@ on("password-form", async () => {
   const body = { currentPassword: byId("current").value, newPassword: byId("new").value, isPasswordEncrypted: false };
   await api("POST", "change-password", body);
   byId("account").hidden = true;
-  tell(t("say.password-set"), false);
-  byId("told").append(" ", Object.assign(document.createElement("a"), { href: at("account/login?then=security"), textContent: t("say.sign-in") }));
+  tellToSignIn(t("say.password-set"), "?then=security");
 });
 on("sign-out", async () => {
   await call("DELETE", "console/session", { headers: { "X-Console": "1" } });

@@ -1,5 +1,5 @@
 // Does what a link in a mail is for. What stands behind its # goes to our own API and nowhere else, once asked to.
-import { byId, call, hush, on, tell, told } from "./account-api.js";
+import { byId, call, hush, on, tell, tellToSignIn, told } from "./account-api.js";
 import { t } from "./account-words.js";
 
 const act = byId("act");
@@ -23,7 +23,8 @@ async function post(form, body) {
   await call("POST", `api/auth/${form.dataset.post}`, { body });
   form.hidden = true;
   if (form === act) again.hidden = true;
-  tell(t(form.dataset.done), false);
+  if (form === act) tellToSignIn(t(form.dataset.done));
+  else tell(t(form.dataset.done), false);
 }
 
 function refused(said) {
