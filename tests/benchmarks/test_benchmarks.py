@@ -12,6 +12,7 @@ from benchmarks.failures import BenchmarkFailed
 from benchmarks.measures import Load, Pair, Reading, medians, percentile, reading, row
 from benchmarks.processes import cpu_seconds, peak_mib, resident_mib, tree
 from benchmarks.requests import MARK, Request, numbered, posting
+from benchmarks.turns import Turn
 
 RECORDED = """Running 3s test @ http://127.0.0.1:35211
   1 threads and 64 connections
