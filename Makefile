@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: admission audit bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -79,8 +79,16 @@ docs: .venv/dev .venv/docs/installed ## build these documents as a site with a s
 reference: .venv/dev ## write docs/reference from the code, after a change of settings, commands, errors and the like
 	@exec $(BIN)/python -m documentation
 
-scale: .venv/dev ## read 10,000 writes back from a replica, lose primaries, go through PgBouncer: half an hour at most
-	@TENANTRY_TEST_WRITES=$(or $(WRITES),10000) exec $(BIN)/pytest -q --timeout 1500 -rP tests/replicas $(ARGS)
+SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypoints/test_groups_of_redis.py \
+	tests/entrypoints/test_rolling_restart.py tests/adapters/postgres/test_citus.py \
+	tests/adapters/postgres/test_citus_writes.py tests/adapters/postgres/test_search_index.py
+
+scale: .venv/dev ## replicas, failovers, poolers, Redis in groups, rolling restarts, workers, many tenants: an hour at most
+	@TENANTRY_TEST_LONG=1 TENANTRY_TEST_WRITES=$(or $(WRITES),10000) \
+		timeout -s INT 2400 $(BIN)/pytest -q --timeout 1500 -rP $(SCALE_TESTS) $(ARGS)
+	@timeout -s INT 600 $(BIN)/python -m benchmarks.workers
+	@timeout -s INT 120 $(BIN)/python -m benchmarks.admission
+	@timeout -s INT 1500 $(BIN)/python -m benchmarks.scale
 
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .
@@ -106,6 +114,9 @@ scale-tenants: .venv/dev ## 10,000 tenants and one of 2,000,000 rows against 100
 
 bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Django REST framework, advanced-alchemy, PocketBase: 15 minutes
 	@exec $(BIN)/python -m benchmarks.peers $(ARGS)
+
+bench-console: .venv/dev ## measure the console in Chromium against its budgets, on a machine at rest: a minute
+	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q -n 0 -s tests/console/measure_budgets.py
 
 admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
 	@exec $(BIN)/python -m benchmarks.admission $(ARGS)

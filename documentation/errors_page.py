@@ -94,10 +94,10 @@ def _example(error: Error, area: Area, title: str, status: int) -> Iterator[str]
 def _error(name: str) -> Error:
     if name in EXAMPLES:
         return EXAMPLES[name]
-    return next(kind() for kind in _kinds(Error) if getattr(kind, "code", None) == name)
+    return next(kind() for kind in kinds(Error) if getattr(kind, "code", None) == name)
 
 
-def _kinds(base: type[Error]) -> Iterator[type[Error]]:
+def kinds(base: type[Error]) -> Iterator[type[Error]]:
     for kind in base.__subclasses__():
         yield kind
-        yield from _kinds(kind)
+        yield from kinds(kind)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -66,10 +66,16 @@ class Words(Struct, frozen=True, kw_only=True):
         """The API's sentence in this language; None for one that nobody translated. English ones stay as they are."""
         if self.language == "en":
             return sentence
-        for pattern, translate in _patterns(self.language):
+        if (text := self.answers.get(sentence)) is not None:
+            return text
+        for pattern, text in _patterns(self.language):
             if found := pattern.fullmatch(sentence):
-                return translate(found)
+                return self.filled(text, {name: self._value(value) for name, value in found.groupdict().items()})
         return None
+
+    def _value(self, value: str) -> str:
+        """What stands in a place: a number or a name as it is, a kind of value such as ``text or null`` translated."""
+        return f" {self.answers['or']} ".join(self.answers.get(kind, kind) for kind in value.split(" or "))
 
 
 @cache
@@ -87,9 +93,10 @@ def _read(language: str, name: str) -> dict[str, str]:
 
 
 @cache
-def _patterns(language: str) -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
+def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
     """Sentences as patterns: the places of ``takes {shortest} to {longest} characters`` match what stands there."""
-    return [(_pattern(sentence), _translation(text)) for sentence, text in words_of(language).answers.items()]
+    answers = words_of(language).answers.items()
+    return [(_pattern(sentence), text) for sentence, text in answers if _PLACE.search(sentence)]
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
@@ -97,7 +104,3 @@ def _pattern(sentence: str) -> re.Pattern[str]:
     # the odd pieces are the names of places
     parts = (f"(?P<{piece}>.+?)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
     return re.compile("".join(parts))
-
-
-def _translation(text: str) -> Callable[[re.Match[str]], str]:
-    return lambda found: _PLACE.sub(lambda place: found[place[1]], text)

@@ -67,6 +67,8 @@ async def look(visitor: Visitor, screens: dict[str, str]) -> dict[str, list[str]
             await expect(visitor.page.get_by_role("heading", level=1)).to_contain_text(heading)
         await expect(visitor.page.locator(".loading")).to_have_count(0)
         broken[path] = await violations(visitor)
+        if (beyond := await overflow(visitor)) > 0:
+            broken[path].append(f"the page is {beyond} pixels wider than its window")
     return {path: found for path, found in broken.items() if found}
 
 
@@ -86,6 +88,8 @@ async def things(app: TestApp) -> dict[str, str]:
     }
     made = {"name": "Robot", "roles": ["Reader"]}
     await app.call("POST", "/api/service-accounts", as_whom="acme", json=made)
+    invited = {"email": "somebody.new@acme.example", "roles": ["Reader"]}
+    await app.call("POST", "/api/invitations", as_whom="acme", json=invited)
     screens = {}
     for path, (address, heading) in found.items():
         answer = (await app.call("GET", address, as_whom="acme")).json()

@@ -1,5 +1,7 @@
 """Plots: what the service counted is drawn, pointed at, and read as a table."""
 
+from datetime import timedelta
+
 import pytest
 from playwright.async_api import Route, expect
 
@@ -53,11 +55,24 @@ async def test_what_is_drawn_above_has_the_form_of_what_the_service_counts(visit
 
 
 async def test_home_tells_how_many_rows_are_new(visitor: Visitor) -> None:
-    page = visitor.page
+    page, app = visitor.page, visitor.service.app
+    # tests before this one may have added some to those that all share
+    categories = (await app.call("GET", "/api/categories?pageSize=100", as_whom="acme")).json()["data"]["items"]
+    # rows were made by the clock of the service, which tests move
+    await page.clock.set_fixed_time(app.adapters.clock.now())
     await visitor.enter()
     navigation, main = page.get_by_role("navigation"), page.get_by_role("main")
     await expect(navigation).to_be_visible()
-    # of 250 products the newest hundred are read, and of 31 categories all
+    # of 250 products the newest hundred are read, and of the categories all
     await expect(main.get_by_role("link", name="Products")).to_contain_text("100 new since")
-    await expect(main.get_by_role("link", name="Categories")).to_contain_text("31 new in 14 days")
+    await expect(main.get_by_role("link", name="Categories")).to_contain_text(f"{len(categories)} new in 14 days")
     await expect(main.get_by_role("link", name="Members")).to_contain_text("new in 14 days")
+
+
+async def test_a_row_of_a_service_whose_clock_is_ahead_is_new_today(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    categories = (await app.call("GET", "/api/categories?pageSize=100", as_whom="acme")).json()["data"]["items"]
+    await page.clock.set_fixed_time(app.adapters.clock.now() - timedelta(days=2))
+    await visitor.enter()
+    tile = page.get_by_role("main").get_by_role("link", name="Categories")
+    await expect(tile).to_contain_text(f"{len(categories)} new in 14 days")

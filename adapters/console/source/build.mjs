@@ -42,9 +42,12 @@ function files(folder) {
     .sort();
 }
 
+/** Sentences of the API, which account pages and mails read as well. */
+const shared = "../../../domain/words/de/answers.json";
+
 /** One hash over names and contents of all sources: tests/console compares it without Node. */
 function sourceHash() {
-  const listed = files(here).filter((name) => !name.startsWith("node_modules"));
+  const listed = [...files(here).filter((name) => !name.startsWith("node_modules")), shared];
   return sha256(listed.map((name) => `${sha256(readFileSync(join(here, name)))}  ${name}\n`).join(""));
 }
 
@@ -117,11 +120,13 @@ async function build() {
   writeFileSync(join(target, "index.html"), page);
   writeFileSync(join(target, "LICENCES.txt"), licences(metafile));
   writeFileSync(join(target, "SOURCE"), `${sourceHash()}\n`);
+  // Packed forms alone: the service unpacks one of them for whoever takes neither.
   for (const name of files(target).filter((name) => /\.(js|css)$/.test(name))) {
     const bytes = readFileSync(join(target, name));
     const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
     writeFileSync(join(target, `${name}.br`), brotliCompressSync(bytes, { params }));
     writeFileSync(join(target, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+    rmSync(join(target, name));
   }
   const sums = files(target).map((name) => `${sha256(readFileSync(join(target, name)))}  ${name}\n`);
   writeFileSync(join(target, "SHA256SUMS"), sums.join(""));

@@ -1,5 +1,6 @@
 """`/console`: files with their policy, caching and codings; `/` leads browsers there, and programs nowhere."""
 
+import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -138,6 +139,12 @@ def test_what_a_build_compares_itself_by_is_not_served(tmp_path: Path) -> None:
     found = built_console.files(tmp_path / "built")
     assert found == {"index.html": b"index.html", "app-4F2A91BC.js.br": b"app-4F2A91BC.js.br"}
     assert built_console.is_built(tmp_path / "built")
+
+
+def test_a_file_that_was_only_built_compressed_is_served_as_it_was_too(tmp_path: Path) -> None:
+    packed = gzip.compress(b"start()")
+    (tmp_path / "app-4F2A91BC.js.gz").write_bytes(packed)
+    assert built_console.files(tmp_path) == {"app-4F2A91BC.js": b"start()", "app-4F2A91BC.js.gz": packed}
 
 
 async def test_behind_a_path_the_page_names_its_files_below_it() -> None:

@@ -1,5 +1,5 @@
 // Requests to the public API: both envelopes unwrapped, errors as one class, one retry with a fresh token.
-
+import { answerText, fieldTexts } from "../words/answers";
 import type { Challenge as Asked, FieldError } from "./types";
 
 export type { FieldError };
@@ -114,11 +114,12 @@ export async function send(method: string, path: string, options: Options = {}, 
 async function errorOf(response: Response): Promise<ApiError> {
   const body = parsed(await response.text().catch(() => "")) as Record<string, unknown> | null;
   const inner = (body?.error ?? body ?? {}) as Record<string, unknown>;
+  const code = String(inner.code ?? inner.errorCode ?? "INTERNAL_ERROR");
   return new ApiError(
     response.status,
-    String(inner.code ?? inner.errorCode ?? "INTERNAL_ERROR"),
-    String(inner.message ?? inner.errorMessage ?? response.statusText),
-    (inner.details ?? inner.errors ?? []) as FieldError[],
+    code,
+    answerText(code, String(inner.message ?? inner.errorMessage ?? "")),
+    fieldTexts((inner.details ?? inner.errors ?? []) as FieldError[]),
     Number(response.headers.get("retry-after") ?? 0),
     String(inner.traceId ?? response.headers.get("x-request-id") ?? ""),
     (body?.mfa as Challenge | undefined) ?? null,

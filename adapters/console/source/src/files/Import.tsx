@@ -9,6 +9,7 @@ import { Failure } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { href } from "../session/routes";
+import { fieldTexts } from "../words/answers";
 import { t } from "../words/words";
 import { type Head, headOf } from "./head";
 import { FilePicker, Report } from "./report";
@@ -59,11 +60,13 @@ function Import({ entity }: { entity: Entity }) {
       const form = new FormData();
       form.set("file", file);
       form.set("options", JSON.stringify(sentOptions(options, head, mapped, isDry)));
-      setOutcome({ result: (await call<Imported>("POST", `/api/${entity.plural}/import`, { form })).data, isDry });
+      const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form });
+      setOutcome({ result: { ...data, errors: fieldTexts(data.errors) }, isDry });
     } catch (error) {
       const fields = error instanceof ApiError ? error.fields : [];
       if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
-      setProblem([errorText(error), ...fields.filter((wrong) => !wrong.row).map((wrong) => wrong.message)].join(" "));
+      const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);
+      setProblem([errorText(error), ofFile.join("; ")].filter(Boolean).join(" "));
     }
     setBusy(false);
   }

@@ -9,6 +9,8 @@ export interface Sending {
   isBusy: boolean;
   summary: string;
   problems: Record<string, string>;
+  /** Fields that show their problem themselves. */
+  shown: Set<string>;
   run: (work: () => Promise<void>) => Promise<void>;
 }
 
@@ -16,6 +18,7 @@ export function useSending(): Sending {
   const [isBusy, setBusy] = useState(false);
   const [summary, setSummary] = useState("");
   const [problems, setProblems] = useState<Record<string, string>>({});
+  const [shown] = useState(() => new Set<string>());
   async function run(work: () => Promise<void>): Promise<void> {
     if (isBusy) return;
     setBusy(true);
@@ -25,12 +28,13 @@ export function useSending(): Sending {
       await work();
     } catch (error) {
       const fields = error instanceof ApiError ? error.fields : [];
-      setProblems(Object.fromEntries(fields.map(({ field, message }) => [field, message])));
+      // an entry of a list has its error at the field of the list
+      setProblems(Object.fromEntries(fields.map(({ field, message }) => [field.replace(/\[\d+\]$/, ""), message])));
       setSummary(fields.length ? t("form.wrong", { count: fields.length }) : errorText(error));
     }
     setBusy(false);
   }
-  return { isBusy, summary, problems, run };
+  return { isBusy, summary, problems, shown, run };
 }
 
 interface TextProps {
@@ -49,6 +53,7 @@ interface TextProps {
 export function TextField({ label, name, value, change, sending, type = "text", hint, required, ...more }: TextProps) {
   const id = useId();
   const problem = sending?.problems[name];
+  sending?.shown.add(name);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
   return (
     <div class="field">
@@ -83,14 +88,36 @@ export function TextField({ label, name, value, change, sending, type = "text", 
   );
 }
 
-export const Summary = ({ sending }: { sending: Sending }) =>
-  sending.summary ? (
+type Texts<T> = { [name in keyof T]: string };
+
+/** The texts of a form by the names that errors have, and its sending; `field` makes the input of one of them. */
+export function useTexts<T extends Texts<T>>(start: T, mayWrite = true) {
+  const [texts, setTexts] = useState(start);
+  const sending = useSending();
+  const field = (name: keyof T & string, label: string, hint?: string) => (
+    <TextField
+      label={label}
+      name={name}
+      value={texts[name]}
+      change={(value) => setTexts({ ...texts, [name]: value })}
+      sending={sending}
+      hint={hint}
+      disabled={!mayWrite}
+    />
+  );
+  return { texts, sending, field };
+}
+
+/** How many fields need attention, and what is wrong with those that the form does not show. */
+export function Summary({ sending: { summary, problems, shown } }: { sending: Sending }) {
+  if (!summary) return null;
+  const elsewhere = Object.entries(problems).filter(([field]) => !shown.has(field));
+  return (
     <p class="summary" role="alert">
-      {[sending.summary, ...Object.entries(sending.problems).map(([field, message]) => `${field}: ${message}`)].join(
-        " ",
-      )}
+      {[summary, ...elsewhere.map(([field, message]) => `${field}: ${message}`)].join(" ")}
     </p>
-  ) : null;
+  );
+}
 
 interface CheckListProps {
   legend: string;

@@ -95,8 +95,9 @@ function recent(times: string[], isAll: boolean): { counts: number[]; text: stri
   const counts = Array.from({ length: DAYS }, () => 0);
   const today = Math.floor(Date.now() / DAY);
   for (const text of times) {
-    const back = today - Math.floor(Date.parse(text) / DAY);
-    if (back >= 0 && back < DAYS) counts[DAYS - 1 - back]! += 1;
+    // a service whose clock is ahead makes rows of tomorrow
+    const back = Math.max(0, today - Math.floor(Date.parse(text) / DAY));
+    if (back < DAYS) counts[DAYS - 1 - back]! += 1;
   }
   const oldest = times.at(-1);
   const isCut = !isAll && oldest !== undefined && Date.now() - Date.parse(oldest) < DAYS * DAY;

@@ -96,7 +96,10 @@ function loginError(error: unknown): string {
   if (error.code === "INVALID_CREDENTIALS") return t("login.wrong");
   if (error.code === "ACCOUNT_LOCKED") return t("login.locked");
   if (error.code === "EMAIL_NOT_CONFIRMED") return t("login.unconfirmed");
-  return error.fields[0] ? `${error.fields[0].field}: ${error.fields[0].message}` : errorText(error);
+  const [wrong] = error.fields;
+  if (!wrong) return errorText(error);
+  const names: Record<string, string> = { email: t("email"), password: t("password"), code: t("mfa.code") };
+  return `${names[wrong.field] ?? wrong.field}: ${wrong.message}`;
 }
 
 interface StepProps {

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { OwnSettings } from "../api/types";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { Summary, useTexts } from "../parts/Fields";
 import { toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { t, time } from "../words/words";
@@ -21,33 +21,22 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
   const { security } = of;
   const [requireMfa, setRequired] = useState(security.requireMfa);
   const [methods, setMethods] = useState<string[]>(security.mfaMethods);
-  const [form, setForm] = useState({
-    mfaGraceDays: String(security.mfaGraceDays),
-    sessionDays: String(security.sessionDays ?? ""),
-    idleDays: String(security.idleDays ?? ""),
-  });
-  const sending = useSending();
   const mayWrite = may("update:tenant-settings");
-  const field = (name: keyof typeof form, label: string, hint: string) => (
-    <TextField
-      label={label}
-      name={`security.${name}`}
-      value={form[name]}
-      change={(value) => setForm({ ...form, [name]: value })}
-      sending={sending}
-      hint={hint}
-      disabled={!mayWrite}
-    />
-  );
+  const start = {
+    "security.mfaGraceDays": String(security.mfaGraceDays),
+    "security.sessionDays": String(security.sessionDays ?? ""),
+    "security.idleDays": String(security.idleDays ?? ""),
+  };
+  const { texts, sending, field } = useTexts(start, mayWrite);
   function submit(event: Event): void {
     event.preventDefault();
     const json = {
       security: {
         requireMfa,
         mfaMethods: methods,
-        mfaGraceDays: days(form.mfaGraceDays) ?? 0,
-        sessionDays: days(form.sessionDays),
-        idleDays: days(form.idleDays),
+        mfaGraceDays: days(texts["security.mfaGraceDays"]) ?? 0,
+        sessionDays: days(texts["security.sessionDays"]),
+        idleDays: days(texts["security.idleDays"]),
       },
     };
     void sending.run(async () => {
@@ -82,9 +71,9 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
         </fieldset>
       )}
       <div class="form">
-        {requireMfa && field("mfaGraceDays", t("security.grace"), t("security.grace.hint"))}
-        {field("sessionDays", t("security.session"), t("security.days.hint"))}
-        {field("idleDays", t("security.idle"), t("security.days.hint"))}
+        {requireMfa && field("security.mfaGraceDays", t("security.grace"), t("security.grace.hint"))}
+        {field("security.sessionDays", t("security.session"), t("security.days.hint"))}
+        {field("security.idleDays", t("security.idle"), t("security.days.hint"))}
       </div>
       {mayWrite && (
         <>

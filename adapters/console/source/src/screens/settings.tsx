@@ -1,9 +1,8 @@
 // Settings of the caller's tenant: its own administrators change language, currency and branding; a super-admin the rest.
-import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
 import type { OwnSettings } from "../api/types";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { Summary, useTexts } from "../parts/Fields";
 import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
 import { toast } from "../parts/Toast";
@@ -56,33 +55,21 @@ function Own() {
 
 function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
   const { branding } = of;
-  const [form, setForm] = useState({
+  const mayWrite = may("update:tenant-settings");
+  const start = {
     timezone: of.timezone,
     language: of.language,
     currency: of.currency,
-    name: branding.name ?? "",
-    logoUrl: branding.logoUrl ?? "",
-    primaryColor: branding.primaryColor ?? "",
-    supportEmail: branding.supportEmail ?? "",
-  });
-  const sending = useSending();
-  const mayWrite = may("update:tenant-settings");
-  const field = (name: keyof typeof form, label: string, hint?: string) => (
-    <TextField
-      label={label}
-      name={name}
-      value={form[name]}
-      change={(value) => setForm({ ...form, [name]: value })}
-      sending={sending}
-      hint={hint}
-      disabled={!mayWrite}
-    />
-  );
+    "branding.name": branding.name ?? "",
+    "branding.logoUrl": branding.logoUrl ?? "",
+    "branding.primaryColor": branding.primaryColor ?? "",
+    "branding.supportEmail": branding.supportEmail ?? "",
+  };
+  const { texts, sending, field } = useTexts(start, mayWrite);
   function submit(event: Event): void {
     event.preventDefault();
-    const { timezone, language, currency, name, logoUrl, primaryColor, supportEmail } = form;
-    const shown = { name, logoUrl, primaryColor, supportEmail };
-    const sent = Object.fromEntries(Object.entries(shown).map(([key, value]) => [key, value || null]));
+    const { timezone, language, currency, ...brand } = texts;
+    const sent = Object.fromEntries(Object.entries(brand).map(([key, value]) => [key.split(".")[1], value || null]));
     void sending.run(async () => {
       const { data } = await call<OwnSettings>("PUT", SETTINGS, {
         json: { timezone, language, currency, branding: sent },
@@ -102,10 +89,10 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
       </div>
       <h2>{t("tenant.brand")}</h2>
       <div class="form">
-        {field("name", t("tenant.brand.name"))}
-        {field("primaryColor", t("tenant.brand.color"), t("tenant.brand.color.hint"))}
-        {field("logoUrl", t("tenant.brand.logo"))}
-        {field("supportEmail", t("tenant.brand.support"))}
+        {field("branding.name", t("tenant.brand.name"))}
+        {field("branding.primaryColor", t("tenant.brand.color"), t("tenant.brand.color.hint"))}
+        {field("branding.logoUrl", t("tenant.brand.logo"))}
+        {field("branding.supportEmail", t("tenant.brand.support"))}
       </div>
       {mayWrite && (
         <p>

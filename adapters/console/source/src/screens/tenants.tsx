@@ -4,7 +4,7 @@ import { call } from "../api/api";
 import { EVERY, mayArea, scope } from "../api/meta";
 import type { MemberItem, Tenant } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { Summary, TextField, useTexts } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
@@ -19,31 +19,20 @@ import { People } from "./members";
 /** Only super-admins may change a tenant; everybody else reads what is set. */
 export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) {
   const mayWrite = mayArea("tenants") && may("update:tenants");
-  const [form, setForm] = useState({
+  const start = {
     name: of.name,
     identifier: of.identifier,
     domain: of.domain ?? "",
-    timezone: of.settings.timezone,
-    language: of.settings.language,
-    currency: of.settings.currency,
-    features: of.settings.enabledFeatures.join(", "),
-  });
-  const sending = useSending();
-  const field = (name: keyof typeof form, label: string, hint?: string) => (
-    <TextField
-      label={label}
-      name={name}
-      value={form[name]}
-      change={(value) => setForm({ ...form, [name]: value })}
-      sending={sending}
-      hint={hint}
-      disabled={!mayWrite}
-    />
-  );
+    "settings.timezone": of.settings.timezone,
+    "settings.language": of.settings.language,
+    "settings.currency": of.settings.currency,
+    "settings.enabledFeatures": of.settings.enabledFeatures.join(", "),
+  };
+  const { texts, sending, field } = useTexts(start, mayWrite);
   function submit(event: Event): void {
     event.preventDefault();
-    const { name, identifier, domain, timezone, language, currency, features } = form;
-    const enabledFeatures = features
+    const { name, identifier, domain } = texts;
+    const enabledFeatures = texts["settings.enabledFeatures"]
       .split(",")
       .map((word) => word.trim())
       .filter(Boolean);
@@ -51,7 +40,12 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
       name,
       ...(identifier === of.identifier ? {} : { identifier }),
       domain: domain || null,
-      settings: { timezone, language, currency, enabledFeatures },
+      settings: {
+        timezone: texts["settings.timezone"],
+        language: texts["settings.language"],
+        currency: texts["settings.currency"],
+        enabledFeatures,
+      },
     };
     void sending.run(async () => {
       set((await call<Tenant>("PUT", `/api/tenants/${of.id}`, { json })).data);
@@ -65,10 +59,10 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
         {field("name", t("name"))}
         {field("identifier", t("tenant.identifier"))}
         {field("domain", t("tenant.domain"))}
-        {field("timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
-        {field("language", t("tenant.language"))}
-        {field("currency", t("tenant.currency"))}
-        {field("features", t("tenant.features"), t("tenant.features.hint"))}
+        {field("settings.timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
+        {field("settings.language", t("tenant.language"))}
+        {field("settings.currency", t("tenant.currency"))}
+        {field("settings.enabledFeatures", t("tenant.features"), t("tenant.features.hint"))}
       </div>
       {mayWrite ? (
         <p>

@@ -5,7 +5,13 @@ import en from "./en";
 export type Key = keyof typeof en;
 type Texts = Record<string, string>;
 
-const LOADERS: Record<string, () => Promise<{ default: Texts }>> = { de: () => import("./de") };
+/** A language beside English: the texts of the console, and the sentences of the API by their English text. */
+interface Translation {
+  default: Texts;
+  answers: Texts;
+}
+
+const LOADERS: Record<string, () => Promise<Translation>> = { de: () => import("./de") };
 export const LANGUAGES: [code: string, name: string][] = [
   ["en", "English"],
   ["de", "Deutsch"],
@@ -15,6 +21,8 @@ const KEPT = "tenantry.language";
 
 export const language = signal("en");
 const texts = signal<Texts>(en);
+/** Null for English, which the API speaks itself. */
+export const answers = signal<Texts | null>(null);
 /** The browser's own variant where it is of the chosen language: en-GB writes dates as its reader expects. */
 const locale = computed(
   () => navigator.languages.find((name) => name.split("-")[0] === language.value) ?? language.value,
@@ -32,8 +40,9 @@ export async function chooseLanguage(code: string): Promise<void> {
 }
 
 async function applyLanguage(code: string): Promise<void> {
-  const loaded = LOADERS[code];
-  texts.value = loaded ? { ...en, ...(await loaded()).default } : en;
+  const loaded = await LOADERS[code]?.();
+  texts.value = loaded ? { ...en, ...loaded.default } : en;
+  answers.value = loaded?.answers ?? null;
   language.value = code;
   document.documentElement.lang = code;
   document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
@@ -49,6 +58,9 @@ export function t(key: Key, values: Record<string, string | number> = {}): strin
     return typeof value === "number" ? number(value) : String(value ?? "");
   });
 }
+
+/** Words for a code of the API; empty for one that the console does not know. */
+export const codeText = (code: string): string => texts.value[`error.${code}`] ?? "";
 
 const formats = computed(() => ({
   number: new Intl.NumberFormat(locale.value),

@@ -1,4 +1,7 @@
+import answers from "../../../../../../domain/words/de/answers.json";
 import administration from "./administration.json";
+import errors from "./errors.json";
 import rows from "./rows.json";
 
-export default { ...rows, ...administration };
+export { answers };
+export default { ...rows, ...administration, ...errors };

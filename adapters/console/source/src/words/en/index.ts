@@ -1,4 +1,5 @@
 import administration from "./administration.json";
+import errors from "./errors.json";
 import rows from "./rows.json";
 
-export default { ...rows, ...administration };
+export default { ...rows, ...administration, ...errors };

@@ -1,0 +1,108 @@
+"""The console by its keyboard alone: sign-in, form and import; and where the focus is, one sees it."""
+
+import pytest
+from playwright.async_api import FilePayload, ViewportSize, expect
+
+from tests.console.conftest import NARROW, WIDE, Visitor
+from tests.http.app import PASSWORD
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+STOPS = 45
+"""More than a screen has before its rows or fields."""
+
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  // a choice of files is drawn by its label
+  const drawn = at.classList.contains('unseen') ? at.parentElement : at;
+  const shown = drawn.getBoundingClientRect();
+  const over = document.elementFromPoint(
+    Math.min(Math.max(shown.x + shown.width / 2, 0), innerWidth - 1), shown.y + Math.min(shown.height / 2, 20));
+  const ring = element => {
+    const style = getComputedStyle(element);
+    return style.outlineStyle !== 'none' || style.boxShadow !== 'none';
+  };
+  const isSeen = over !== null && (drawn.contains(over) || over.contains(drawn));
+  const hasRing = ring(drawn) || [...drawn.querySelectorAll('*')].some(ring);
+  return [at.outerHTML.slice(0, 120), isSeen, hasRing];
+})()"""
+
+
+async def press_until(visitor: Visitor, name: str, key: str = "Tab") -> None:
+    """Presses the key until the focus is on what is called so."""
+    wanted = visitor.page.get_by_role("textbox", name=name).or_(visitor.page.get_by_role("button", name=name)).first
+    for _ in range(STOPS):
+        await visitor.page.keyboard.press(key)
+        if await wanted.evaluate("element => element === document.activeElement"):
+            return
+    raise AssertionError(f"{name} is not reached by {key}")
+
+
+async def test_signing_in_needs_no_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.service.let_time_pass()
+    await visitor.open("account")
+    await expect(page.get_by_label("E-mail")).to_be_visible()
+    await press_until(visitor, "E-mail")
+    await page.keyboard.type("admin@acme.example")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="My account")).to_be_visible()
+
+
+async def test_a_form_needs_no_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/categories/new")
+    await expect(page.get_by_label("Name")).to_be_visible()
+    await page.get_by_role("main").focus()
+    await press_until(visitor, "Name")
+    await page.keyboard.press("Enter")
+    # the error is read out, and the focus is where it is mended
+    await expect(page.get_by_role("alert")).to_be_visible()
+    await expect(page.get_by_label("Name")).to_be_focused()
+    await page.keyboard.type("By keyboard")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="By keyboard")).to_be_visible()
+
+
+async def test_an_import_needs_no_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products/import")
+    await expect(page.locator("input[type=file]")).to_be_attached()
+    for _ in range(STOPS):
+        await page.keyboard.press("Tab")
+        if await page.locator("input[type=file]").evaluate("element => element === document.activeElement"):
+            break
+    async with page.expect_file_chooser() as chooser:
+        await page.keyboard.press("Space")
+    content = b"name,sku,price\nBy keyboard,KEYS-1,1.50\n"
+    await (await chooser.value).set_files([FilePayload(name="keys.csv", mimeType="text/csv", buffer=content)])
+    await press_until(visitor, "Check without saving")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="1 row would be imported")).to_be_visible()
+    await press_until(visitor, "Import 1 row")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_the_focus_is_seen_and_not_covered(visitor: Visitor, size: ViewportSize) -> None:
+    page = visitor.page
+    await page.set_viewport_size(size)
+    await visitor.enter()
+    session = await visitor.chromium()
+    for path in ("rows/products", "rows/products/new", "people", "roles", "account", "settings"):
+        await visitor.open(path)
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await expect(page.locator(".loading")).to_have_count(0)
+        for _ in range(STOPS):
+            await page.keyboard.press("Tab")
+            # what was scrolled to comes to rest in the next frame
+            await page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
+            answer = await session.send("Runtime.evaluate", {"expression": FOCUSED, "returnByValue": True})
+            focused = answer["result"].get("value")
+            if focused is None:
+                break
+            assert focused[1:] == [True, True], (path, focused)

@@ -1,0 +1,88 @@
+"""The console in German: what the API refuses is told in German too, and nothing of it in English."""
+
+import pytest
+from playwright.async_api import FilePayload, Route, expect
+
+from adapters.http.request.errors import STATUS
+from tests.console.conftest import Visitor
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+
+async def in_german(visitor: Visitor, path: str, email: str = "admin@acme.example") -> None:
+    await visitor.enter("account", email=email)
+    await visitor.page.evaluate("localStorage.setItem('tenantry.language', 'de')")
+    await visitor.open(path)
+    await expect(visitor.page.locator("html")).to_have_attribute("lang", "de")
+
+
+async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "rows/products/new")
+    await page.get_by_role("button", name="Anlegen").click()
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("Felder brauchen Aufmerksamkeit")
+    assert set(await page.locator(".problem").all_inner_texts()) == {"ist nötig"}
+    await page.get_by_label("Price").fill("-1")
+    await page.get_by_label("Name").fill("Lampe")
+    await page.get_by_label("SKU").fill("LAMP-007")
+    await page.get_by_role("button", name="Anlegen").click()
+    await expect(page.locator(".problem")).to_have_text(["muss mindestens 0 sein"])
+    await page.get_by_label("Price").fill("1.50")
+    await page.get_by_role("button", name="Anlegen").click()
+    await expect(page.locator(".problem")).to_have_text(["ist schon vergeben"])
+
+
+async def test_what_is_wrong_with_settings_stands_at_their_fields_in_german(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "settings")
+    await page.get_by_label("Akzentfarbe").fill("red")
+    await page.get_by_role("button", name="Speichern", exact=True).first.click()
+    await expect(page.locator(".problem")).to_have_text(["ist eine Farbe wie #00458b"])
+    await expect(page.get_by_label("Akzentfarbe")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_role("alert")).to_have_text("1 Feld braucht Aufmerksamkeit.")
+
+
+async def test_rows_of_a_file_that_are_refused_say_why_in_german(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "rows/products/import")
+    content = b"name,sku,price,status\nLampe,GERMAN-1,teuer,live\n"
+    file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
+    await page.locator("input[type=file]").set_input_files([file])
+    await page.get_by_label("Feld für die Spalte").last.wait_for()
+    await page.get_by_role("button", name="Prüfen").click()
+    await expect(page.locator(".import-errors td bdi")).to_have_text(["price: ist keine Dezimalzahl"])
+
+
+@pytest.mark.parametrize("language", ["de", "en"])
+async def test_a_code_with_a_sentence_that_nobody_translated_is_told_with_words_for_it(
+    visitor: Visitor, language: str
+) -> None:
+    page, own = visitor.page, "Der Vorrat ist leer"
+    code = ""
+
+    async def refuse(route: Route) -> None:
+        error = {"success": False, "error": {"code": code, "message": own, "traceId": "trace-1"}}
+        await route.fulfill(status=409, json=error)
+
+    await visitor.enter("account")
+    await page.evaluate(f"localStorage.setItem('tenantry.language', '{language}')")
+    await page.route("**/api/products?**", refuse)
+    for code in STATUS:
+        if code != "REAUTHENTICATION_REQUIRED":  # the console asks for the proof instead
+            await visitor.open("rows/products")
+            alert = page.get_by_role("alert")
+            await expect(alert).to_contain_text(own)
+            text = await alert.locator("p").first.inner_text()
+            assert (text == own) == (language == "en"), code
+            assert code not in text
+
+
+async def test_a_column_that_no_field_has_is_named(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "rows/products/import")
+    content = b"name,sku,price,colour\nLampe,GERMAN-2,1.50,red\n"
+    file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
+    await page.locator("input[type=file]").set_input_files([file])
+    await page.get_by_role("button", name="Prüfen").click()
+    await expect(page.get_by_role("alert")).to_have_text("Die Anfrage ist ungültig. colour: ist unbekannt")
