@@ -79,8 +79,16 @@ docs: .venv/dev .venv/docs/installed ## build these documents as a site with a s
 reference: .venv/dev ## write docs/reference from the code, after a change of settings, commands, errors and the like
 	@exec $(BIN)/python -m documentation
 
-scale: .venv/dev ## read 10,000 writes back from a replica, lose primaries, go through PgBouncer: half an hour at most
-	@TENANTRY_TEST_WRITES=$(or $(WRITES),10000) exec $(BIN)/pytest -q --timeout 1500 -rP tests/replicas $(ARGS)
+SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypoints/test_groups_of_redis.py \
+	tests/entrypoints/test_rolling_restart.py tests/adapters/postgres/test_citus.py \
+	tests/adapters/postgres/test_citus_writes.py tests/adapters/postgres/test_search_index.py
+
+scale: .venv/dev ## replicas, failovers, poolers, Redis in groups, rolling restarts, workers, many tenants: an hour at most
+	@TENANTRY_TEST_LONG=1 TENANTRY_TEST_WRITES=$(or $(WRITES),10000) \
+		timeout -s INT 2400 $(BIN)/pytest -q --timeout 1500 -rP $(SCALE_TESTS) $(ARGS)
+	@timeout -s INT 600 $(BIN)/python -m benchmarks.workers
+	@timeout -s INT 120 $(BIN)/python -m benchmarks.admission
+	@timeout -s INT 1500 $(BIN)/python -m benchmarks.scale
 
 check: .venv/dev ## formatting, lint, types and import contracts
 	$(BIN)/ruff format --check .

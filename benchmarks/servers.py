@@ -41,6 +41,10 @@ class Server:
         self.address = f"http://127.0.0.1:{port}"
         self.ready_in, self.idle = 0.0, 0.0
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def cpu(self) -> float:
         return cpu_seconds(tree(self._process.pid))
 
@@ -91,7 +95,7 @@ def baseline(database_url: str) -> Iterator[Server]:
 
 @contextmanager
 def service(
-    database_url: str, redis_url: str, more_entities: int = 0, owner_url: str | None = None
+    database_url: str, redis_url: str, more_entities: int = 0, owner_url: str | None = None, workers: int = 1
 ) -> Iterator[Server]:
     """The service; with the owner's address it makes the role of ``database_url``, which row-level security holds."""
     settings = {
@@ -101,6 +105,7 @@ def service(
         "TENANTRY_ADMIN_EMAIL": ADMIN_EMAIL,
         "TENANTRY_ADMIN_PASSWORD": ADMIN_PASSWORD,
         "TENANTRY_RATE_LIMITS": "count",
+        "TENANTRY_WORKERS": str(workers),
         **({} if owner_url is None else {"TENANTRY_DATABASE_OWNER_URL": owner_url}),
     }
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:

@@ -12,14 +12,17 @@ from litestar import Litestar
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.use_cases import UseCases
 from domain.entities.declaration import Registry
 
 _CALLED: ContextVar[UseCases] = ContextVar("use cases of the client that sent the request")
+_LOG: ContextVar[AccessLog] = ContextVar("access log of the client that sent the request")
 _BUILT: list[tuple[Registry, HttpSettings, Litestar]] = []
+_MOST_BUILT = 16
+"""Applications that are kept; routes that a test makes anew are those of no other test."""
 _OWN: dict[str, Any] = {
-    name: getattr(HttpSettings(), name)
-    for name in ("log", "routes", "inbox", "cors", "compression", "server_timing", "metrics_token")
+    name: getattr(HttpSettings(), name) for name in ("inbox", "cors", "compression", "server_timing", "metrics_token")
 }
 """Settings with which a test gets an application of its own, as they are without."""
 
@@ -54,27 +57,39 @@ class _StandIn:
 def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
     """An application for these entities and settings, on stand-ins where that is possible.
 
-    A test with routes of its own, or with something that counts, times or keeps what is sent, gets its own.
+    A test with sessions of its own, or with something that counts, times or keeps what is sent, gets its own.
     """
     if services.own_queries is not None or services.freshness is not None or settings != replace(settings, **_OWN):
         return build_app(services, settings)
-    for registry, like, app in _BUILT:
+    settings = replace(settings, log=_log)
+    for built in _BUILT:
+        registry, like, app = built
         if registry is services.registry and like == settings:
-            return app
-    app = build_app(cast(UseCases, _UseCases(services.registry)), settings)
-    _BUILT.append((services.registry, settings, app))
+            _BUILT.remove(built)
+            break
+    else:
+        app = build_app(cast(UseCases, _UseCases(services.registry)), settings)
+        built = services.registry, settings, app
+    _BUILT.append(built)  # the last used stands last
+    del _BUILT[:-_MOST_BUILT]
     return app
+
+
+def _log(line: AccessLine) -> None:
+    _LOG.get()(line)
 
 
 def asgi_of(services: UseCases, settings: HttpSettings | None = None) -> ASGIApp:
     """The application on these use cases."""
-    app = application_of(services, settings or HttpSettings())
+    settings = settings or HttpSettings()
+    app, log = application_of(services, settings), settings.log
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        before = _CALLED.set(services)
+        called, logged = _CALLED.set(services), _LOG.set(log)
         try:
             await app(scope, receive, send)
         finally:
-            _CALLED.reset(before)
+            _LOG.reset(logged)
+            _CALLED.reset(called)
 
     return call

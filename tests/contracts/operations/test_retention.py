@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.operations.retention import STATEMENTS
+from adapters.postgres.operations.retention import statement_of
 from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import EmailChange, OneTimeToken
@@ -328,9 +328,12 @@ async def test_locked_rows_are_left_for_the_next_time(postgres: PostgresDatabase
 @pytest.mark.parametrize("what", RetentionRule)
 async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: RetentionRule) -> None:
     """None of the statements scans a large table sequentially."""
+    statement = statement_of(what)
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.connection.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
-        rows = await tx.connection.fetch(f"EXPLAIN {STATEMENTS[what]}", NOW, 500)
+        rows = await tx.connection.fetch(
+            f"EXPLAIN {statement.text}", *statement.arguments({"before": NOW, "most": 500})
+        )
     plan = "\n".join(row[0] for row in rows)
     assert "Index Scan using ix_" in plan
     assert "Seq Scan" not in plan

@@ -15,16 +15,14 @@ from adapters.argon2 import Argon2Passwords, Cost
 from adapters.http.app import HttpSettings
 from adapters.memory.clock import MovableClock
 from application.ports.runtime import Passwords
-from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.registry import build_registry
 from domain.scope import EveryTenant
 from entrypoints.composition import Adapters, memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.use_cases import assemble
 from tests.builders import user
 from tests.contracts.identity.test_factors import app_of
-from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of
+from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of, registry_of
 from tests.keys import ensure_keys
 
 SAMPLES = 200
@@ -81,7 +79,7 @@ async def open_login_probe(*, disguised: bool = True, **variables: str) -> Login
     environment = {f"TENANTRY_{name}": value for name, value in variables.items()}
     settings = read_settings({**SETTINGS, "TENANTRY_LOCKOUT_ATTEMPTS": "1000", **environment})
     passwords = Argon2Passwords(COST, cores=1)
-    adapters = memory_adapters(settings, build_registry([*BUILTIN_ENTITIES, *ENTITIES]))
+    adapters = memory_adapters(settings, registry_of(tuple(ENTITIES)))
     adapters = replace(adapters, passwords=passwords if disguised else Undisguised(passwords))
     services = assemble(adapters, settings)
     await ensure_keys(services)

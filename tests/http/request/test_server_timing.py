@@ -23,7 +23,7 @@ ONE = re.compile(r"([a-z]+);dur=([0-9]+\.[0-9]{3})")
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="module")
 async def timed() -> AsyncIterator[TestApp]:
     opened = await open_test_app({"TENANTRY_SERVER_TIMING": "on"}, server_timing=True)
     await seed(opened)
