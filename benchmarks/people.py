@@ -40,6 +40,13 @@ def tokens(server: Server, users: Iterable[User]) -> dict[UUID, str]:
         return {user.id: token(client, user.email, PASSWORD) for user in users}
 
 
+def make_key(client: httpx.Client, admin: str, user: User) -> str:
+    """An API key of a new service account in the user's tenant, with the role that users have."""
+    inside = _post(client, "/api/auth/switch-tenant", admin, {"tenantId": str(user.tenant_id)})["token"]
+    account = _post(client, "/api/service-accounts", inside, {"name": f"For {user.email}", "roles": ["Clerk"]})
+    return str(_post(client, f"/api/service-accounts/{account['id']}/keys", inside, {"name": "key"})["key"])
+
+
 def token(client: httpx.Client, email: str, password: str) -> str:
     body = {"email": email, "password": password, "isPasswordEncrypted": False}
     return str(_post(client, "/api/auth/login", None, body)["token"])

@@ -9,21 +9,15 @@ import argparse
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-
-from msgspec import Struct
 
 from benchmarks import rows, wrk
 from benchmarks.bench_data import Size
 from benchmarks.databases import Database, database, servers
-from benchmarks.failures import BenchmarkFailed
 from benchmarks.operations import MAIN, ME, Operation
 from benchmarks.people import make_people, tokens
-from benchmarks.processes import cpu_seconds, tree
-from benchmarks.requests import Request
 from benchmarks.servers import Server, service
+from benchmarks.turns import Turn, run_turn
 
 GOAL = 1.9
 """Times the rate of one worker."""
@@ -31,18 +25,6 @@ GOAL = 1.9
 SIZE = Size(rows=20_000, tenants=2)
 GET = next(operation for operation in MAIN if operation.name == "get")
 OPERATIONS: Sequence[Operation] = (GET, ME)
-
-
-class Turn(Struct, frozen=True):
-    """CPU milliseconds of all workers for a request, and the part of that CPU that the busiest worker used."""
-
-    each: float
-    busiest: float
-
-    @property
-    def rate(self) -> float:
-        """Requests a second until the busiest worker has used a whole core."""
-        return 1_000 / self.each / self.busiest
 
 
 async def main(turns: int, seconds: float) -> bool:
@@ -77,28 +59,10 @@ async def _turns(server: Server, data: Database, workers: int, seconds: float) -
     await rows.fill(data.connection, list(dict.fromkeys(user.tenant_id for user in users)), SIZE)
     sample, bearers = await rows.sample(data.connection, users, SIZE), tokens(server, users)
     for operation in OPERATIONS:
-        yield operation.name, await _turn(server, operation, operation.load(sample, bearers), workers, seconds)
-
-
-async def _turn(
-    server: Server, operation: Operation, requests: Sequence[Request], workers: int, seconds: float
-) -> Turn:
-    with TemporaryDirectory(prefix="tenantry-workers-") as folder:
-        script = Path(folder) / "load.lua"
-        script.write_text(wrk.script(requests, 0))
-        await wrk.run(server.address, script, operation.connections, 1)
-        before = _cpu(server)
-        load = await wrk.run(server.address, script, operation.connections, seconds)
-        used = [after - before.get(pid, 0.0) for pid, after in _cpu(server).items()]
-    if load.errors:
-        raise BenchmarkFailed(f"{operation.title}: {load.errors} errors\n{server.last_words()}")
-    if len(used) < workers:
-        raise BenchmarkFailed(f"{len(used)} processes run where {workers} workers should.")
-    return Turn(1_000 * sum(used) / load.requests, max(used) / sum(used))
-
-
-def _cpu(server: Server) -> dict[int, float]:
-    return {pid: cpu_seconds([pid]) for pid in tree(server.pid)}
+        yield (
+            operation.name,
+            await run_turn(server, operation, operation.load(sample, bearers), seconds, workers=workers),
+        )
 
 
 if __name__ == "__main__":

@@ -83,6 +83,9 @@ RESET = Limit("request-password-reset", 3)
 PERSONAL_EXPORT = Limit("personal-export", 3)
 VERIFY_DOMAIN = Limit("verify-domain", 10)
 CHANGE_EMAIL = Limit("change-email", 3)
+CREATE_TENANT = Limit("create-tenant", 10, timedelta(days=1))
+"""Attempts to make a tenant, whatever comes of them: one that was passed on counts no more among the owned ones."""
+
 INVITE = Limit("invitations", 20)
 INVITATION_LINK = Limit("invitation-link", 10)
 RESEND = Limit("resend-confirmation", 3)

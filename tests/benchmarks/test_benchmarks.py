@@ -12,6 +12,7 @@ from benchmarks.failures import BenchmarkFailed
 from benchmarks.measures import Load, Pair, Reading, medians, percentile, reading, row
 from benchmarks.processes import cpu_seconds, peak_mib, resident_mib, tree
 from benchmarks.requests import MARK, Request, numbered, posting
+from benchmarks.turns import Turn
 
 RECORDED = """Running 3s test @ http://127.0.0.1:35211
   1 threads and 64 connections
@@ -126,6 +127,12 @@ def test_lines_rise_with_their_values_on_logarithmic_axes() -> None:
     first = next(drawn.iter("{http://www.w3.org/2000/svg}polyline"))
     (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in (first.get("points") or "").split())
     assert (x1, y1, x2, y2) == (80.0, 300.0, 540.0, 60.0)
+
+
+def test_a_turn_is_as_quick_as_its_busiest_process() -> None:
+    assert Turn(each=0.5, busiest=1.0).rate == 2_000
+    assert Turn(each=0.5, busiest=0.5).rate == 4_000
+    assert Turn(each=0.5, busiest=0.8).rate == 2_500
 
 
 def test_what_a_process_costs_is_read_while_it_lives() -> None:

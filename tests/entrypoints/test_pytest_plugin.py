@@ -64,6 +64,8 @@ def test_what_the_page_shows(tmp_path: Path) -> None:
     copied("testing.md", "test_products.py", tmp_path)
     ended = _pytest(tmp_path)
     assert "3 passed" in ended.stdout, ended.stdout + ended.stderr
+    # Nobody looks for a fault of their own in what our libraries warn of.
+    assert "Warning" not in ended.stdout
 
 
 def test_a_project_s_settings_are_found_and_replaced(tmp_path: Path) -> None:

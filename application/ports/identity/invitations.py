@@ -71,7 +71,11 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 class Invitations(Protocol):
     async def standing(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> Standing:
-        """State of the addresses; pending invitations to them that have expired are ended, and give way to new ones."""
+        """State of the addresses; pending invitations to them that have expired are ended, and give way to new ones.
+
+        Who asks for the same tenant or one of the same addresses waits until the transaction ends: nothing that is
+        counted changes meanwhile.
+        """
         ...
 
     async def add(self, sent: Sequence[NewInvitation]) -> int:

@@ -172,6 +172,27 @@ async def test_of_many_that_end_one_one_does(database: WholeDatabase, acme: Tena
     assert (locked.ended_at, locked.accepted_by) == (NOW, ada.id)
 
 
+async def test_parallel_invitations_are_counted_one_after_the_other(database: WholeDatabase, ada: User) -> None:
+    """Of tenants that invite an address at the same time, the later ones see the mails of the earlier ones."""
+    tenants = [tenant() for _ in range(12)]
+    async with database.transaction(EveryTenant()) as tx:
+        for made in tenants:
+            await tx.tenants.add(made)
+
+    async def invite(made: Tenant, email: str) -> tuple[int, int]:
+        new = invitation(made, ada, email)
+        async with database.transaction(EveryTenant()) as tx:
+            before = await tx.invitations.standing(made.id, [EVE, email], NOW)
+            await tx.invitations.add([sent(new)])
+        return before.mails[email], before.made
+
+    seen = await asyncio.gather(*(invite(made, EVE) for made in tenants))
+    assert sorted(mails for mails, _ in seen) == list(range(12))
+    addresses = [f"user{number}@example.com" for number in range(12)]
+    seen = await asyncio.gather(*(invite(tenants[0], email) for email in addresses))
+    assert sorted(made for _, made in seen) == list(range(1, 13))
+
+
 async def test_an_offer_has_the_names_of_its_parties(database: WholeDatabase, acme: Tenant, ada: User) -> None:
     new = invitation(acme, ada)
     await add(database, new)

@@ -9,6 +9,7 @@ from adapters.http.request.rules import ORDINARY, PEOPLE, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.own_tenants import OwnTenantForm, OwnTenants
 from domain.identity.users import Tenant
+from domain.limits import CREATE_TENANT
 
 
 class OwnTenantsController(Controller):
@@ -24,6 +25,7 @@ class OwnTenantsController(Controller):
             PEOPLE,
             "NOT_FOUND",
             "CONFLICT",
+            limit=CREATE_TENANT,
             example={"name": "Acme Tools", "identifier": "acme-tools"},
         ),
         description="The caller becomes its owner and Admin. 404 unless the service allows it; three a day.",

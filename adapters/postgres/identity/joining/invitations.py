@@ -25,6 +25,11 @@ COLUMNS = Invitation.__struct_fields__
 
 _branding = msgspec.json.Decoder(Branding)
 
+# A statement of its own: the next one must see what those before have counted. Locked in one order, against deadlocks.
+_TAKE_TURNS = """
+SELECT pg_advisory_xact_lock(number) FROM (
+    SELECT hashtextextended('tenantry.invitations:' || name, 0) AS number FROM unnest($1::text[]) AS turn (name)
+    ORDER BY number OFFSET 0) AS turns"""
 # An expired one must give way first: the unique index knows the status alone, and an INSERT of the same statement
 # would meet it still.
 _STANDING = """
@@ -119,6 +124,7 @@ class PostgresInvitations:
     ids: Ids
 
     async def standing(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> Standing:
+        await self.connection.execute(_TAKE_TURNS, [str(tenant_id), *email_keys])
         rows = await self.connection.fetch(_STANDING, tenant_id, list(email_keys), now, now - DAY)
         return Standing(
             made=rows[0]["made"] if rows else 0,

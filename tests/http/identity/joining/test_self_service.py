@@ -1,13 +1,17 @@
 """People and their own accounts: deleting one, tenants of one's own, and the switch for registration."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import httpx
 from msgspec.structs import replace
 
 from adapters.memory.clock import MovableClock
+from domain.limits import CREATE_TENANT
+from domain.scope import EveryTenant
 from tests.http.app import ADMIN, PASSWORD, open_test_app
 from tests.http.identity.joining.invited import ADA, NEW, Invited, told
+from tests.http.identity.steps import claims_of
 from tests.http.two_tenants import SYSTEM, email_of
 
 ME = "/api/auth/me"
@@ -111,4 +115,23 @@ async def test_a_tenant_of_a_day_ago_is_not_counted() -> None:
     assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
     clock.move(timedelta(microseconds=1))
     assert (await made("Fourth")).status_code == 201
+    await app.client.aclose()
+
+
+async def test_tenants_that_are_passed_on_at_once_are_counted_all_the_same() -> None:
+    app = await open_test_app({"TENANTRY_SELF_SERVICE_TENANTS": "on", "TENANTRY_CONFIRM_EMAIL": "false"})
+    await app.call("POST", "/api/auth/register", json={"email": ADA, **NEW})
+    login = {"email": ADA, "password": NEW["password"], "isPasswordEncrypted": False}
+    app.tokens["ada"] = (await app.call("POST", "/api/auth/login", json=login)).json()["data"]["token"]
+    ada = UUID(claims_of(app.tokens["ada"])["sub"])
+    codes = []
+    for number in range(CREATE_TENANT.count + 1):
+        made = await app.call("POST", OWN, as_whom="ada", json={"name": f"Tenant {number}"})
+        codes.append(made.status_code)
+        if made.status_code == 429:
+            break
+        async with app.adapters.database.transaction(EveryTenant()) as tx:
+            # As a transfer to another account leaves it.
+            await tx.memberships.set_owner(ada, UUID(made.json()["data"]["id"]), False)
+    assert codes == [201] * CREATE_TENANT.count + [429]
     await app.client.aclose()
