@@ -22,7 +22,7 @@ FIELDS = 30
 TEN_MEGABITS = 10_000_000 / 8
 MEGA = 1_000_000
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 def tell(name: str, value: float, unit: str, budget: float) -> None:

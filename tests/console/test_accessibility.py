@@ -26,6 +26,7 @@ MEMBER_SCREENS = {
     "people": "Members",
     "roles": "Roles",
     "people?tab=invitations": "Members",
+    "people?tab=joining": "Members",
     "keys": "Service accounts",
     "settings": "Settings",
     "audit": "Audit trail",

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, Route, expect
 
 from tests.console.conftest import Service, Visitor
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 HARMLESS = ["https://ok.example/", "http://ok.example/", "mailto:a@ok.example"]
 HOSTILE = [

@@ -6,7 +6,7 @@ from playwright.async_api import FilePayload, ViewportSize, expect
 from tests.console.conftest import NARROW, WIDE, Visitor
 from tests.http.app import PASSWORD
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 STOPS = 45
 """More than a screen has before its rows or fields."""

@@ -6,7 +6,7 @@ from playwright.async_api import FilePayload, Route, expect
 from adapters.http.request.errors import STATUS
 from tests.console.conftest import Visitor
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 async def in_german(visitor: Visitor, path: str, email: str = "admin@acme.example") -> None:

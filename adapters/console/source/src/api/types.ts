@@ -41,6 +41,21 @@ export interface CurrentTenant {
   permissions: string[];
 }
 
+export interface DnsRecord {
+  name: string;
+  type: string;
+  value: string;
+}
+
+export interface DomainItem {
+  domain: string;
+  mode: "join" | "off" | "request";
+  roles: string[];
+  state: "lost" | "pending" | "verified";
+  record: DnsRecord;
+  createdAt: string;
+}
+
 export interface EntityDescription {
   plural: string;
   name: string;
@@ -193,6 +208,14 @@ export interface InvitationItem {
 export interface InvitingTenant {
   name: string;
   branding: Branding;
+}
+
+export interface JoinRequestItem {
+  id: string;
+  email: string;
+  fullName: string;
+  domain: string;
+  createdAt: string;
 }
 
 export interface KeyItem {

@@ -13,13 +13,18 @@ import { Head } from "../parts/Title";
 import { toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
 import { may } from "../session/session";
-import { date, t } from "../words/words";
+import { date, type Key, t } from "../words/words";
 import { rolesOf } from "./identity";
 import { Invitations } from "./invitations";
+import { JoinRequests } from "./joining";
 
-/** Members and invitations, as tabs of one screen; the second only for those who may read it. */
+/** Members, invitations and requests to join, as tabs of one screen; each for those who may see it. */
 export function Members() {
-  const tab = query.value.get("tab") ?? "";
+  const tabs: [name: string, text: Key][] = [["", "members"]];
+  if (mayArea("invitations")) tabs.push(["invitations", "invitations"]);
+  if (may("create:invitations")) tabs.push(["joining", "joining"]);
+  const asked = query.value.get("tab");
+  const tab = tabs.find(([name]) => name === asked)?.[0] ?? "";
   const [isAdding, setAdding] = useState(false);
   const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
   const names = (roles.data ?? []).map((role) => role.name);
@@ -33,17 +38,22 @@ export function Members() {
           </button>
         )}
       </Head>
-      {mayArea("invitations") && (
+      {tabs.length > 1 && (
         <div class="tabs" role="group" aria-label={t("members")}>
-          <a href="?" aria-current={tab ? undefined : "page"}>
-            {t("members")}
-          </a>
-          <a href="?tab=invitations" aria-current={tab ? "page" : undefined}>
-            {t("invitations")}
-          </a>
+          {tabs.map(([name, text]) => (
+            <a key={name} href={name ? `?tab=${name}` : "?"} aria-current={tab === name ? "page" : undefined}>
+              {t(text)}
+            </a>
+          ))}
         </div>
       )}
-      {tab === "invitations" ? <Invitations roles={names} /> : <MemberList roles={names} />}
+      {tab === "invitations" ? (
+        <Invitations roles={names} />
+      ) : tab === "joining" ? (
+        <JoinRequests />
+      ) : (
+        <MemberList roles={names} />
+      )}
       {isAdding && <NewMember roles={names} onClose={() => setAdding(false)} />}
     </>
   );

@@ -10,6 +10,7 @@ import { may, profile, tenant } from "../session/session";
 import { applyAccent } from "../session/theme";
 import { t } from "../words/words";
 import { SETTINGS } from "./identity";
+import { Domains } from "./joining";
 import { leave, Ownership } from "./ownership";
 import { SecurityForm } from "./security";
 import { TenantForm } from "./tenants";
@@ -24,6 +25,7 @@ export function TenantSettings() {
         <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
       )}
       {may("read:tenant-settings") && <Own />}
+      {may("update:tenant-settings") && <Domains />}
       {may("read:users") ? (
         <Ownership name={mine.name} />
       ) : (

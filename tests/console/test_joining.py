@@ -1,0 +1,109 @@
+"""People who join by the address of their e-mail: a domain is proved in the settings, and a request is decided."""
+
+import re
+from typing import cast
+
+import pytest
+from playwright.async_api import expect
+
+from adapters.memory.clock import MovableClock
+from adapters.memory.database import MemoryDatabase
+from adapters.memory.dns import MemoryDnsRecords
+from application.identity.joining.domain_joining import KNOWN_FOR
+from domain.identity.users import email_key
+from domain.scope import EveryTenant
+from tests.console.conftest import Service, Visitor
+from tests.console.test_accessibility import overflow, violations
+from tests.console.test_rules_of_a_tenant import make_tenant
+from tests.http.app import PASSWORD
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+DOMAIN, DOMAIN_OF_MANY = "club.example", "society.example"
+
+
+async def ask_to_join(service: Service, email: str) -> None:
+    """Somebody of another tenant, whose address was proved, logs in."""
+    app = service.app
+    key = email_key(email)
+    assert key is not None
+    await app.make_user("other", email, [])
+    async with cast(MemoryDatabase, app.adapters.database).transaction(EveryTenant()) as tx:
+        state = await tx.users.state_by_email(key)
+        assert state is not None
+        assert await tx.credentials.confirm_email(state.user.id, key, app.adapters.clock.now())
+    body = {"email": email, "password": PASSWORD, "isPasswordEncrypted": False}
+    answer = await app.call("POST", "/api/auth/login", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def test_a_domain_is_proved_by_a_record(visitor: Visitor) -> None:
+    page, service = visitor.page, visitor.service
+    await make_tenant(visitor, "club", "chair")
+    await visitor.enter("settings", "chair@club.example")
+    panel = page.locator("section.panel", has=page.get_by_role("heading", name="Domains"))
+    await panel.get_by_role("button", name="Add domain").click()
+    dialog = page.get_by_role("dialog", name="Add domain")
+    await dialog.get_by_label("Domain").fill("gmail.com")
+    await dialog.get_by_role("button", name="Add domain").click()
+    await expect(dialog.locator(".problem")).to_contain_text("gives addresses to everybody")
+    await dialog.get_by_label("Domain").fill(DOMAIN)
+    await dialog.get_by_label("Member", exact=True).check()
+    assert await violations(visitor) == []
+    await dialog.get_by_role("button", name="Add domain").click()
+    row = panel.get_by_role("row", name=DOMAIN)
+    await expect(row).to_contain_text("to be proved")
+    await row.get_by_role("button", name="Look up the record").click()
+    await visitor.said("has no TXT record")
+    record = re.fullmatch(r"(\S+) TXT (\S+)", await row.locator("code").inner_text())
+    assert record is not None
+    cast(MemoryDnsRecords, service.app.adapters.dns).records[record[1]] = [record[2]]
+    await row.get_by_role("button", name="Look up the record").click()
+    await visitor.said("The domain is proved.")
+    await expect(row.get_by_text("proved", exact=True)).to_be_visible()
+    assert await violations(visitor) == []
+    assert await overflow(visitor) <= 0
+
+
+async def test_those_who_ask_to_join_are_let_in_or_declined(visitor: Visitor) -> None:
+    page, service = visitor.page, visitor.service
+    await make_tenant(visitor, "society", "chair")
+    app = service.app
+    await app.login("chair", "chair@society.example")
+    body = {"domain": DOMAIN_OF_MANY, "mode": "request", "roles": ["Member"]}
+    path = "/api/tenants/current/domains"
+    record = (await app.call("POST", path, as_whom="chair", json=body)).json()["data"]["record"]
+    cast(MemoryDnsRecords, app.adapters.dns).records[record["name"]] = [record["value"]]
+    await app.call("POST", f"{path}/{DOMAIN_OF_MANY}/verify", as_whom="chair")
+    cast(MovableClock, app.adapters.clock).move(KNOWN_FOR)
+    for name in ("ada", "eve"):
+        await ask_to_join(service, f"{name}@{DOMAIN_OF_MANY}")
+    await visitor.enter("people?tab=joining", "chair@society.example")
+    await page.get_by_role("row", name=f"ada@{DOMAIN_OF_MANY}").get_by_role("button", name="Let in").click()
+    await visitor.said("They are a member now.")
+    await page.get_by_role("row", name=f"eve@{DOMAIN_OF_MANY}").get_by_role("button", name="Decline").click()
+    assert await violations(visitor) == []
+    await page.get_by_role("dialog").get_by_role("button", name="Decline").click()
+    await expect(page.get_by_role("heading", name="Nobody asks to join")).to_be_visible()
+    await page.get_by_role("link", name="Members").last.click()
+    await expect(page.get_by_role("row", name=f"ada@{DOMAIN_OF_MANY}")).to_contain_text("Member")
+    assert await page.get_by_text(f"eve@{DOMAIN_OF_MANY}").count() == 0
+
+
+async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
+    page = visitor.page
+    await make_tenant(visitor, "guild", "warden")
+    await visitor.enter("settings", "warden@guild.example")
+    panel = page.locator("section.panel", has=page.get_by_role("heading", name="Domains"))
+    await expect(panel).to_contain_text("No domains")
+    await panel.get_by_role("button", name="Add domain").click()
+    await page.get_by_role("dialog").get_by_label("Domain").fill("guild.example")
+    await page.get_by_role("dialog").get_by_role("button", name="Add domain").click()
+    row = panel.get_by_role("row", name="guild.example")
+    await row.get_by_role("button", name="Edit").click()
+    await page.get_by_role("dialog").get_by_label("At their next login people").select_option("join")
+    await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await expect(row).to_contain_text("become members")
+    await row.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(panel).to_contain_text("No domains")
