@@ -1,12 +1,16 @@
 """A place to act in, already furnished."""
 
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
 from tests.http.app import ADMIN, TestApp, open_test_app
 from tests.http.two_tenants import TwoTenants, open_two_tenants
 from tests.library import LIBRARY
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 
 @pytest_asyncio.fixture
@@ -36,6 +40,19 @@ async def seed(opened: TestApp) -> None:
     await opened.make_role("acme", "Reader", ["read:products", "read:users"])
     await opened.make_user("acme", "reader@acme.example", ["Reader"])
     await opened.login("reader", "reader@acme.example")
+
+
+@pytest_asyncio.fixture(scope="module")
+async def chromium() -> "AsyncIterator[Browser]":
+    """One browser for all tests of a file, in each of which a page has a context of its own."""
+    from playwright.async_api import async_playwright
+
+    from tests.http.docs.test_docs_page import BROWSER, FLAGS
+
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=BROWSER, headless=True, args=FLAGS)
+        yield browser
+        await browser.close()
 
 
 @pytest_asyncio.fixture

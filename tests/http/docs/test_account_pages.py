@@ -2,16 +2,15 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from adapters.http.docs.pages import About
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import Json, TestApp, open_test_app
-from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
+from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
 from tests.mails import link_in, said_by
 
 ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}
@@ -51,22 +50,19 @@ class Reader:
 
 
 @pytest_asyncio.fixture
-async def reader(app: TestApp, tmp_path: Path) -> AsyncIterator[Reader]:
+async def reader(app: TestApp, chromium: Browser) -> AsyncIterator[Reader]:
     """Who has registered, and not confirmed yet."""
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        visit = Visit(page, app)
-        page.on("pageerror", lambda error: visit.complaints.append(str(error)))
-        page.on("console", lambda said: visit.complaints.append(said.text) if "Security" in said.text else None)
-        await context.route("**/*", visit.answer)
-        made = Reader(page, app, visit)
-        assert await made.post("register", ADA) == 201
-        yield made
-        assert (visit.strangers, visit.complaints) == ([], [])
-        await context.close()
+    context = await chromium.new_context()
+    page = await context.new_page()
+    visit = Visit(page, app)
+    page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    page.on("console", lambda said: visit.complaints.append(said.text) if "Security" in said.text else None)
+    await context.route("**/*", visit.answer)
+    made = Reader(page, app, visit)
+    assert await made.post("register", ADA) == 201
+    yield made
+    assert (visit.strangers, visit.complaints) == ([], [])
+    await context.close()
 
 
 @in_browser

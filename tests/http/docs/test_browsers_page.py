@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Page, Route, async_playwright
+from playwright.async_api import Browser, Page, Route
 
 from entrypoints.testing import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
 
@@ -54,21 +54,20 @@ def client() -> str:
 
 
 @asynccontextmanager
-async def open_shop() -> AsyncIterator[Shop]:
+async def open_shop(chromium: Browser) -> AsyncIterator[Shop]:
     # no fixture: the application has to be closed by the task that opened it
     (origins,) = re.findall(r"TENANTRY_CORS_ORIGINS=(\S+)", PAGE)
-    async with open_app(settings={"TENANTRY_CORS_ORIGINS": origins}) as app, async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu"])
-        page = await browser.new_page()
+    async with open_app(settings={"TENANTRY_CORS_ORIGINS": origins}) as app:
+        page = await chromium.new_page()
         opened = Shop(page, app)
         await page.route("**/*", opened.serve)
         await page.goto(FRONT)
         yield opened
-        await browser.close()
+        await page.context.close()
 
 
-async def test_of_two_calls_with_an_old_token_one_refreshes() -> None:
-    async with open_shop() as shop:
+async def test_of_two_calls_with_an_old_token_one_refreshes(chromium: Browser) -> None:
+    async with open_shop(chromium) as shop:
         await shop.run(f"await client.login({json.dumps(ADMIN_EMAIL)}, {json.dumps(ADMIN_PASSWORD)})")
         assert await shop.run("return (await client.call('/api/products')).status") == 200
         shop.app.clock.move(timedelta(minutes=61))
@@ -77,16 +76,16 @@ async def test_of_two_calls_with_an_old_token_one_refreshes() -> None:
         assert shop.asked.count("POST /api/auth/refresh 200") == 1
 
 
-async def test_a_page_sees_the_headers_that_a_client_needs() -> None:
-    async with open_shop() as shop:
+async def test_a_page_sees_the_headers_that_a_client_needs(chromium: Browser) -> None:
+    async with open_shop(chromium) as shop:
         await shop.run(f"await client.login({json.dumps(ADMIN_EMAIL)}, {json.dumps(ADMIN_PASSWORD)})")
         new = "{method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({name: 'Lamps'})}"
         made = f"const made = await client.call('/api/categories', {new});"
         assert str(await shop.run(f"{made} return made.headers.get('Location')")).startswith("/api/categories/")
 
 
-async def test_who_is_logged_out_is_told_so() -> None:
-    async with open_shop() as shop:
+async def test_who_is_logged_out_is_told_so(chromium: Browser) -> None:
+    async with open_shop(chromium) as shop:
         await shop.run(f"await client.login({json.dumps(ADMIN_EMAIL)}, {json.dumps(ADMIN_PASSWORD)})")
         shop.app.clock.move(timedelta(days=8))
         code = await shop.run("return client.call('/api/products').then(() => '', (error) => error.code)")

@@ -4,12 +4,11 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Locator, Page, Route, async_playwright, expect
+from playwright.async_api import Browser, Locator, Page, Route, expect
 
 from tests.http.app import ADMIN, PASSWORD, TestApp
 
@@ -74,20 +73,17 @@ class Visit:
 
 
 @pytest_asyncio.fixture
-async def visit(app: TestApp, tmp_path: Path) -> AsyncIterator[Visit]:
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        made = Visit(page, app)
-        page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: made.complaints.append(str(error)))
-        await context.route("**/*", made.answer)
-        await page.goto(f"{HOME}/docs/index.html")
-        await expect(made.operation("authLogin")).to_be_visible()
-        yield made
-        await context.close()
+async def visit(app: TestApp, chromium: Browser) -> AsyncIterator[Visit]:
+    context = await chromium.new_context()
+    page = await context.new_page()
+    made = Visit(page, app)
+    page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: made.complaints.append(str(error)))
+    await context.route("**/*", made.answer)
+    await page.goto(f"{HOME}/docs/index.html")
+    await expect(made.operation("authLogin")).to_be_visible()
+    yield made
+    await context.close()
 
 
 async def test_one_logs_in_and_stores_a_product_there(visit: Visit) -> None:

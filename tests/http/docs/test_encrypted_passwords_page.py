@@ -2,15 +2,14 @@
 
 from collections.abc import AsyncIterator
 from html import escape
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from adapters.http.docs.pages import ASSETS
 from tests.http.app import PASSWORD, TestApp
-from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
+from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
 
 pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the page is not driven"),
@@ -19,20 +18,17 @@ pytestmark = [
 
 
 @pytest_asyncio.fixture
-async def visit(app: TestApp, tmp_path: Path) -> AsyncIterator[Visit]:
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        made = Visit(page, app)
-        page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: made.complaints.append(str(error)))
-        await context.route("**/*", made.answer)
-        await page.clock.set_fixed_time(app.adapters.clock.now())
-        await page.goto(f"{HOME}/docs/encrypted-passwords.html")
-        yield made
-        await context.close()
+async def visit(app: TestApp, chromium: Browser) -> AsyncIterator[Visit]:
+    context = await chromium.new_context()
+    page = await context.new_page()
+    made = Visit(page, app)
+    page.on("console", lambda said: made.complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: made.complaints.append(str(error)))
+    await context.route("**/*", made.answer)
+    await page.clock.set_fixed_time(app.adapters.clock.now())
+    await page.goto(f"{HOME}/docs/encrypted-passwords.html")
+    yield made
+    await context.close()
 
 
 async def log_in(page: Page, password: str) -> None:

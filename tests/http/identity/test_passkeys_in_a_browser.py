@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import CDPSession, Page, async_playwright
+from playwright.async_api import Browser, CDPSession, Page
 
 from tests.http.app import TestApp, open_test_app
 from tests.http.conftest import seed
-from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
+from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
 from tests.http.identity.factors import Person
 from tests.http.identity.steps import claims_of
 
@@ -49,21 +49,18 @@ class Device:
 
 
 @pytest_asyncio.fixture
-async def device(tmp_path: Path) -> AsyncIterator[Device]:
+async def device(chromium: Browser) -> AsyncIterator[Device]:
     app = await open_test_app({"TENANTRY_PASSKEY_RP_ID": "localhost", "TENANTRY_PASSKEY_ORIGINS": HOME})
     await seed(app)
-    async with async_playwright() as playwright:
-        context = await playwright.chromium.launch_persistent_context(
-            tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS
-        )
-        page = context.pages[0]
-        await context.route("**/*", Visit(page, app).answer)
-        await page.goto(f"{HOME}/account/confirm")
-        chromium = await context.new_cdp_session(page)
-        await chromium.send("WebAuthn.enable")
-        added = await chromium.send("WebAuthn.addVirtualAuthenticator", {"options": INTERNAL})
-        yield Device(page, app, chromium, added["authenticatorId"])
-        await context.close()
+    context = await chromium.new_context()
+    page = await context.new_page()
+    await context.route("**/*", Visit(page, app).answer)
+    await page.goto(f"{HOME}/account/confirm")
+    session = await context.new_cdp_session(page)
+    await session.send("WebAuthn.enable")
+    added = await session.send("WebAuthn.addVirtualAuthenticator", {"options": INTERNAL})
+    yield Device(page, app, session, added["authenticatorId"])
+    await context.close()
     await app.client.aclose()
 
 
