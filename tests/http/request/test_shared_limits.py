@@ -62,6 +62,7 @@ OTHERS = {
     ("POST", "/api/auth/invitations/preview"): 10,
     ("POST", "/api/auth/invitations/accept"): 10,
     ("POST", "/api/auth/invitations/decline"): 10,
+    ("POST", "/api/auth/tenants"): 10,
     ("POST", "/api/auth/token"): 60,
     ("POST", "/api/auth/mfa/verify"): 10,
     ("POST", "/api/auth/mfa/passkey"): 10,
