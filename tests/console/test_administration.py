@@ -1,5 +1,6 @@
 """Members, roles, tenants and the account: what administrators do in the console."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -198,3 +199,28 @@ async def test_sessions_of_a_member_are_seen_and_ended(visitor: Visitor) -> None
     await page.get_by_role("button", name="End", exact=True).click()
     await visitor.said("The session is ended.")
     assert (await app.call("GET", "/api/auth/me", as_whom="watched")).status_code == 401
+
+
+async def test_two_forms_of_a_tenants_settings_undo_nothing_of_each_other(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    visitor.service.let_time_pass()
+    await app.login("root", "admin@example.com")
+    tenant_id = await app.make_tenant("twice")
+    await app.call("POST", "/api/auth/switch-tenant", as_whom="root", json={"tenantId": tenant_id})
+    await visitor.enter("tenants", "admin@example.com")
+    body = {"tenantId": tenant_id}
+    headers = {"X-Console": "1", "Origin": visitor.home}
+    switched = await visitor.context.request.post(f"{visitor.home}/console/session/refresh", data=body, headers=headers)
+    assert switched.ok, await switched.text()
+    await visitor.open("settings")
+    await page.get_by_label("Currency").fill("CHF")
+    own = page.locator("form", has=page.get_by_role("heading", name="Branding"))
+    await own.get_by_role("button", name="Save", exact=True).click()
+    await visitor.said("Saved.")
+    whole = page.locator("form", has=page.get_by_label("Identifier"))
+    await whole.get_by_label("Features").fill("wishes")
+    await whole.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.locator(".toasts")).to_contain_text(re.compile("Saved.*Saved"))
+    await page.reload()
+    await expect(page.get_by_label("Currency")).to_have_value("CHF")
+    await expect(page.get_by_label("Features")).to_have_value("wishes")

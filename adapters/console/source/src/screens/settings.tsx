@@ -22,7 +22,12 @@ export function TenantSettings() {
     <>
       <Head title={t("settings")} />
       {(mayArea("tenants") || !may("read:tenant-settings")) && (
-        <TenantForm key={mine.id} of={mine} set={(next) => (tenant.value = next)} />
+        <TenantForm
+          key={mine.id}
+          of={mine}
+          set={(next) => (tenant.value = next)}
+          isBeside={may("read:tenant-settings")}
+        />
       )}
       {may("read:tenant-settings") && <Own />}
       {may("update:tenant-settings") && <Domains />}

@@ -16,8 +16,15 @@ import { enter, may, profile, tenant } from "../session/session";
 import { date, t } from "../words/words";
 import { People } from "./members";
 
+interface FormProps {
+  of: Tenant;
+  set: (tenant: Tenant) => void;
+  /** Another form of the screen has the time zone, the language and the currency: two would undo each other. */
+  isBeside?: boolean;
+}
+
 /** Only super-admins may change a tenant; everybody else reads what is set. */
-export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => void }) {
+export function TenantForm({ of, set, isBeside = false }: FormProps) {
   const mayWrite = mayArea("tenants") && may("update:tenants");
   const start = {
     name: of.name,
@@ -41,9 +48,13 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
       ...(identifier === of.identifier ? {} : { identifier }),
       domain: domain || null,
       settings: {
-        timezone: texts["settings.timezone"],
-        language: texts["settings.language"],
-        currency: texts["settings.currency"],
+        ...(isBeside
+          ? {}
+          : {
+              timezone: texts["settings.timezone"],
+              language: texts["settings.language"],
+              currency: texts["settings.currency"],
+            }),
         enabledFeatures,
       },
     };
@@ -59,9 +70,13 @@ export function TenantForm({ of, set }: { of: Tenant; set: (tenant: Tenant) => v
         {field("name", t("name"))}
         {field("identifier", t("tenant.identifier"))}
         {field("domain", t("tenant.domain"))}
-        {field("settings.timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
-        {field("settings.language", t("tenant.language"))}
-        {field("settings.currency", t("tenant.currency"))}
+        {!isBeside && (
+          <>
+            {field("settings.timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
+            {field("settings.language", t("tenant.language"))}
+            {field("settings.currency", t("tenant.currency"))}
+          </>
+        )}
         {field("settings.enabledFeatures", t("tenant.features"), t("tenant.features.hint"))}
       </div>
       {mayWrite ? (
