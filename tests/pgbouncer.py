@@ -15,6 +15,7 @@ import pytest
 
 from adapters.embedded.processes import private_folder, start
 from tests.postgres_server import OWNER, PostgresServer, free_port
+from tests.waiting import HUNG_AFTER
 
 PROGRAM = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
@@ -50,7 +51,7 @@ class PgBouncer:
             (self.folder / name).chmod(0o644)
         log = self.folder.parent / "log" / f"{self.folder.name}.log"
         self.process = start([PROGRAM, "-q", "ini"], self.folder, log, death=signal.SIGKILL)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HUNG_AFTER
         while not self._answers():
             assert self.process.poll() is None, log.read_text()
             assert time.monotonic() < deadline, log.read_text()
@@ -60,7 +61,7 @@ class PgBouncer:
     def stop(self) -> None:
         if self.process is not None:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(HUNG_AFTER)
 
     def _answers(self) -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):

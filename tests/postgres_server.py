@@ -99,7 +99,7 @@ class PostgresServer:
         if self.process is not None:
             self.send(signal.SIGCONT)
             self.process.send_signal(how)
-            self.process.wait(20)
+            self.process.wait(HUNG_AFTER)
             self.process = None
 
     async def run(self, statement: str, *arguments: object, database: str = "postgres") -> object:

@@ -52,7 +52,7 @@ def serving(folder: Path) -> Iterator[Serve]:
     for service in started:
         with service.process:
             service.process.terminate()
-            service.process.wait(40)
+            service.process.wait(HUNG_AFTER)
 
 
 @pytest.fixture(scope="session")

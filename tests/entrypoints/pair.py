@@ -113,7 +113,7 @@ def served(folder: Path, variables: dict[str, str]) -> Iterator[Served]:
             yield Served(process, f"http://127.0.0.1:{port}").await_ready()
         finally:
             process.kill()
-            process.wait(40)
+            process.wait(HUNG_AFTER)
 
 
 ADDRESSES = cycle(f"198.18.0.{number}" for number in range(1, 61))

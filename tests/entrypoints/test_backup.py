@@ -17,6 +17,7 @@ from adapters.redis.client import redis_client
 from tests.conftest import NewDatabase
 from tests.entrypoints.conftest import settings_of
 from tests.entrypoints.processes import PASSWORD, Serve, Tenantry
+from tests.waiting import HUNG_AFTER
 
 
 async def content_of(url: str) -> dict[str, str]:
@@ -81,7 +82,7 @@ async def test_a_database_with_content_is_replaced_only_when_told_and_not_under_
     under_way = tenantry("restore", "first", "--replace", **migrated)
     assert (under_way.returncode, "stop it first" in under_way.stderr) == (3, True)
     served.process.terminate()
-    served.process.wait(30)
+    served.process.wait(HUNG_AFTER)
 
     changed = await content_of(migrated["DATABASE_URL"])
     refused = tenantry("restore", "first", **migrated)

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from entrypoints.cli.main import tenantry as commands
 from tests.entrypoints.processes import COMMAND, Tenantry, environment, free_port
+from tests.waiting import HUNG_AFTER
 
 WITHOUT_JSON = {("serve",), ("init",), ("completion",)}
 """Commands whose answer is no data: what they print is a log, the next steps, a script."""
@@ -223,5 +224,5 @@ def _on_a_terminal(words: list[str], folder: Path, settings: dict[str, str]) -> 
             os.close(ours)
         assert process.stdout is not None
         answer = process.stdout.read().decode()
-        assert process.wait(30) == 0, shown
+        assert process.wait(HUNG_AFTER) == 0, shown
     return shown.decode(), answer

@@ -77,7 +77,7 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
     served.log_in(PASSWORD)
     started = descendants(served.process.pid)
     os.killpg(served.process.pid, signal.SIGINT)  # as a terminal does
-    assert served.process.wait(30) == 0
+    assert served.process.wait(HUNG_AFTER) == 0
     eventually(lambda: all(is_gone(pid) for pid in started))
 
 
@@ -117,7 +117,7 @@ async def test_a_request_under_way_is_finished_before_the_end(serve: Serve, migr
     served = serve(**migrated)
     token = served.log_in(PASSWORD)
     await stop_in_the_middle(served, migrated["DATABASE_URL"], token)
-    assert served.process.wait(30) == 0
+    assert served.process.wait(HUNG_AFTER) == 0
 
 
 async def stop_in_the_middle(served: Served, database_url: str, token: str) -> None:

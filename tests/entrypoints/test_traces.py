@@ -16,6 +16,7 @@ from opentelemetry.trace import SpanKind
 from adapters.opentelemetry.traces import RequestsAlone
 from entrypoints.server.traces import trace_warnings, traces_are_on
 from tests.entrypoints.processes import PASSWORD, Serve, eventually
+from tests.waiting import HUNG_AFTER
 
 SECRET = "tnt_sentinel-of-a-secret"
 
@@ -77,7 +78,7 @@ def test_a_request_its_sql_and_its_redis_are_one_trace_without_secrets(
     assert served.call("GET", "/health/live").status == 200
     eventually(lambda: len(receiver.named("POST /api/users")) == 2)
     served.process.terminate()
-    served.process.wait(30)
+    served.process.wait(HUNG_AFTER)
 
     assert receiver.names == {"tenantry"}
     (page,) = receiver.named("GET /api/products")

@@ -52,7 +52,7 @@ class Service:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(HUNG_AFTER)
 
 
 Launch = Callable[..., subprocess.Popen[str]]
@@ -264,7 +264,7 @@ async def test_a_cluster_half_made_is_made_again(folder: Path, launch: Launch, s
     killed = launch(folder / "data")
     eventually(lambda: any((folder / "data").glob("postgres.new-*/data/base")))
     killed.kill()
-    killed.wait(10)
+    killed.wait(HUNG_AFTER)
     assert not (folder / "data/postgres").exists()
     assert await start(folder / "data").sql("SELECT 1") == 1
     assert not list((folder / "data").glob("postgres.new-*"))
