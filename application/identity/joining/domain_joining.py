@@ -83,6 +83,10 @@ class DomainJoining:
             current = await tx.domains.lock(found.tenant_id, domain)
             if state is None or current is None or not _may_come_in(state, current):
                 return seen
+            # Asked again here: the tenant may have been closed since its domains were read.
+            tenant = await tx.memberships.visit(current.tenant_id, self.clock.now())
+            if tenant is None or not tenant.tenant_is_active:
+                return seen
             # Security: whoever was removed, or left, does not come back by the address alone.
             if not await tx.join_requests.was_member(current.tenant_id, state.user.id):
                 outcome = await self._join_or_ask(tx, state, current, client)

@@ -1,13 +1,21 @@
 """Joining by domain, as somebody would misuse it."""
 
 import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
 
-from application.identity.joining.domain_joining import KNOWN_FOR
-from domain.scope import EveryTenant
+from adapters.memory.database import MemoryDatabase
+from adapters.memory.transaction import MemoryTransaction
+from application.identity.joining.domain_joining import KNOWN_FOR, DomainJoining
+from application.ports.identity.users import VerifiedIdentity
+from domain.scope import Client, EveryTenant, Scope
 from tests.contracts.identity.test_factors import app_of
 from tests.http.app import PASSWORD
 from tests.http.identity.joining.invited import Invited, told
@@ -267,3 +275,39 @@ async def test_who_may_neither_invite_nor_set_is_refused(invited: Invited) -> No
         ("DELETE", f"/api/join-requests/{user_id}", None),
     ):
         assert told(await invited.tenants.call("member", method, path, body))[:2] == (403, "FORBIDDEN"), path
+
+
+@dataclass
+class ClosedMeanwhile:
+    """A database in which somebody else closes the tenant just before each transaction."""
+
+    database: MemoryDatabase
+    tenant_id: UUID
+
+    def read_only(self, scope: Scope) -> AbstractAsyncContextManager[MemoryTransaction]:
+        return self.database.read_only(scope)
+
+    @asynccontextmanager
+    async def transaction(self, scope: Scope) -> AsyncIterator[MemoryTransaction]:
+        async with self.database.transaction(EveryTenant()) as tx:
+            found = await tx.tenants.by_id(self.tenant_id)
+            assert found is not None
+            await tx.tenants.save(replace(found, is_active=False))
+        async with self.database.transaction(scope) as tx:
+            yield tx
+
+
+async def test_a_tenant_that_is_closed_meanwhile_takes_nobody_in(invited: Invited) -> None:
+    await proved(invited)
+    email = await somebody(invited)
+    async with invited.database.read_only(EveryTenant()) as read:
+        state = await read.users.state_by_email(email)
+    assert state is not None
+    database: Any = ClosedMeanwhile(invited.database, UUID(invited.tenants.tenants["acme"]))
+    joining = invited.tenants.app.services.sign_in.joining
+    assert isinstance(joining, DomainJoining)
+    joining = dataclasses.replace(joining, database=database)
+    verified = VerifiedIdentity(state, by_password=True)
+    after = await joining.joined(verified, Client(address="", network="", device="", request_id=""))
+    assert after.memberships == state.memberships
+    assert email not in await invited.members()
