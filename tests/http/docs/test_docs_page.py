@@ -17,6 +17,8 @@ FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
+    # else a page that a test makes up may not show one of this machine, whatever that one says to it
+    "--disable-features=LocalNetworkAccessChecks",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
