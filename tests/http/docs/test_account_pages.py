@@ -1,12 +1,15 @@
 """The pages that links in mails lead to, in a real browser that can reach nothing but the application itself."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from adapters.http.docs import pages
 from adapters.http.docs.pages import About
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import Json, TestApp, open_test_app
@@ -18,6 +21,18 @@ NEW = "a second password"
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the pages are not driven")
+
+
+ASSETS = Path(pages.__file__).parent / "assets"
+_SENDING = re.compile(r"<button(?![^>]*type=)[^>]*>")
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in ASSETS.glob("account-*.html")))
+def test_no_form_is_sent_before_its_script_is_there(name: str) -> None:
+    """A browser that sends a form by itself puts what was typed into the address; scripts enable the buttons."""
+    sending = _SENDING.findall((ASSETS / name).read_text())
+    assert [button for button in sending if "disabled" not in button] == []
+    assert sending or name == "account-refused.html"
 
 
 @dataclass

@@ -79,6 +79,8 @@ export function told(said) {
 /** Calls `act` when the form is sent or the button is pressed, once at a time; `refused` is told what it threw. */
 export function on(id, act, refused = (said) => tell(told(said), true)) {
   const element = byId(id);
+  // Until now the browser itself would have sent the form, with what was typed in its address.
+  for (const button of element.querySelectorAll("button:not([type])")) button.disabled = false;
   element.addEventListener(element.tagName === "FORM" ? "submit" : "click", async (event) => {
     event.preventDefault();
     const button = event.submitter || element;
