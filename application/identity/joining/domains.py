@@ -147,7 +147,7 @@ class DomainAdministration:
         if await tx.domains.is_taken(caller.tenant.id, name):
             # Security: a tenant must not learn of another one, so the error names nobody.
             raise Conflict.on("domain", "is verified already: ask whoever runs this service")
-        if is_new and len(await tx.domains.all(caller.tenant.id)) >= DOMAINS:
+        if is_new and await tx.domains.count(caller.tenant.id) >= DOMAINS:
             raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 
     async def _roles(self, tx: DomainTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:

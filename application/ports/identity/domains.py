@@ -44,6 +44,10 @@ class TenantDomains(Protocol):
         """The tenant's domains, by name."""
         ...
 
+    async def count(self, tenant_id: UUID) -> int:
+        """The number of the tenant's domains; whoever asks for the same tenant waits until the transaction ends."""
+        ...
+
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         """The domain, locked until the transaction ends."""
         ...

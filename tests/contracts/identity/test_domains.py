@@ -54,6 +54,22 @@ async def test_domains_are_listed_by_name_with_the_roles_that_exist(
         assert await tx.domains.lock(home.id, "acme.example") is None
 
 
+async def test_of_domains_added_at_the_same_time_each_sees_those_before(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, other = homes
+
+    async def add(number: int) -> int:
+        async with database.transaction(EveryTenant()) as tx:
+            before = await tx.domains.count(home.id)
+            await tx.domains.save(domain_of(home, f"d{number}.example"))
+        return before
+
+    assert sorted(await asyncio.gather(*(add(number) for number in range(12)))) == list(range(12))
+    async with database.transaction(EveryTenant()) as tx:
+        assert (await tx.domains.count(home.id), await tx.domains.count(other.id)) == (12, 0)
+
+
 async def test_a_domain_changes_and_keeps_when_it_was_made(
     database: WholeDatabase, homes: tuple[Tenant, Tenant]
 ) -> None:

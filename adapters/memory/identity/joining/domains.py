@@ -23,6 +23,9 @@ class MemoryTenantDomains:
             ListedDomain(stored, _role_names(store, stored)) for stored in sorted(own, key=lambda each: each.domain)
         ]
 
+    async def count(self, tenant_id: UUID) -> int:
+        return len(await self.all(tenant_id))
+
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         # Transactions run one after the other: there is nobody to lock out.
         return self.access.read().domains.get((tenant_id, domain))

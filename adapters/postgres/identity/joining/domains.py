@@ -20,6 +20,9 @@ SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, chec
     WHERE r.id = ANY (d.role_ids) AND (r.tenant_id = d.tenant_id OR r.tenant_id IS NULL)
     ORDER BY r.name, r.id) AS roles
 FROM tenant_domains d WHERE tenant_id = $1 ORDER BY domain"""
+# A statement of its own: the next one must see what those before have added.
+_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.domains:' || $1::text, 0))"
+_COUNT = "SELECT count(*) FROM tenant_domains WHERE tenant_id = $1"
 _LOCK = """
 SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at
 FROM tenant_domains WHERE tenant_id = $1 AND domain = $2 FOR UPDATE"""
@@ -69,6 +72,10 @@ class PostgresTenantDomains:
 
     async def all(self, tenant_id: UUID) -> list[ListedDomain]:
         return [ListedDomain(_domain(row), tuple(row["roles"])) for row in await self.connection.fetch(_ALL, tenant_id)]
+
+    async def count(self, tenant_id: UUID) -> int:
+        await self.connection.execute(_TAKE_TURN, str(tenant_id))
+        return int(await self.connection.fetchval(_COUNT, tenant_id))
 
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         row = await self.connection.fetchrow(_LOCK, tenant_id, domain)
