@@ -144,10 +144,11 @@ class DomainAdministration:
             await tx.audit.add(tenant_id, line)
 
     async def _ensure_free(self, tx: DomainTransaction, caller: Caller, name: str, *, is_new: bool) -> None:
-        if await tx.domains.is_taken(caller.tenant.id, name):
+        standing = await tx.domains.standing(caller.tenant.id, name)
+        if standing.is_taken:
             # Security: a tenant must not learn of another one, so the error names nobody.
             raise Conflict.on("domain", "is verified already: ask whoever runs this service")
-        if is_new and await tx.domains.count(caller.tenant.id) >= DOMAINS:
+        if is_new and standing.count >= DOMAINS:
             raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 
     async def _roles(self, tx: DomainTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:

@@ -39,21 +39,24 @@ class ListedJoinRequest(Struct, frozen=True):
     full_name: str
 
 
+class DomainStanding(Struct, frozen=True):
+    """Whether another tenant has verified the domain, and the number of domains that the tenant has."""
+
+    is_taken: bool
+    count: int
+
+
 class TenantDomains(Protocol):
     async def all(self, tenant_id: UUID) -> list[ListedDomain]:
         """The tenant's domains, by name."""
-        ...
-
-    async def count(self, tenant_id: UUID) -> int:
-        """The number of the tenant's domains; whoever asks for the same tenant waits until the transaction ends."""
         ...
 
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         """The domain, locked until the transaction ends."""
         ...
 
-    async def is_taken(self, tenant_id: UUID, domain: str) -> bool:
-        """Whether another tenant has verified the domain."""
+    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
+        """State before a domain is saved; whoever asks for the same tenant waits until the transaction ends."""
         ...
 
     async def save(self, domain: TenantDomain) -> None:

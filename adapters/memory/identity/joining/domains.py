@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Store
-from application.ports.identity.domains import ListedDomain, ListedJoinRequest
+from application.ports.identity.domains import DomainStanding, ListedDomain, ListedJoinRequest
 from domain.errors import Conflict
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
 
@@ -23,15 +23,12 @@ class MemoryTenantDomains:
             ListedDomain(stored, _role_names(store, stored)) for stored in sorted(own, key=lambda each: each.domain)
         ]
 
-    async def count(self, tenant_id: UUID) -> int:
-        return len(await self.all(tenant_id))
-
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         # Transactions run one after the other: there is nobody to lock out.
         return self.access.read().domains.get((tenant_id, domain))
 
-    async def is_taken(self, tenant_id: UUID, domain: str) -> bool:
-        return _is_taken(self.access.read(), tenant_id, domain)
+    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
+        return DomainStanding(_is_taken(self.access.read(), tenant_id, domain), len(await self.all(tenant_id)))
 
     async def save(self, domain: TenantDomain) -> None:
         async with self.access.write() as store:

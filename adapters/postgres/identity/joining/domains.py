@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from application.ports.identity.domains import ListedDomain, ListedJoinRequest
+from application.ports.identity.domains import DomainStanding, ListedDomain, ListedJoinRequest
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
 
 TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: ask whoever runs this service")}
@@ -22,12 +22,12 @@ SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, chec
 FROM tenant_domains d WHERE tenant_id = $1 ORDER BY domain"""
 # A statement of its own: the next one must see what those before have added.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.domains:' || $1::text, 0))"
-_COUNT = "SELECT count(*) FROM tenant_domains WHERE tenant_id = $1"
 _LOCK = """
 SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at
 FROM tenant_domains WHERE tenant_id = $1 AND domain = $2 FOR UPDATE"""
-_IS_TAKEN = """
-SELECT EXISTS (SELECT FROM tenant_domains WHERE domain = $2 AND tenant_id <> $1 AND state = 'verified')"""
+_STANDING = """
+SELECT EXISTS (SELECT FROM tenant_domains WHERE domain = $2 AND tenant_id <> $1 AND state = 'verified') AS is_taken,
+    (SELECT count(*) FROM tenant_domains WHERE tenant_id = $1) AS count"""
 _SAVE = """
 INSERT INTO tenant_domains (tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -73,16 +73,15 @@ class PostgresTenantDomains:
     async def all(self, tenant_id: UUID) -> list[ListedDomain]:
         return [ListedDomain(_domain(row), tuple(row["roles"])) for row in await self.connection.fetch(_ALL, tenant_id)]
 
-    async def count(self, tenant_id: UUID) -> int:
-        await self.connection.execute(_TAKE_TURN, str(tenant_id))
-        return int(await self.connection.fetchval(_COUNT, tenant_id))
-
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         row = await self.connection.fetchrow(_LOCK, tenant_id, domain)
         return None if row is None else _domain(row)
 
-    async def is_taken(self, tenant_id: UUID, domain: str) -> bool:
-        return bool(await self.connection.fetchval(_IS_TAKEN, tenant_id, domain))
+    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
+        await self.connection.execute(_TAKE_TURN, str(tenant_id))
+        row = await self.connection.fetchrow(_STANDING, tenant_id, domain)
+        assert row is not None
+        return DomainStanding(row["is_taken"], row["count"])
 
     async def save(self, domain: TenantDomain) -> None:
         with taken(TAKEN):
