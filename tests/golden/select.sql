@@ -320,7 +320,7 @@ AND lower(t1.name COLLATE "default") = lower($2::VARCHAR COLLATE "default")))
 AND (lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"))
 
 -- products?search=red lamp&fields=name with an index
-WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")) AS hits
+WITH head AS MATERIALIZED (SELECT count(*) AS seen
 FROM (SELECT s.name AS name, s.sku AS sku, s.description AS description
 FROM products AS s
 WHERE s.tenant_id = $4::UUID

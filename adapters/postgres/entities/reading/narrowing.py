@@ -108,16 +108,20 @@ def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value
 
 
 def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing) -> sa.CTE:
-    """How many rows there are, and match, at the head of the entity's own order, which an index has."""
+    """How many rows stand at the head of the entity's own order, which an index has.
+
+    Without a total the sample also says how many of them match.
+    """
     rows = table.alias("s")
     chosen = sa.select(*(rows.c[field] for field in narrowing.fields)).where(*owner(model, rows), *living(model, rows))
     for key in _order(model):
         column = rows.c[ordered_name(model, model.by_name[key.path.field])]
         chosen = chosen.order_by(column.desc() if key.descending else column)
     sampled = chosen.limit(_limit("sampled")).subquery("sampled")
-    hits = func.count().filter(has_word(sampled, narrowing.fields, narrowing.parameter))
-    counted = sa.select(func.count().label("seen"), hits.label("hits")).select_from(sampled)
-    return counted.cte("head").prefix_with("MATERIALIZED")
+    columns = [func.count().label("seen")]
+    if not narrowing.counts:
+        columns.append(func.count().filter(has_word(sampled, narrowing.fields, narrowing.parameter)).label("hits"))
+    return sa.select(*columns).select_from(sampled).cte("head").prefix_with("MATERIALIZED")
 
 
 def _order(model: EntityModel) -> Sequence[SortKey]:
