@@ -18,6 +18,7 @@ from domain.identity.domains import (
     DomainMode,
     DomainState,
     TenantDomain,
+    domain_action,
     domain_errors,
     is_proved,
     normal_domain,
@@ -98,7 +99,7 @@ class DomainAdministration:
                 checked_at=found.checked_at if found else now,
             )
             await tx.domains.save(saved)
-            action = "domain.changed" if found else "domain.added"
+            action = domain_action("changed" if found else "added", name)
             await tx.audit.add(tenant_id, event(action, caller.user_id, None, client, now))
         return _item(saved, tuple(sorted(role.name for role in roles)))
 
@@ -130,7 +131,8 @@ class DomainAdministration:
             verified = replace(found, state="verified", checked_at=now)
             await tx.domains.save(verified)
             if found.state != "verified":
-                await tx.audit.add(seen.tenant_id, event("domain.verified", caller.user_id, None, client, now))
+                line = event(domain_action("verified", seen.domain), caller.user_id, None, client, now)
+                await tx.audit.add(seen.tenant_id, line)
         return verified
 
     @retry_on_conflict
@@ -140,7 +142,7 @@ class DomainAdministration:
         async with self.database.transaction(EveryTenant()) as tx:
             if name is None or not await tx.domains.remove(tenant_id, name):
                 raise NotFound
-            line = event("domain.removed", caller.user_id, None, client, self.clock.now())
+            line = event(domain_action("removed", name), caller.user_id, None, client, self.clock.now())
             await tx.audit.add(tenant_id, line)
 
     async def _ensure_free(self, tx: DomainTransaction, caller: Caller, name: str, *, is_new: bool) -> None:
