@@ -96,14 +96,6 @@ def domain_errors(text: str) -> list[FieldError]:
     return []
 
 
-def domain_action(done: Literal["added", "changed", "verified", "lost", "removed"], domain: str) -> str:
-    """The action of the audit trail, which names the domain: ``domain.verified:acme.example``.
-
-    A domain has no id that ``target_id`` could hold, and what was removed is found nowhere else.
-    """
-    return f"domain.{done}:{domain}"
-
-
 def domain_of(address_key: str) -> str:
     """The domain of a normal address: ``ada@acme.example`` is at ``acme.example``, and at no domain above it."""
     return address_key.rpartition("@")[2]

@@ -10,7 +10,7 @@ from application.ports.database import Database, Mail
 from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
-from domain.identity.domains import CHECKED_EVERY, TenantDomain, domain_action, is_proved, record_name
+from domain.identity.domains import CHECKED_EVERY, TenantDomain, is_proved, record_name
 from domain.scope import Client, EveryTenant, event
 
 AT_ONCE = 20
@@ -47,7 +47,7 @@ class DomainChecks:
             if found is None or found.proof != seen.proof or found.state != "verified":
                 return
             await tx.domains.save(replace(found, state="lost", mode="off"))
-            line = event(domain_action("lost", found.domain), None, None, NOBODY, now)
+            line = event(f"domain.lost:{found.domain}", None, None, NOBODY, now)
             await tx.audit.add(seen.tenant_id, line)
             await self._tell(tx, found, now)
 

@@ -18,7 +18,6 @@ from domain.identity.domains import (
     DomainMode,
     DomainState,
     TenantDomain,
-    domain_action,
     domain_errors,
     is_proved,
     normal_domain,
@@ -99,7 +98,8 @@ class DomainAdministration:
                 checked_at=found.checked_at if found else now,
             )
             await tx.domains.save(saved)
-            action = domain_action("changed" if found else "added", name)
+            # The trail names the domain: it has no id, and one that was removed is found nowhere else.
+            action = f"domain.changed:{name}" if found else f"domain.added:{name}"
             await tx.audit.add(tenant_id, event(action, caller.user_id, None, client, now))
         return _item(saved, tuple(sorted(role.name for role in roles)))
 
@@ -131,7 +131,7 @@ class DomainAdministration:
             verified = replace(found, state="verified", checked_at=now)
             await tx.domains.save(verified)
             if found.state != "verified":
-                line = event(domain_action("verified", seen.domain), caller.user_id, None, client, now)
+                line = event(f"domain.verified:{seen.domain}", caller.user_id, None, client, now)
                 await tx.audit.add(seen.tenant_id, line)
         return verified
 
@@ -142,7 +142,7 @@ class DomainAdministration:
         async with self.database.transaction(EveryTenant()) as tx:
             if name is None or not await tx.domains.remove(tenant_id, name):
                 raise NotFound
-            line = event(domain_action("removed", name), caller.user_id, None, client, self.clock.now())
+            line = event(f"domain.removed:{name}", caller.user_id, None, client, self.clock.now())
             await tx.audit.add(tenant_id, line)
 
     async def _ensure_free(self, tx: DomainTransaction, caller: Caller, name: str, *, is_new: bool) -> None:
