@@ -225,6 +225,28 @@ async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_bac
     assert tenantry("migrate", "--check", **mine).returncode == 5
 
 
+async def test_check_counts_values_that_an_enum_does_not_know_any_more(
+    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+) -> None:
+    source = BOOKS.replace("isbn: str", 'isbn: Literal["new", "old"]').replace("Annotated\n", "Annotated, Literal\n")
+    (tmp_path / "books.py").write_text(source)
+    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
+    assert tenantry("migrate", **mine).returncode == 0
+    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    await connection.execute(
+        "INSERT INTO books (tenant_id, id, version, created_at, updated_at, title, isbn)"
+        " VALUES (gen_random_uuid(), gen_random_uuid(), 1, now(), now(), 'a', 'old')"
+    )
+    await connection.close()
+    (tmp_path / "books.py").write_text(source.replace(', "old"', ""))
+    for command in (("check",), ("migrations", "check")):
+        checked = tenantry(*command, **mine)
+        said = checked.stdout + checked.stderr
+        assert "books.isbn has values that its enum does not know: 'old' in 1 row." in said
+        assert "Traceback" not in said
+
+
 async def test_files_that_are_named_no_more_are_told_with_the_setting(
     tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
 ) -> None:
