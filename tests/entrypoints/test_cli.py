@@ -198,6 +198,20 @@ async def test_a_secret_key_that_opens_no_stored_key_is_told(tenantry: Tenantry,
     assert tenantry("check", **both).returncode == 0
 
 
+async def test_check_says_to_write_what_no_migration_makes_and_then_to_apply_it(
+    tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
+) -> None:
+    (tmp_path / "books.py").write_text(BOOKS)
+    mine = {**migrated, "ENTITIES": "tenantry.catalogue,books.py"}
+    checked = tenantry("check", **mine).stdout
+    assert "Book: no migration makes the table books." in checked
+    assert 'Run: tenantry migrate --write "what has changed", read the file, then: tenantry migrate' in checked
+    refused = tenantry("serve", **mine, MIGRATE="off", PORT=str(free_port())).stderr
+    assert "then: tenantry migrate (TENANTRY_MIGRATE is off)." in refused
+    assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
+    assert "Run: tenantry migrate\n" in f"{tenantry('check', **mine).stdout}\n"
+
+
 async def test_options_that_exclude_each_other_are_refused(tenantry: Tenantry) -> None:
     assert "exclude each other" in tenantry("migrate", "--write", "x", "--sql").stderr
     assert "--rename belongs to --write" in tenantry("migrate", "--rename", "a=b").stderr
