@@ -32,6 +32,7 @@ LONG = (
     "test_serve.py",
     "test_races.py",
     "test_cli.py",
+    "test_migration_commands.py",
     "test_your_project.py",
     "test_online_migrations.py",
     "test_migrations.py",
