@@ -235,7 +235,7 @@ class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):
     """A line of the audit trail: ``actor_id`` did ``action`` on ``target_id``. Kept for ever and never changed."""
 
     actor_id: UUID | None
-    action: Annotated[str, Meta(min_length=1, max_length=100)]
+    action: Annotated[str, Meta(min_length=1, max_length=300)]
     target_id: UUID | None = None
     address: str | None = None
     request_id: str | None = None

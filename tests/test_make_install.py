@@ -1,10 +1,14 @@
-"""``make install``: a link to the command, in a home of the test's own."""
+"""``make install``: a link to the command, in a home of the test's own; and what ``make migrate`` runs."""
 
 import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.waiting import HUNG_AFTER
+
+pytestmark = pytest.mark.end_to_end
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,3 +50,13 @@ def test_another_folder_is_taken_and_a_file_is_left_alone(tmp_path: Path) -> Non
     assert refused.returncode == 2
     assert "nothing was changed" in refused.stderr
     assert (folder / "tenantry").read_text() == "mine"
+
+
+def test_make_migrate_writes_a_message_and_applies_without_one() -> None:
+    for given, command in (
+        ([], ".venv/bin/tenantry migrate"),
+        (["MESSAGE=books have a shelf"], '.venv/bin/tenantry migrate --write "books have a shelf"'),
+    ):
+        run = ["make", "-sn", "-o", ".venv/run", "migrate", *given]
+        told = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=HUNG_AFTER, check=False)
+        assert told.stdout.strip() == f"exec {command}", told.stderr

@@ -41,6 +41,8 @@ ENDS_WITHIN = 5.0
 SILENT = 120.0
 """Seconds that a worker may take for a frame: several times what it needs for the largest part of a file."""
 BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
+_GIVES_BACK = "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,retain:false"
+"""Setting of jemalloc in polars: what is free goes back at once, where it would keep 60 MiB for the next moment."""
 _WRITERS: dict[BuiltForm, str] = {"xlsx": "writer", "parquet": "parquet_writer"}
 
 
@@ -225,4 +227,4 @@ def _environment() -> dict[str, str]:
     # Without the settings, which hold secrets: a worker parses files of strangers.
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     # A thread per core would have its own buffers, and take the cores from the requests.
-    return {**kept, "POLARS_MAX_THREADS": "1"}
+    return {**kept, "POLARS_MAX_THREADS": "1", "_RJEM_MALLOC_CONF": _GIVES_BACK}

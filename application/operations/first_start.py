@@ -45,6 +45,12 @@ class FirstStart:
             return None
         return None if password else chosen
 
+    async def ensure_system(self) -> None:
+        """Makes the tenant ``system`` and the shipped roles where a database was migrated and never served."""
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.roles.lock_super_admins()  # the lock of all that makes them
+            await self._ensure_system(tx)
+
     async def create_admin(self, email: str, password: str) -> UUID:
         """Makes a super-admin.
 

@@ -184,7 +184,7 @@ def _rule_mistakes(kind: Kind, rules: Mapping[str, Any]) -> Iterator[str]:
     if {"gt", "ge"} <= rules.keys() or {"lt", "le"} <= rules.keys():
         yield "has two bounds of one side: give either gt or ge, and either lt or le"
     if "pattern" in rules:
-        yield from pattern_mistakes(rules["pattern"])
+        yield from pattern_mistakes(rules["pattern"], rules.get("max_length"))
 
 
 def _checked_type(kind: Kind, bare: Any, rules: dict[str, Any], nullable: bool) -> Any:

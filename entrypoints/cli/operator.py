@@ -35,8 +35,11 @@ def operator(tenant_id: UUID | None = SYSTEM_TENANT_ID) -> Caller:
 
 @asynccontextmanager
 async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    """The use cases on a database that has the tenant ``system`` and the shipped roles: no start need come before."""
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        yield assemble(adapters, settings)
+        services = assemble(adapters, settings)
+        await services.first_start.ensure_system()
+        yield services
 
 
 async def tenant_named(adapters: Adapters | Services, identifier: str) -> Tenant:

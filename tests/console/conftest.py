@@ -1,4 +1,4 @@
-"""One service in memory behind a socket, and one Chromium, for all tests of the console."""
+"""One service on PostgreSQL and Redis behind a socket, and one Chromium, for all tests of the console."""
 
 import asyncio
 import socket
@@ -28,7 +28,9 @@ from adapters import console
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.console.pages import Console
 from adapters.memory.clock import MovableClock
-from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
+from tests.conftest import NewDatabase
+from tests.console.on_servers import Stored, open_app_on_servers
+from tests.http.app import ADMIN, PASSWORD, TestApp
 from tests.http.conftest import seed
 from tests.http.docs.test_docs_page import BROWSER, FLAGS
 from tests.waiting import HUNG_AFTER
@@ -48,6 +50,7 @@ class Service:
 
     app: TestApp
     home: str
+    stored: Stored | None = None
     renewed_at: datetime | None = None
 
     def let_time_pass(self) -> None:
@@ -55,6 +58,9 @@ class Service:
         clock = self.app.adapters.clock
         assert isinstance(clock, MovableClock)
         clock.move(timedelta(seconds=61))
+        # in memory limits go by the clock of the tests
+        if self.stored is not None:
+            self.stored.forget()
 
     async def renew_tokens(self) -> None:
         """Keeps those signed in who act by the API: the tests before may have let more time pass than a token lives."""
@@ -78,17 +84,32 @@ def free_port() -> int:
         return port
 
 
-@pytest_asyncio.fixture(scope="session")
-async def service() -> AsyncIterator[Service]:
-    port = free_port()
+@asynccontextmanager
+async def open_service(database_url: str, redis_url: str) -> AsyncIterator[Service]:
+    """The seeded and furnished application, behind a socket."""
     # browsers know no passkeys of a host that is an address
-    home = f"http://localhost:{port}"
-    app = await open_test_app({"TENANTRY_PASSKEY_RP_ID": "localhost", "TENANTRY_PASSKEY_ORIGINS": home})
-    await seed(app)
-    await furnish(app)
-    async with serving(app, home):
-        yield Service(app, home)
-    await app.client.aclose()
+    home = f"http://localhost:{free_port()}"
+    environment = {"TENANTRY_PASSKEY_RP_ID": "localhost", "TENANTRY_PASSKEY_ORIGINS": home}
+    async with open_app_on_servers(database_url, redis_url, environment) as (app, stored):
+        await seed(app)
+        await furnish(app)
+        await stored.keep(app)
+        async with serving(app, home):
+            yield Service(app, home, stored)
+
+
+@pytest_asyncio.fixture(scope="session")
+async def furnished(new_database: NewDatabase, redis_url: str) -> AsyncIterator[Service]:
+    async with open_service(await new_database(), redis_url) as service:
+        yield service
+
+
+@pytest_asyncio.fixture
+async def service(furnished: Service) -> Service:
+    """As it was furnished: what the tests before have made, changed and deleted is put back."""
+    assert furnished.stored is not None
+    await furnished.stored.put_back(furnished.app)
+    return furnished
 
 
 @asynccontextmanager
@@ -218,7 +239,6 @@ class Visitor:
 
 @pytest_asyncio.fixture
 async def visitor(service: Service, chromium: Browser) -> AsyncIterator[Visitor]:
-    await service.renew_tokens()
     context = await chromium.new_context(viewport=WIDE, locale="en-GB", accept_downloads=True)
     context.set_default_timeout(60_000)
     page = await context.new_page()

@@ -106,7 +106,7 @@ async def test_no_page_of_another_origin_frames_the_console(service: Service, ch
     await page.route("http://evil.example/", framing)
     await page.goto("http://evil.example/")
     (framed,) = [frame for frame in page.frames if frame is not page.main_frame]
-    assert framed.url.startswith("chrome-error:")
+    await framed.wait_for_url("chrome-error://**")
     assert await framed.locator("input").count() == 0
     await context.close()
 

@@ -4,7 +4,7 @@ import re
 from typing import cast
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from adapters.memory.clock import MovableClock
 from adapters.memory.database import MemoryDatabase
@@ -12,7 +12,7 @@ from adapters.memory.dns import MemoryDnsRecords
 from application.identity.joining.domain_joining import KNOWN_FOR
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
-from tests.console.conftest import Service, Visitor
+from tests.console.conftest import NARROW, WIDE, Service, Visitor
 from tests.console.test_accessibility import overflow, violations
 from tests.console.test_rules_of_a_tenant import make_tenant
 from tests.http.app import PASSWORD
@@ -107,3 +107,28 @@ async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
     await row.get_by_role("button", name="Delete").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     await expect(panel).to_contain_text("No domains")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_the_audit_trail_names_a_domain_of_any_length(visitor: Visitor, size: ViewportSize) -> None:
+    page, app = visitor.page, visitor.service.app
+    name = f"lodge{size['width']}"
+    domain = ".".join([name, "a" * 63, "b" * 63, "c" * 63, "example"])
+    await make_tenant(visitor, name, "chair")
+    await app.login("chair", f"chair@{name}.example")
+    body = {"domain": domain, "mode": "request", "roles": ["Member"]}
+    added = await app.call("POST", "/api/tenants/current/domains", as_whom="chair", json=body)
+    assert added.status_code == 201, added.text
+    await page.set_viewport_size(size)
+    await visitor.enter("", f"chair@{name}.example")
+    shown = page.get_by_text(f"domain.added:{domain}")
+    await expect(shown).to_be_visible()
+    assert await overflow(visitor) <= 0
+    box = await shown.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= size["width"], "the end of the name cannot be read"
+    await visitor.go("audit")
+    await expect(page.get_by_role("gridcell", name=f"domain.added:{domain}")).to_be_visible()
+    await page.get_by_role("gridcell", name=f"domain.added:{domain}").click()
+    await expect(page.get_by_text(f"domain.added:{domain}").last).to_be_visible()
+    assert await overflow(visitor) <= 0

@@ -39,7 +39,6 @@ async def visitor(service: Service, tmp_path: Path) -> AsyncIterator[Visitor]:
     """A browser with a profile: without one Chromium shows no passkey that is kept on the device."""
     if BROWSER is None:
         pytest.skip("no Chromium on this machine: the console is not driven")
-    await service.renew_tokens()
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             tmp_path / "profile", executable_path=BROWSER, headless=True, args=FLAGS, locale="en-GB", viewport=WIDE

@@ -8,11 +8,13 @@ import pytest
 
 from documentation.metrics_page import metrics
 from documentation.reference import FOLDER, PAGES
-from documentation.sources import calls, text_of
+from documentation.sources import ROOT, calls, text_of
 from domain.audit import AUDIT_ACTIONS
 from tenantry.testing import open_app
 
 _ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
+
+_NAMING = re.compile(r'f"([a-z-]+\.[a-z-]+:)\{')
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -41,6 +43,14 @@ def written_actions() -> Iterator[str]:
                 text = text_of(node) if isinstance(node, ast.Constant) else None
                 if text is not None and _ACTION.fullmatch(text):
                     yield text
+
+
+def test_every_action_that_names_something_is_listed_and_written() -> None:
+    written = {
+        match for path in (ROOT / "application").rglob("*.py") for match in _NAMING.findall(path.read_text("utf-8"))
+    }
+    listed = {action.partition("{")[0] for action in AUDIT_ACTIONS if ":{" in action}
+    assert written == listed, "domain/audit.py has to list each action, with what it means"
 
 
 async def test_every_metric_that_is_served_is_listed() -> None:

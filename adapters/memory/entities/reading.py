@@ -13,6 +13,7 @@ from adapters.memory.store import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
+    FEW,
     Condition,
     Count,
     Path,
@@ -50,7 +51,8 @@ class RowReader:
             rest = [row for row in found if self._is_after_cursor(model, row, query)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
         # A last page tells the exact total, even where an estimate was asked for.
-        is_exact = query.cursor is None and not has_next and (bool(page) or not query.offset)
+        is_last = query.cursor is None and not has_next and (bool(page) or not query.offset)
+        is_exact = is_last or len(list(self.rows.of(model, include_deleted=True))) <= FEW
         return RowPage(
             items=encoded([self._row_json(model, row, query.view, ()) for row in page]),
             length=len(page),

@@ -31,7 +31,10 @@ class ImportedUser(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 
 
 class Row(Struct, frozen=True):
-    """A row of the file; ``number`` is the line as an editor shows it: the header of a CSV file is row 1."""
+    """A row of the file; ``number`` is the line as an editor shows it: the header of a CSV file is row 1.
+
+    ``user`` of a row with errors has what could be read, and empty values where ``errors`` name the field.
+    """
 
     number: int
     user: ImportedUser | None
@@ -40,6 +43,7 @@ class Row(Struct, frozen=True):
 
 REQUIRED = {"email", "fullName"}
 COLUMNS = {name.lower(): name for name in ImportedUser.__struct_encode_fields__}
+_NAMES = frozenset(COLUMNS.values())
 _FLAGS = ("emailConfirmed", "isActive")
 _TRUE, _FALSE = ("true", "yes", "1", "t"), ("false", "no", "0", "f")
 
@@ -114,4 +118,6 @@ def _row(number: int, given: Mapping[str, object]) -> Row:
     try:
         return Row(number, read_form(ImportedUser, given))
     except ValidationError as error:
-        return Row(number, None, error.fields)
+        wrong = {refused.field.partition("[")[0] for refused in error.fields}
+        read = {name: value for name, value in given.items() if name in _NAMES and name not in wrong}
+        return Row(number, read_form(ImportedUser, {"email": "", "fullName": "", **read}), error.fields)

@@ -140,55 +140,55 @@ class UserImport:
         if row.user is None:
             return Result(row.number, Outcome.REFUSED, row.errors)
         try:
-            return await self._plan(read, row.number, row.user)
+            return await self._plan(read, row, row.user)
         except ValidationError as refusal:
             return Result(row.number, Outcome.REFUSED, refusal.fields)
 
-    async def _plan(self, read: UserImportTransaction, number: int, imported: ImportedUser) -> Plan:
+    async def _plan(self, read: UserImportTransaction, row: Row, imported: ImportedUser) -> Plan:
         key = email_key(imported.email)
-        stored = self._ensure_valid(imported, key)
+        tenant_roles, role_errors = await self._tenant_roles(read, imported)
+        stored, hash_errors = self._stored_hash(imported)
+        unread = {error.field.partition("[")[0] for error in row.errors}
+        errors = (*_text_errors(imported, key), *role_errors, *hash_errors)
+        if found := [*row.errors, *(error for error in errors if error.field not in unread)]:
+            raise ValidationError(fields=found)
         assert key is not None
-        tenant_roles = await self._tenant_roles(read, imported) if imported.tenant else None
         state = await read.users.state_by_email(key)
         if state is not None:
             missing = _missing_membership(state, tenant_roles)
             if missing is not None:
                 ensure_fits_token((*missing.roles, *state.roles), "roles")
-            return Plan(number, state.user, is_new=False, tenant_roles=missing)
+            return Plan(row.number, state.user, is_new=False, tenant_roles=missing)
         if tenant_roles is not None:
             ensure_fits_token(tenant_roles.roles, "roles")
-        return Plan(number, self._new_user(imported, key, stored), is_new=True, tenant_roles=tenant_roles)
+        return Plan(row.number, self._new_user(imported, key, stored), is_new=True, tenant_roles=tenant_roles)
 
-    def _ensure_valid(self, imported: ImportedUser, key: str | None) -> str | None:
-        # Returned is the hash as it is stored, None without one.
-        errors = [] if key else [FieldError("email", "is not an e-mail address")]
-        errors += text_errors("fullName", imported.full_name, 1, NAME_LENGTH)
-        errors += text_errors("phoneNumber", imported.phone_number, 0, PHONE_LENGTH)
-        errors += url_errors("profilePictureUrl", imported.profile_picture_url, URL_LENGTH)
-        if imported.roles and not imported.tenant:
-            errors.append(FieldError("roles", "are held in a tenant: name it"))
-        stored = None
+    def _stored_hash(self, imported: ImportedUser) -> tuple[str | None, list[FieldError]]:
         try:
-            stored = self.hashes.accepted(imported.password_hash) if imported.password_hash else None
+            return self.hashes.accepted(imported.password_hash) if imported.password_hash else None, []
         except ValueError as error:
-            errors.append(FieldError("passwordHash", str(error)))
-        if errors:
-            raise ValidationError(fields=errors)
-        return stored
+            return None, [FieldError("passwordHash", str(error))]
 
-    async def _tenant_roles(self, read: UserImportTransaction, imported: ImportedUser) -> TenantRoles:
-        assert imported.tenant is not None
+    async def _tenant_roles(
+        self, read: UserImportTransaction, imported: ImportedUser
+    ) -> tuple[TenantRoles | None, list[FieldError]]:
+        if not imported.tenant:
+            return None, [FieldError("roles", "are held in a tenant: name it")] if imported.roles else []
         tenant = await read.tenants.by_identifier(imported.tenant)
         if tenant is None:
-            raise ValidationError.on("tenant", f"there is no tenant {imported.tenant!r}")
+            return None, [FieldError("tenant", f"there is no tenant {imported.tenant!r}")]
         found: dict[str, Role] = {}
         for role in await read.roles.by_names(tenant.id, imported.roles) if imported.roles else ():
             found.setdefault(role.name, role)
-        if missing := [name for name in imported.roles if name not in found]:
-            raise ValidationError.on("roles", f"there is no role {missing[0]!r} in {imported.tenant!r}")
+        names = list(dict.fromkeys(imported.roles))
+        errors = [
+            FieldError("roles", f"there is no role {name!r} in {imported.tenant!r}")
+            for name in names
+            if name not in found
+        ]
         if any(is_super_admin_role(role) for role in found.values()):
-            raise ValidationError.on("roles", "SuperAdmin is never given by an import")
-        return TenantRoles(tenant.id, tuple(found[name] for name in dict.fromkeys(imported.roles)))
+            errors.append(FieldError("roles", "SuperAdmin is never given by an import"))
+        return TenantRoles(tenant.id, tuple(found[name] for name in names if name in found)), errors
 
     def _new_user(self, imported: ImportedUser, key: str, stored: str | None) -> User:
         # The operator answers for the file: an address that it calls confirmed was proved in the other system.
@@ -208,6 +208,15 @@ class UserImport:
             created_at=now,
             updated_at=now,
         )
+
+
+def _text_errors(imported: ImportedUser, key: str | None) -> list[FieldError]:
+    return [
+        *(() if key else (FieldError("email", "is not an e-mail address"),)),
+        *text_errors("fullName", imported.full_name, 1, NAME_LENGTH),
+        *text_errors("phoneNumber", imported.phone_number, 0, PHONE_LENGTH),
+        *url_errors("profilePictureUrl", imported.profile_picture_url, URL_LENGTH),
+    ]
 
 
 def _missing_membership(state: AccountState, tenant_roles: TenantRoles | None) -> TenantRoles | None:

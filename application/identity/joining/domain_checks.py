@@ -47,7 +47,8 @@ class DomainChecks:
             if found is None or found.proof != seen.proof or found.state != "verified":
                 return
             await tx.domains.save(replace(found, state="lost", mode="off"))
-            await tx.audit.add(seen.tenant_id, event("domain.lost", None, None, NOBODY, now))
+            line = event(f"domain.lost:{found.domain}", None, None, NOBODY, now)
+            await tx.audit.add(seen.tenant_id, line)
             await self._tell(tx, found, now)
 
     async def _tell(self, tx: DomainTransaction, lost: TenantDomain, now: datetime) -> None:

@@ -98,7 +98,8 @@ class DomainAdministration:
                 checked_at=found.checked_at if found else now,
             )
             await tx.domains.save(saved)
-            action = "domain.changed" if found else "domain.added"
+            # The trail names the domain: it has no id, and one that was removed is found nowhere else.
+            action = f"domain.changed:{name}" if found else f"domain.added:{name}"
             await tx.audit.add(tenant_id, event(action, caller.user_id, None, client, now))
         return _item(saved, tuple(sorted(role.name for role in roles)))
 
@@ -130,7 +131,8 @@ class DomainAdministration:
             verified = replace(found, state="verified", checked_at=now)
             await tx.domains.save(verified)
             if found.state != "verified":
-                await tx.audit.add(seen.tenant_id, event("domain.verified", caller.user_id, None, client, now))
+                line = event(f"domain.verified:{seen.domain}", caller.user_id, None, client, now)
+                await tx.audit.add(seen.tenant_id, line)
         return verified
 
     @retry_on_conflict
@@ -140,7 +142,7 @@ class DomainAdministration:
         async with self.database.transaction(EveryTenant()) as tx:
             if name is None or not await tx.domains.remove(tenant_id, name):
                 raise NotFound
-            line = event("domain.removed", caller.user_id, None, client, self.clock.now())
+            line = event(f"domain.removed:{name}", caller.user_id, None, client, self.clock.now())
             await tx.audit.add(tenant_id, line)
 
     async def _ensure_free(self, tx: DomainTransaction, caller: Caller, name: str, *, is_new: bool) -> None:

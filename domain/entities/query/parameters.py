@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, Kind, Registry
 from domain.entities.query.operators import BOUNDS, OPERATORS, Bound
-from domain.entities.query.query import Count, Hidden, Operator, searched
+from domain.entities.query.query import FEW, Count, Hidden, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
 from domain.entities.query.vocabulary import Vocabulary
 
@@ -59,7 +59,7 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
     ),
     "count": (
         {"type": "string", "enum": [count.value for count in Count], "default": Count.EXACT.value},
-        "How totalCount is found: exactly, by the planner's estimate, or not at all.",
+        f"How totalCount is found: exactly, by the planner's estimate beyond {FEW:,} rows of a tenant, or not at all.",
     ),
     "cursor": (_TEXT, "The nextCursor of the page before; takes the place of page."),
     "search": (_TEXT, "Words that must all occur, without regard to case, in one of: {search}."),

@@ -29,8 +29,12 @@ class Operator(Enum):
     IS_NULL = "isNull"
 
 
+FEW = 1_000
+"""Rows of a tenant, deleted ones among them, up to which even an estimated total is counted."""
+
+
 class Count(Enum):
-    """Precision of the total: exact, the planner's estimate, or none at all."""
+    """Precision of the total: exact, the planner's estimate beyond ``FEW``, or none at all."""
 
     EXACT = "exact"
     ESTIMATED = "estimated"

@@ -21,6 +21,7 @@ from entrypoints.cli.terminal.progress import progress_bar
 from entrypoints.composition import Adapters, open_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import assemble
 
 AT_ONCE = 200  # rows stored together
 MOST_NAMED = 1000
@@ -38,6 +39,7 @@ async def import_users(settings: Settings, path: Path) -> str:
     if form is None:
         raise CommandError(f"{path.name} ends in neither .csv nor .jsonl: rename it by its content.")
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        await assemble(adapters, settings).first_start.ensure_system()
         counts = await _import(user_import(adapters), path, form)
     summary, data = _summary(counts), _data(counts)
     if counts[Outcome.REFUSED]:

@@ -22,7 +22,9 @@ ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
 
 
 @pytest.fixture
-async def pair(postgres: PostgresDatabase, database_url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+async def two_connections(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> AsyncIterator[PostgresDatabase]:
     database = PostgresDatabase(
         database_url, registry, CountingIds(), connections=2, patience=Patience(acquire=HUNG_AFTER)
     )
@@ -41,29 +43,29 @@ async def shown(database: PostgresDatabase, scope: Scope) -> str:
         return str(await read.connection.fetchval("SELECT current_setting('tenantry.scope')"))
 
 
-async def test_each_tenant_comes_back_to_the_connection_that_shows_it(pair: PostgresDatabase) -> None:
-    async with pair.read_only(ONE) as read:
+async def test_each_tenant_comes_back_to_the_connection_that_shows_it(two_connections: PostgresDatabase) -> None:
+    async with two_connections.read_only(ONE) as read:
         of_one = int(await read.connection.fetchval("SELECT pg_backend_pid()"))
-        of_other = await backend(pair, OTHER)
+        of_other = await backend(two_connections, OTHER)
     assert of_one != of_other
     for _ in range(3):
-        assert (await backend(pair, ONE), await backend(pair, OTHER)) == (of_one, of_other)
+        assert (await backend(two_connections, ONE), await backend(two_connections, OTHER)) == (of_one, of_other)
 
 
-async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(pair: PostgresDatabase) -> None:
-    async with pair.read_only(ONE), pair.read_only(OTHER):
+async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(two_connections: PostgresDatabase) -> None:
+    async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
         pass
-    of_one = await backend(pair, ONE)
-    async with pair.read_only(ONE):
-        waiting = asyncio.create_task(backend(pair, ONE))
+    of_one = await backend(two_connections, ONE)
+    async with two_connections.read_only(ONE):
+        waiting = asyncio.create_task(backend(two_connections, ONE))
         await asyncio.sleep(0)
     assert await waiting == of_one
 
 
-async def test_who_waits_for_its_own_too_long_takes_another(pair: PostgresDatabase) -> None:
-    async with pair.read_only(ONE):
-        of_other = await backend(pair, OTHER)
-        assert await backend(pair, ONE) == of_other
+async def test_who_waits_for_its_own_too_long_takes_another(two_connections: PostgresDatabase) -> None:
+    async with two_connections.read_only(ONE):
+        of_other = await backend(two_connections, OTHER)
+        assert await backend(two_connections, ONE) == of_other
 
 
 async def test_who_waits_while_others_take_what_rested_may_make_one(
@@ -93,21 +95,25 @@ async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others
     await database.close()
 
 
-async def test_what_is_in_use_and_who_waits_is_told(pair: PostgresDatabase) -> None:
-    assert pair.load() == PoolLoad(most=2)
-    async with pair.read_only(ONE), pair.read_only(OTHER):
-        waiting = [asyncio.create_task(shown(pair, scope)) for scope in (ONE, OTHER, ONE)]
+async def test_what_is_in_use_and_who_waits_is_told(two_connections: PostgresDatabase) -> None:
+    assert two_connections.load() == PoolLoad(most=2)
+    async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
+        waiting = [asyncio.create_task(shown(two_connections, scope)) for scope in (ONE, OTHER, ONE)]
         await asyncio.sleep(0)
-        assert pair.load() == PoolLoad(in_use=2, idle=0, most=2, waiting=3)
+        assert two_connections.load() == PoolLoad(in_use=2, idle=0, most=2, waiting=3)
     await asyncio.gather(*waiting)
-    assert pair.load() == PoolLoad(in_use=0, idle=2, most=2, waiting=0)
+    assert two_connections.load() == PoolLoad(in_use=0, idle=2, most=2, waiting=0)
 
 
-async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(pair: PostgresDatabase) -> None:
+async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(
+    two_connections: PostgresDatabase,
+) -> None:
     scopes, chance = [OneTenant(new_id()) for _ in range(7)], Random(1)
     asked = [chance.choice(scopes) for _ in range(300)]
-    assert await asyncio.gather(*(shown(pair, scope) for scope in asked)) == [str(scope.id) for scope in asked]
-    assert len(set(await asyncio.gather(*(backend(pair, scope) for scope in asked)))) <= 2
+    assert await asyncio.gather(*(shown(two_connections, scope) for scope in asked)) == [
+        str(scope.id) for scope in asked
+    ]
+    assert len(set(await asyncio.gather(*(backend(two_connections, scope) for scope in asked)))) <= 2
 
 
 async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: str, registry: Registry) -> None:
@@ -128,33 +134,33 @@ async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: s
     assert done.index(OTHER) == PASSED_OVER
 
 
-async def test_none_is_lost_when_those_who_wait_give_up(pair: PostgresDatabase) -> None:
+async def test_none_is_lost_when_those_who_wait_give_up(two_connections: PostgresDatabase) -> None:
     """Some before they are given one, some in the same turn of the loop, some in the middle of a statement."""
     chance = Random(2)
     for _ in range(20):
-        tasks = [asyncio.create_task(shown(pair, chance.choice([ONE, OTHER]))) for _ in range(12)]
+        tasks = [asyncio.create_task(shown(two_connections, chance.choice([ONE, OTHER]))) for _ in range(12)]
         for _ in range(chance.randrange(12)):
             await asyncio.sleep(0)
         for task in chance.sample(tasks, 8):
             task.cancel()
         results = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(isinstance(result, (str, asyncio.CancelledError)) for result in results), results
-    async with pair.read_only(ONE), pair.read_only(OTHER):
+    async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
         pass
 
 
-async def test_closing_waits_for_what_is_in_use_and_refuses_the_rest(pair: PostgresDatabase) -> None:
-    async with pair.read_only(ONE) as read, pair.read_only(OTHER):
-        waiting = asyncio.create_task(shown(pair, ONE))
+async def test_closing_waits_for_what_is_in_use_and_refuses_the_rest(two_connections: PostgresDatabase) -> None:
+    async with two_connections.read_only(ONE) as read, two_connections.read_only(OTHER):
+        waiting = asyncio.create_task(shown(two_connections, ONE))
         await asyncio.sleep(0)
-        closing = asyncio.create_task(pair.close())
+        closing = asyncio.create_task(two_connections.close())
         with pytest.raises(ServiceUnavailable):
             await waiting
         assert await read.connection.fetchval("SELECT 1") == 1
         assert not closing.done()
     await closing
     with pytest.raises(ServiceUnavailable):
-        await shown(pair, ONE)
+        await shown(two_connections, ONE)
 
 
 async def test_a_place_that_could_not_be_filled_is_not_lost(registry: Registry) -> None:
@@ -166,7 +172,7 @@ async def test_a_place_that_could_not_be_filled_is_not_lost(registry: Registry) 
 
 
 async def test_traffic_outlives_a_server_that_cuts_all_connections(
-    pair: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
+    two_connections: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """Requests fail while it is away, and only with ServiceUnavailable; afterwards none has lost its place."""
     scopes, chance = [OneTenant(new_id()) for _ in range(5)], Random(3)
@@ -177,7 +183,7 @@ async def test_traffic_outlives_a_server_that_cuts_all_connections(
         while not is_over:
             scope = chance.choice(scopes)
             try:
-                assert await shown(pair, scope) == str(scope.id)
+                assert await shown(two_connections, scope) == str(scope.id)
             except ServiceUnavailable as error:
                 failed.append(error)
             await asyncio.sleep(0)
@@ -193,18 +199,20 @@ async def test_traffic_outlives_a_server_that_cuts_all_connections(
             )
         is_over = True
     assert failed
-    async with pair.read_only(ONE), pair.read_only(OTHER):
+    async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
         pass
-    pids = await asyncio.gather(*(backend(pair, scope) for scope in scopes * 20))
+    pids = await asyncio.gather(*(backend(two_connections, scope) for scope in scopes * 20))
     assert len(set(pids)) <= 2
 
 
-async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(pair: PostgresDatabase) -> None:
-    pool = pair._pool
+async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(
+    two_connections: PostgresDatabase,
+) -> None:
+    pool = two_connections._pool
     assert pool is not None
     pool.rests = 0.02
-    of_one = await backend(pair, ONE)
+    of_one = await backend(two_connections, ONE)
     async with asyncio.timeout(HUNG_AFTER):
         while pool.pool.get_idle_size() == 0:  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(0.01)
-    assert await backend(pair, ONE) == of_one
+    assert await backend(two_connections, ONE) == of_one

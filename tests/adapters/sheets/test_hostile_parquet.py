@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from domain.entities.declaration import Registry
+from domain.entities.sheets import LARGEST_FILE
 from domain.errors import Error
 from tests.adapters.sheets.test_hostile_files import seen, watched
 
-MOST_MEMORY = 450 * 1024 * 1024  # a page states its size itself; the process ends at 512 MiB
+MOST_MEMORY = 200 * 1024 * 1024
 
 
 def parquet(frame: pl.DataFrame, **options: object) -> bytes:
@@ -99,6 +100,20 @@ async def test_a_hostile_parquet_is_refused_in_little_memory(registry: Registry,
     told = json.dumps([refused.value.message, *(f"{error.field}: {error.message}" for error in refused.value.fields)])
     assert refused.value.code == code, told
     assert said in told
+    assert peak[0] < MOST_MEMORY
+
+
+async def test_an_honest_file_of_the_largest_size_is_read_though_it_is_one_group_of_rows(registry: Registry) -> None:
+    chance, peak = random.Random(1), [0]
+    texts = [f"{chance.getrandbits(8 * 1_275):0{2 * 1_275}x}" for _ in range(20_000)]
+    frame = products(20_000).with_columns(description=pl.Series(texts))
+    file = parquet(frame, row_group_size=20_000, compression="uncompressed", statistics=False)
+    assert 0.97 < len(file) / LARGEST_FILE < 1
+    watching = asyncio.create_task(watched(peak))
+    found = await seen(registry, file)
+    watching.cancel()
+    assert not found.errors
+    assert (found.rows.count(b"\n"), found.rows.count(texts[-1].encode())) == (20_000, 1)
     assert peak[0] < MOST_MEMORY
 
 

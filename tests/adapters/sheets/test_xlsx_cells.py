@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import polars as pl
 import pytest
 from msgspec import Struct
 
@@ -227,6 +228,28 @@ def test_a_sheet_that_there_is_not_is_named_with_those_that_there_are() -> None:
 )
 def test_a_format_shows_a_date_by_its_letters(code: str, is_date: bool) -> None:
     assert is_date_format(code) is is_date
+
+
+def floats(*values: str) -> list[bytes]:
+    """The same floats as CSV, xlsx and Parquet."""
+    parquet = io.BytesIO()
+    pl.DataFrame({"asFloat": [float(value) for value in values]}).write_parquet(parquet)
+    first, *others = (f"<c><v>{value}</v></c>" for value in values)
+    rows = "".join(f"<row>{cell}</row>" for cell in others)
+    book = repacked(
+        workbook(first, "asFloat"),
+        lambda name, body: body.replace(b'<row r="1048576"', rows.encode() + b'<row r="1048576"'),
+    )
+    return ["\r\n".join(["asFloat", *values]).encode(), book, parquet.getvalue()]
+
+
+@pytest.mark.parametrize("value", ["1e400", "-1e400", "1" * 400, "inf", "-Infinity", "NaN"])
+@pytest.mark.parametrize("form", range(3), ids=["csv", "xlsx", "parquet"])
+def test_a_float_that_is_not_finite_is_an_error_of_its_row(form: int, value: str) -> None:
+    rows, errors = rows_of(floats("1.5", value, "2.5")[form])
+    assert [row[3] for row in rows] == ["1.5", "2.5"]
+    assert [[detail.field for detail in error.details] for error in errors] == [["asFloat"]]
+    assert [error.row for error in errors] == [3]
 
 
 def test_a_cell_beside_the_table_is_an_error_of_its_row() -> None:

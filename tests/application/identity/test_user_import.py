@@ -149,6 +149,24 @@ async def test_wrong_rows_are_named_with_every_field_and_the_others_stored(
     assert await account(service, "eve@example.com") is None
 
 
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ("nobody,,5f4dcc3b,perhaps,nowhere,Member", ["emailConfirmed", "email", "fullName", "tenant", "passwordHash"]),
+        ("nobody,Bob,5f4dcc3b,perhaps,acme,Chief;Cook", ["emailConfirmed", "email", "roles", "roles", "passwordHash"]),
+        ("bob@example.com,Bob,5f4dcc3b,perhaps,,Member", ["emailConfirmed", "roles", "passwordHash"]),
+    ],
+)
+async def test_a_flag_that_is_none_hides_no_other_wrong_field(users: UserImport, row: str, named: list[str]) -> None:
+    assert wrong(await users.store(csv(row))) == named
+
+
+async def test_a_line_of_json_with_wrong_types_names_its_other_wrong_fields_too(users: UserImport) -> None:
+    given = {"email": 7, "fullName": "", "roles": ["Member", 3], "passwordHash": "md5", "nickname": "x"}
+    results = await users.store(list(read_rows([json.dumps(given)], "jsonl")))
+    assert wrong(results) == ["email", "roles[1]", "nickname", "fullName", "passwordHash"]
+
+
 @pytest.mark.parametrize("tenant", ["acme", "system", ""])
 @pytest.mark.parametrize("roles", ["SuperAdmin", "Member;SuperAdmin"])
 async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserImport, tenant: str, roles: str) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from domain.entities.forms import read_new
+from domain.entities.mistakes.ambiguity import degree
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
@@ -22,10 +23,21 @@ from tests.domain.entities.test_declaration_mistakes import declared, text
         "(([a-z])+)+",
         r"([^x]*\d)*x",
         "((ab)|(a+)+)x",
+        "^(a|a?)+$",
+        "^(aa|aaa)+$",
+        "^([a-z]+|[0-9]+)+$",
+        "^(ab?|a?b)*c$",
+        r"^(.|\s)*$",
+        "^((a{2}|a{3})+)$",
+        "^([a-z]{1,19}){1,19}$",
+        "^(?=(a+)+$)b",
+        "^(ß|ßß)+$",
+        "(?i)^(ab|AB?)*$",
     ],
 )
-def test_a_repetition_of_a_repetition_is_refused(pattern: str) -> None:
-    assert len(list(pattern_mistakes(pattern))) == 1
+def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(pattern: str) -> None:
+    (told,) = pattern_mistakes(pattern, 20)
+    assert "reads one text in many ways" in told
 
 
 @pytest.mark.parametrize(
@@ -42,10 +54,45 @@ def test_a_repetition_of_a_repetition_is_refused(pattern: str) -> None:
         r"^[^@\s]+@[^@\s]+\.[^@\s]+$",
         "(a|ab)*c",
         "[$]|a",
+        r"^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,}$",
+        r"^(?=.*\d)(?=.*[a-z]).{8,}$",
+        r"^((25[0-5]|(2[0-4]|1\d|[1-9]|)\d)\.?\b){4}$",
     ],
 )
 def test_patterns_that_are_no_mistake(pattern: str) -> None:
-    assert list(pattern_mistakes(pattern)) == []
+    assert list(pattern_mistakes(pattern, 20)) == []
+
+
+POWERS = {
+    "^[a-z]+$": 1,
+    "[a-z]+": 1,
+    "[a-z]+$": 2,  # a search begins at each letter
+    r"^\s*(.*)\s*$": 3,
+    r"^[^@\s]+@[^@\s]+\.[^@\s]+$": 2,
+    r"^\S+@\S+\.\S+$": 3,
+    r"^\w+@\w+\.\w+$": 1,
+    "^[a-z]{1,30}-?[a-z]{1,30}$": 1,
+    "^[a-z]{1,3000}-?[a-z]{1,3000}$": 2,
+    r"^.*.*.*.*=$": 4,
+}
+
+
+@pytest.mark.parametrize("pattern", POWERS)
+def test_a_pattern_whose_time_grows_faster_than_its_text_needs_short_texts(pattern: str) -> None:
+    assert degree(pattern) == POWERS[pattern]
+    told = list(pattern_mistakes(pattern, None))
+    assert [f"the length of a text to the power of {POWERS[pattern]}: add max_length=" in each for each in told] == (
+        [True] if POWERS[pattern] > 1 else []
+    )
+    if told:
+        most = int(told[0].partition("max_length=")[2].partition(" ")[0])
+        assert list(pattern_mistakes(pattern, most)) == []
+        assert list(pattern_mistakes(pattern, most + 1)) == [told[0]]
+
+
+def test_an_email_of_the_usual_length_is_no_mistake() -> None:
+    usual = text(pattern=r"^\S+@\S+\.\S+$", max_length=254)
+    build_registry([declared({"email": usual})])
 
 
 @pytest.mark.parametrize(

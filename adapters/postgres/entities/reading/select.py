@@ -19,6 +19,7 @@ from adapters.postgres.entities.reading.select_rows import (
     Shape,
     count_statement,
     estimate_statement,
+    few_statement,
     get_statement,
     page_statement,
 )
@@ -46,6 +47,7 @@ class Statements:
         self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
         self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_statement, registry, model))
+        self.few = lru_cache(REMEMBERED)(partial(few_statement, registry, model))
         self.estimate = lru_cache(REMEMBERED)(partial(estimate_statement, registry, model))
 
 
@@ -107,11 +109,20 @@ class PostgresSelect:
             statement = statements_of(self.registry, model).count(shape)
             arguments = statement.arguments(values_of(self.scope, query, self.searches.limits))
             return await self.connection.fetchval(statement.text, *arguments), False
-        return max(await self._estimate(model, query), seen + has_next), True
+        few = await self._few(model, query)
+        return (max(await self._estimate(model, query), seen + has_next), True) if few is None else (few, False)
 
     def _narrowing(self, model: EntityModel, query: Query) -> Narrowing | None:
         # the functions answer for one tenant
         return narrowing(model, query, self.searches) if isinstance(self.scope, OneTenant) else None
+
+    async def _few(self, model: EntityModel, query: Query) -> int | None:
+        """The exact total where the tenant has few rows: the planner knows little of a tenant among large ones."""
+        statement = statements_of(self.registry, model).few(_count_shape(self.scope, query))
+        total: int | None = await self.connection.fetchval(
+            statement.text, *statement.arguments(values_of(self.scope, query))
+        )
+        return total
 
     async def _estimate(self, model: EntityModel, query: Query) -> int:
         """The planner's expectation of how many rows match, without reading one."""

@@ -24,6 +24,7 @@ from adapters.postgres.statements.json_values import Column, json_columns, json_
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import (
+    FEW,
     Operator,
     Path,
     SortKey,
@@ -94,6 +95,17 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowSt
 def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
     making = SelectRows(registry, model, shape)
     return compiled(making.matching(func.count()) if making.ids is None else sa.select(making.count()))
+
+
+def few_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
+    """The number of matching rows, or null where the tenant has more than ``FEW`` rows: then none is counted."""
+    making = SelectRows(registry, model, shape)
+    rows = rows_of(registry, model, "some")
+    # deleted rows too, else finding that there are few living ones could mean to pass over millions
+    reach = in_reach(model, rows, shape.reach, include_deleted=True)
+    some = sa.select(constant(1)).select_from(rows).where(*reach).limit(constant(FEW + 1)).subquery()
+    all_told = sa.select(func.count()).select_from(some).scalar_subquery()
+    return compiled(sa.select(sa.case((all_told <= constant(FEW), making.matching(func.count()).scalar_subquery()))))
 
 
 def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:

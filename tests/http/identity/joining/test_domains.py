@@ -84,7 +84,9 @@ async def test_a_domain_is_added_proved_and_removed(invited: Invited) -> None:
     assert (await invited.tenants.call("admin", "DELETE", f"{PATH}/{DOMAIN}")).status_code == 404
     assert (await verify(invited)).status_code == 404
     actions = [action for action in invited.actions() if action.startswith("domain.")]
-    assert actions == ["domain.added", "domain.verified", "domain.changed", "domain.removed"]
+    assert actions == [f"domain.{done}:{DOMAIN}" for done in ("added", "verified", "changed", "removed")]
+    listed = await invited.tenants.call("admin", "GET", "/api/audit-events?action.startsWith=domain.")
+    assert {item["action"] for item in listed.json()["data"]["items"]} == set(actions)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +204,7 @@ async def test_a_domain_without_its_record_is_lost_after_a_day_and_told(invited:
     (mail,) = await invited.mails()
     assert (mail.to, mail.subject.partition(": ")[2]) == (email_of("admin"), "A domain is not proved any more")
     assert "people. example" in " ".join(mail.text.split())
-    assert invited.actions().count("domain.lost") == 1
+    assert invited.actions().count(f"domain.lost:{DOMAIN}") == 1
     await login(invited, email)
     await invited.tenants.app.login("root", ADMIN, SYSTEM)  # a day later
     assert email not in await invited.members()

@@ -167,7 +167,7 @@ function Latest() {
                 cell: (event) => (
                   <span class="row">
                     <Icon name="activity" class="muted" />
-                    <code>{String(event.action)}</code>
+                    <code class="action">{String(event.action)}</code>
                   </span>
                 ),
               },
