@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from itertools import accumulate, zip_longest
@@ -158,7 +159,11 @@ class LiveTrials:
         for item, after in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self._failed is not None:
-                item.session._setupstate.teardown_exact(None)  # drops the databases of the fork
+                with suppress(BaseException):
+                    # What the mistake left may wait without an end.
+                    signal.signal(signal.SIGALRM, _too_long)
+                    signal.alarm(LIMIT)
+                    item.session._setupstate.teardown_exact(None)  # drops the databases of the fork
                 return Outcome(NOTICED, self._failed)
         return Outcome(SURVIVED)
 
@@ -172,6 +177,10 @@ class LiveTrials:
         others.sort(key=lambda name: order[name.partition("[")[0]])
         ends = accumulate(lasting[name.partition("[")[0]] for name in others)
         return [name for name, end in zip(others, ends, strict=True) if end <= OTHERS]
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError
 
 
 async def _warm_up() -> None:

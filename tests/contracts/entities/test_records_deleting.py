@@ -89,13 +89,12 @@ async def test_another_tenants_or_an_unknown_row_cannot_be_restored(shelves: She
     assert not await shelves.lives("shelves", row)
 
 
-async def test_rows_of_tenants_are_not_restored_under_every_tenant(shelves: Shelves) -> None:
-    with pytest.raises(BadRequest):
-        async with shelves.database.transaction(EveryTenant()) as tx:
-            await tx.records.restore(shelves.registry["shelves"], new_id(), ACT)
-    with pytest.raises(BadRequest):
-        async with shelves.database.transaction(EveryTenant()) as tx:
-            await tx.records.purge(shelves.registry["shelves"], [new_id()], ACT, None)
+async def test_rows_of_tenants_are_not_removed_or_restored_under_every_tenant(shelves: Shelves) -> None:
+    several = ([new_id()], ACT, None)
+    for name, given in (("remove", several), ("purge", several), ("restore", (new_id(), ACT))):
+        with pytest.raises(BadRequest):
+            async with shelves.database.transaction(EveryTenant()) as tx:
+                await getattr(tx.records, name)(shelves.registry["shelves"], *given)
 
 
 async def test_a_value_that_was_taken_meanwhile_keeps_a_row_away(shelves: Shelves) -> None:

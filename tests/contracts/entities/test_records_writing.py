@@ -134,6 +134,13 @@ async def test_a_taken_value_in_a_batch_names_the_row(writer: Writer) -> None:
     assert stored.version == 1
 
 
+async def test_a_value_that_differs_in_case_is_not_taken_where_case_counts(writer: Writer) -> None:
+    await writer.add("products", product("TAKEN"))
+    with pytest.raises(Conflict) as error:
+        await writer.add("products", product("taken"), product("TAKEN"))
+    assert fields_of(error) == ["items[1].sku"]
+
+
 async def test_two_rows_of_a_batch_that_clash_are_both_named(writer: Writer) -> None:
     with pytest.raises(Conflict) as error:
         await writer.add("products", product("ONE"), product("SAME"), product("SAME"))

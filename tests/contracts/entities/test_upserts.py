@@ -131,6 +131,14 @@ async def stored(database: WholeDatabase, scope: OneTenant = HERE, plural: str =
     ]
 
 
+async def test_keys_are_compared_with_case_where_the_unique_counts_it(people: WholeDatabase) -> None:
+    await add(people, {"email": "a@x", "badge": 1}, plural="guests")
+    await add(people, {"email": "a@x", "badge": 1}, plural="people")
+    for plural, emails in (("guests", ["A@x", "a@x"]), ("people", ["a@x"])):
+        await load(people, line(2, email="A@x", badge=2, name="A"), plural=plural)
+        assert sorted(str(row["email"]) for row in await stored(people, plural=plural)) == emails
+
+
 @pytest.mark.parametrize("plural", ["people", "guests"])
 async def test_an_upsert_works_on_an_entity_with_several_uniques(people: WholeDatabase, plural: str) -> None:
     await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"}, plural=plural)

@@ -13,14 +13,12 @@ from tests.application.in_memory_service import HERE
 from tests.builders import new_id, role, user
 
 
-async def test_of_tenants_made_at_the_same_time_so_many_are_made_and_no_more(
-    database: WholeDatabase, clock: MovableClock, ids: CountingIds
-) -> None:
+async def opened(database: WholeDatabase, clock: MovableClock, ids: CountingIds) -> tuple[OwnTenants, Caller]:
+    """The use case, and somebody without a tenant."""
     ada = user()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
         await tx.roles.add(role(None, name=ADMIN))
-    own = OwnTenants(database, MemoryCache(clock), clock, ids, is_open=True)
     asking = Caller(
         user_id=ada.id,
         session_id=new_id(),
@@ -34,10 +32,25 @@ async def test_of_tenants_made_at_the_same_time_so_many_are_made_and_no_more(
         issued={},
         expires_at=0,
     )
-    made = [own.create(asking, OwnTenantForm(name=f"Mine {number}"), HERE) for number in range(12)]
+    return OwnTenants(database, MemoryCache(clock), clock, ids, is_open=True), asking
+
+
+async def test_of_tenants_made_at_the_same_time_so_many_are_made_and_no_more(
+    database: WholeDatabase, clock: MovableClock, ids: CountingIds
+) -> None:
+    own, ada = await opened(database, clock, ids)
+    made = [own.create(ada, OwnTenantForm(name=f"Mine {number}"), HERE) for number in range(12)]
     answers = await asyncio.gather(*made, return_exceptions=True)
     assert [type(answer) for answer in answers if isinstance(answer, BaseException)] == [RateLimited] * 9
     async with database.read_only(EveryTenant()) as read:
-        state = await read.users.state(ada.id)
+        state = await read.users.state(ada.user_id)
     assert state is not None
     assert len(state.memberships) == 3
+
+
+async def test_a_name_that_is_taken_gets_the_end_of_the_tenants_id(
+    database: WholeDatabase, clock: MovableClock, ids: CountingIds
+) -> None:
+    own, ada = await opened(database, clock, ids)
+    first, second = [await own.create(ada, OwnTenantForm(name="Mine"), HERE) for _ in range(2)]
+    assert (first.identifier, second.identifier) == ("mine", f"mine-{second.id.hex[-8:]}")

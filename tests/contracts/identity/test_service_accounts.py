@@ -134,6 +134,7 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
     assert await listed(search="d_") == ([], 0)
     assert await listed(page=2, page_size=2) == (["Alpha"], 3)
     assert await listed(page=3, page_size=2) == ([], 3)
+    assert await listed(page=2, page_size=3) == ([], 3)
 
 
 async def test_living_keys_are_counted_and_the_last_use_of_any_is_told(

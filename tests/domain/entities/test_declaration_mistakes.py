@@ -174,6 +174,12 @@ def test_a_wrong_entity_is_told_with_its_name_and_the_remedy(name: str) -> None:
     assert sentence in told
 
 
+@pytest.mark.parametrize("bound", ["99.99", "-99.99", "0"])
+def test_a_bound_that_the_digits_can_just_hold_is_fine(bound: str) -> None:
+    amounts = money(4, 2, ge=Decimal(bound), le=Decimal("99.99"))
+    assert build_registry([declared({"price": Annotated[Decimal, amounts]})])["as"].by_name["price"]
+
+
 def test_names_of_60_bytes_are_fine() -> None:
     registry = build_registry([declared({"f" * 60: str, "ß" * 30: str}, plural="a" * 60)])
     assert [len(field.name.encode()) for field in registry["a" * 60].declared] == [60, 60]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from uuid import UUID
 
 import httpx
@@ -147,6 +147,47 @@ EXPECTED = {
     "delete the system": (409, 409, 403, 403, 403, 403, 403, 401),
 }
 
+AUDITED = {
+    "make a user": "user.created",
+    "rename a member": "user.changed",
+    "rename an admin": "user.changed",
+    "rename who is elsewhere too": "user.changed",
+    "rename a super-admin": "user.changed",
+    "unlock a member": "user.unlocked",
+    "unlock an admin": "user.unlocked",
+    "reset the factors of a member": "factor.reset",
+    "reset the factors of an admin": "factor.reset",
+    "give what everybody holds": "user.roles-changed",
+    "give all of the tenant": "user.roles-changed",
+    "give all there is": "user.roles-changed",
+    "delete a member": "user.deleted",
+    "delete an admin": "user.deleted",
+    "make a role": "role.created",
+    "change a role": "role.changed",
+    "change a system role": "role.changed",
+    "delete a role": "role.deleted",
+    "make a permission": "permission.created",
+    "change a membership": "membership.changed",
+    "bring a stranger in": "membership.changed",
+    "end a membership": "membership.ended",
+    "end an admin's membership": "membership.ended",
+    "invite somebody": "invitation.sent",
+    "invite many": "invitation.sent",
+    "invite again": "invitation.resent",
+    "revoke an invitation": "invitation.revoked",
+    "add a domain": "domain.added:new.example",
+    "remove a domain": "domain.removed:people.example",
+    "approve a request": "join-request.approved",
+    "decline a request": "join-request.declined",
+    "leave the tenant": "membership.ended",
+    "make an owner": "owner.changed",
+    "change the settings": "settings.changed:currency",
+    "make a tenant": "tenant.created",
+    "rename a tenant": "tenant.changed",
+    "delete a tenant": "tenant.deleted",
+}
+"""What is in the audit trail of those operations that somebody may do; sessions are ended where there are some."""
+
 
 @dataclass
 class Furnished:
@@ -154,6 +195,8 @@ class Furnished:
 
     tenants: TwoTenants
     named: dict[str, str]
+    audited: list[str] = field(default_factory=list)
+    """Actions that the last attempt wrote into the audit trail."""
 
     async def attempt(self, whom: str, method: str, path: str, body: Form | None) -> httpx.Response:
         adapters = self.tenants.app.adapters
@@ -162,6 +205,8 @@ class Furnished:
         before = adapters.database.committed().copy()
         as_whom = None if whom == "nobody" else whom
         answer = await self.tenants.app.call(method, self._filled(path), as_whom=as_whom, json=self._form(body))
+        lines = adapters.database.committed().tables["audit_events"]
+        self.audited = [str(row["action"]) for key, row in lines.items() if key not in before.tables["audit_events"]]
         async with adapters.database.changing() as store:
             for room in fields(store):
                 setattr(store, room.name, getattr(before, room.name))
@@ -239,6 +284,16 @@ def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: F
     }
     tried = {(method, re.sub(r"{[^}]+}|" + SYSTEM, "{}", path)) for method, path, _ in OPERATIONS.values()}
     assert tried == served
+
+
+@pytest.mark.parametrize("operation", [name for name, (method, *_) in OPERATIONS.items() if method != "GET"])
+async def test_what_is_done_is_in_the_audit_trail_and_what_is_refused_is_not(
+    furnished: Furnished, operation: str
+) -> None:
+    for whom, status in zip(WHO, EXPECTED[operation], strict=True):
+        await furnished.attempt(whom, *OPERATIONS[operation])
+        done = [action for action in furnished.audited if not action.endswith(".refused")]
+        assert done == ([AUDITED[operation]] if status < 300 and operation in AUDITED else []), whom
 
 
 async def test_administration_is_in_the_audit_trail(tenants: TwoTenants) -> None:

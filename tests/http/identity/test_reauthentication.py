@@ -212,3 +212,6 @@ async def test_every_proof_is_in_the_audit_trail(guarded: TestApp) -> None:
     )
     actions = [event["action"] for event in events.json()["data"]["items"]]
     assert {"reauthenticated", "reauthentication.refused"} <= set(actions)
+    of_tenant = claims_of(guarded.tokens["acme"])["tenant_id"]
+    mine = [event["action"] for event in events.json()["data"]["items"] if event["tenantId"] == of_tenant]
+    assert "reauthenticated" in mine

@@ -76,6 +76,11 @@ async def test_what_is_wrong_is_named(tenants: TwoTenants, body: Json, fields: l
     assert [error["field"] for error in answer.json()["errors"]] == fields
 
 
+async def test_a_text_has_1_to_100_characters(tenants: TwoTenants) -> None:
+    for text in ("x", "x" * 100):
+        assert (await change(tenants, {"currency": text, "language": text}))["currency"] == text
+
+
 async def test_the_trail_names_what_changed_and_never_to_what(tenants: TwoTenants) -> None:
     await change(tenants, {"customSettings": {"secret": "hunter2"}, "branding": BRANDING, "currency": "USD"})
     await change(tenants, {"currency": "USD"})
