@@ -13,6 +13,7 @@ from litestar.types import OperationIDCreator
 
 from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
+from adapters.http.request.responses import ETAG
 from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
 from domain.limits import Limit
 
@@ -87,7 +88,7 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
             operation |= {
                 "description": _text(operation.get("description"), rules),
                 "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
-                "responses": _successes(operation["responses"], handler, rules)
+                "responses": _successes(_with_version(operation["responses"], handler, exact), handler, rules)
                 | _failures(_codes(handler, rules, has_id), rules),
                 "security": _security(rules),
             }
@@ -139,6 +140,14 @@ def _parameter(parameter: Parameter) -> Json:
     shown: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
     shown |= {"description": parameter.description} if parameter.description else {}
     return shown | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
+
+
+def _with_version(given: Json, handler: HTTPRouteHandler, exact: ExactSchemas) -> Json:
+    """Responses of a handler whose answer brings a row's ETag, which no decorator has to name."""
+    if exact.is_row(handler):
+        headers = given[str(handler.status_code)].setdefault("headers", {})
+        headers.setdefault(ETAG.name, {"description": ETAG.description})
+    return given
 
 
 def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
