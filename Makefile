@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -39,8 +39,11 @@ install: .venv/run ## put the command tenantry on the PATH, by a link in ~/.loca
 watch: .venv/dev ## run the tests that belong to what is saved, again at each save, until Ctrl-C
 	@exec $(BIN)/python tests/watch.py $(ARGS)
 
-test: .venv/dev ## run every test, and name the slowest; ARGS="-k sign_in" narrows
-	@exec $(PYTEST) --durations=15 --durations-min=1 $(ARGS)
+test: .venv/dev ## run the tests and name the slowest: five minutes; ARGS="-k sign_in" narrows
+	@exec $(PYTEST) -m "not end_to_end" --durations=15 --durations-min=1 $(ARGS)
+
+end-to-end: .venv/dev ## the tests of started services, installations, embedded servers and pages in Chromium: five minutes
+	@exec $(PYTEST) -m end_to_end --durations=15 --durations-min=1 $(ARGS)
 
 stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
 	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/test_first_start.py -k processes
@@ -115,8 +118,8 @@ scale-tenants: .venv/dev ## 10,000 tenants and one of 2,000,000 rows against 100
 bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Django REST framework, advanced-alchemy, PocketBase: 15 minutes
 	@exec $(BIN)/python -m benchmarks.peers $(ARGS)
 
-bench-console: .venv/dev ## measure the console in Chromium against its budgets, on a machine at rest: a minute
-	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q -n 0 -s tests/console/measure_budgets.py
+bench-console: .venv/dev ## measure the console in Chromium against its budgets, and its grid over 2,000,000 rows, on a machine at rest: three minutes
+	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q -n 0 -s tests/console/measure_budgets.py tests/console/measure_many_rows.py
 
 admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
 	@exec $(BIN)/python -m benchmarks.admission $(ARGS)

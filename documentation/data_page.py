@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from adapters.postgres.schema.schema import metadata_for
 from documentation.markdown import code, codes, sections, table
-from domain.retention import ENDED_INVITATION, ENDED_KEYS, GIVEN_UP_MAIL, JOIN_REQUEST, RetentionRule
+from domain.retention import ENDED_INVITATION, ENDED_KEYS, FORMER_ADDRESS, GIVEN_UP_MAIL, JOIN_REQUEST, RetentionRule
 from entrypoints.entities import load_registry
 
 INTRODUCTION = """\
@@ -63,6 +63,7 @@ PERSONAL: Mapping[str, str] = MappingProxyType(
         "audit_events": "actor_id target_id address",
         "email_changes": "email email_key",
         "factors": "name credential_id public_key aaguid last_used_at",
+        "former_addresses": "digest",
         "invitations": "email email_key",
         "kept_answers": "answer",
         "login_attempts": "email_key network",
@@ -82,6 +83,7 @@ INTERNAL: Mapping[str, str] = MappingProxyType(
         "applications": "id app_id name is_active allowed_tenant_ids required_permission redirect_urls created_at "
         "updated_at created_by updated_by is_deleted deleted_at deleted_by version deleted_with",
         "audit_events": "tenant_id id action request_id occurred_at",
+        "former_addresses": "tenant_id marked_at",
         "former_members": "tenant_id user_id",
         "join_requests": "tenant_id user_id domain status created_at ended_at ended_by",
         "tenant_domains": "tenant_id domain mode role_ids state proof set_by created_at checked_at",
@@ -125,6 +127,7 @@ RETENTION: Mapping[RetentionRule, str] = MappingProxyType(
         RetentionRule.LINKS: "a day after they expired",
         RetentionRule.INVITATIONS: f"{ENDED_INVITATION.days} days after their end",
         RetentionRule.JOIN_REQUESTS: f"{JOIN_REQUEST.days} days after their end, or after they were made",
+        RetentionRule.FORMER_ADDRESSES: f"{FORMER_ADDRESS.days} days after the end of the membership",
         RetentionRule.EMAIL_CHANGES: "a day after they expired",
         RetentionRule.ANSWERS: "two days after the answer",
         RetentionRule.API_KEYS: f"{ENDED_KEYS.days} days after their end",

@@ -20,6 +20,9 @@ ENDED_KEYS = timedelta(days=90)
 JOIN_REQUEST = timedelta(days=90)
 """How long a request to join is kept after its end, or without one."""
 
+FORMER_ADDRESS = timedelta(days=730)
+"""How long the address of a former member is known: until mail to somebody who left is read by nobody any more."""
+
 ENDED_INVITATION = timedelta(days=90)
 """How long an invitation is listed after its end."""
 
@@ -54,6 +57,9 @@ class RetentionRule(Enum):
 
     JOIN_REQUESTS = "requests to join"
     """Time when the request ended, or was made."""
+
+    FORMER_ADDRESSES = "digests of former members' addresses"
+    """Time when the last membership ended."""
 
     EMAIL_CHANGES = "changes of addresses"
     """Time when the link expired."""

@@ -4,9 +4,11 @@ from datetime import timedelta
 from typing import TypedDict
 
 from adapters.http.operations.invitation_counts import InvitationCounts
+from adapters.joserfc.address_digests import KeyedAddressDigests
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.email_changes import EmailChangeRequests
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
+from application.identity.joining.departures import KeyedDepartures
 from application.identity.joining.domain_checks import DomainChecks
 from application.identity.joining.domains import DomainAdministration
 from application.identity.joining.invitations import InvitationAdministration
@@ -17,6 +19,7 @@ from application.identity.joining.received import InvitationInbox
 from application.identity.linked_identities import LinkedIdentities
 from application.identity.personal_export import PersonalExport
 from application.identity.self_service import SelfService
+from application.ports.identity.users import Departures
 from application.ports.runtime import PasswordRules
 from entrypoints.composition import Adapters
 from entrypoints.mail import link_secrets
@@ -51,25 +54,41 @@ def joining_use_cases(
     counts: InvitationCounts,
 ) -> JoiningUseCases:
     database, cache, clock, ids = adapters.database, adapters.cache, adapters.clock, adapters.ids
+    departures = departures_of(settings)
     lifetime = timedelta(days=settings.invitation_days)
     return JoiningUseCases(
         invitations=InvitationAdministration(database, link_secrets(settings), clock, ids, lifetime, counts),
         acceptance=InvitationAcceptance(
-            database, adapters.passwords, password_reader, password_rules, entrance, cache, clock, ids, counts
+            database,
+            departures,
+            adapters.passwords,
+            password_reader,
+            password_rules,
+            entrance,
+            cache,
+            clock,
+            ids,
+            counts,
         ),
         inbox=InvitationInbox(database, clock, counts),
         invitation_counts=counts,
         domains=DomainAdministration(database, adapters.dns, link_secrets(settings), clock, ids),
         domain_checks=DomainChecks(database, adapters.dns, clock, ids),
-        join_requests=JoinRequestAdministration(database, counts, cache, clock),
-        ownership=Ownership(database, adapters.revocations, cache, clock, ids),
+        join_requests=JoinRequestAdministration(database, departures, counts, cache, clock),
+        ownership=Ownership(database, departures, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
-        self_service=SelfService(database, adapters.revocations, cache, clock),
+        self_service=SelfService(database, departures, adapters.revocations, cache, clock),
         email_changes=email_changes_of(adapters, settings),
         identities=LinkedIdentities(database, adapters.social, clock, ids),
         personal_export=PersonalExport(database),
         tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
     )
+
+
+def departures_of(settings: Settings) -> Departures:
+    assert settings.secret_key is not None
+    other = settings.other_secret_key.reveal() if settings.other_secret_key else None
+    return KeyedDepartures(KeyedAddressDigests(settings.secret_key.reveal(), other))
 
 
 def email_changes_of(adapters: Adapters, settings: Settings) -> EmailChangeRequests:

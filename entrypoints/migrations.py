@@ -10,7 +10,14 @@ from pathlib import Path
 from adapters.postgres.connection.locales import locale_mistake
 from adapters.postgres.connection.login_roles import ensure_login_role
 from adapters.postgres.connection.search_indexes import searches_missed
-from adapters.postgres.migrations.pending import VERSIONS, applied_versions, pending, unknown_sentence, unknown_to
+from adapters.postgres.migrations.pending import (
+    VERSIONS,
+    applied_versions,
+    heads_of,
+    pending,
+    unknown_sentence,
+    unknown_to,
+)
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError
 from entrypoints.cli.terminal.answers import Answer
@@ -35,7 +42,9 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     if missing:
         await _ensure_known(settings)
         if not settings.migrate:
-            raise _unfit("The database is not up to date", missing, "Run: tenantry migrate (TENANTRY_MIGRATE is off).")
+            raise _unfit(
+                "The database is not up to date", missing, f"{await _way_out(settings)} (TENANTRY_MIGRATE is off)."
+            )
         await _upgrade(url, registry, folders)
     if slow := await searches_missed(url, registry):
         log.warning("%s", _slow_searches(slow))
@@ -65,9 +74,16 @@ async def check_migrations(settings: Settings) -> str:
     missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
     if missing:
         await _ensure_known(settings)
-        raise _unfit("The database is not up to date", missing, "Run: tenantry migrate")
+        raise _unfit("The database is not up to date", missing, await _way_out(settings))
     slow = await searches_missed(_url(settings), load_registry(settings.entities))
     return _noted("The database is up to date.", [_slow_searches(slow)] if slow else [])
+
+
+async def _way_out(settings: Settings) -> str:
+    """The command that brings the database up to date: it applies what is written, else what is declared is written."""
+    folders = _folders(settings)
+    are_applied = await applied_versions(_url(settings)) == sorted(heads_of(folders))
+    return f"Run: {WRITE}" if are_applied else "Run: tenantry migrate"
 
 
 async def check_stored_values(settings: Settings) -> list[str]:
@@ -100,7 +116,7 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
         return Answer(said, {"files": [], "notes": []})
     notes = [f"Note: {note}" for note in written.notes]
     paths = [path for path in (written.path, written.after) if path is not None]
-    told = f"Wrote {' and '.join(map(str, paths))}, and applied nothing."
+    told = f"Wrote {_named(paths)}, and applied nothing."
     text = "\n".join([*(path.read_text() for path in paths), told, *notes, NEXT])
     return Answer(text, {"files": paths, "notes": written.notes})
 
@@ -108,16 +124,21 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
 async def discard(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
-    path = await migrations.discard(_url(settings), _folders(settings))
-    return Answer(f"Deleted {path}, which was not applied to this database.", {"file": path})
+    paths = await migrations.discard(_url(settings), _folders(settings))
+    verb = "was" if len(paths) == 1 else "were"
+    return Answer(f"Deleted {_named(paths)}, which {verb} not applied to this database.", {"files": paths})
 
 
 async def downgrade(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
-    path = await migrations.downgrade(_url(settings), load_registry(settings.entities), _folders(settings))
-    text = f"Undid {path}. The file is pending again: change it, or run: tenantry migrations discard"
-    return Answer(text, {"file": path})
+    paths = await migrations.downgrade(_url(settings), load_registry(settings.entities), _folders(settings))
+    again = "The file is pending again: change it" if len(paths) == 1 else "The files are pending again: change them"
+    return Answer(f"Undid {_named(paths)}. {again}, or run: tenantry migrations discard", {"files": paths})
+
+
+def _named(paths: Sequence[Path]) -> str:
+    return " and ".join(map(str, paths))
 
 
 async def _ensure_locale(settings: Settings) -> None:

@@ -53,13 +53,14 @@ from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
 from application.ports.database import RowReads
+from application.ports.identity.users import Departures
 from application.ports.whole_database import Transaction
 from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.http_settings import http_settings
-from entrypoints.joining import JoiningUseCases, email_changes_of, joining_use_cases
+from entrypoints.joining import JoiningUseCases, departures_of, email_changes_of, joining_use_cases
 from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
@@ -98,7 +99,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     writing = RowWriter(database, adapters.registry, clock)
     places, counts = TransferPlaces(), InvitationCounts()
     # One for the whole process: every way to log in shares what is known of domains.
-    joining = DomainJoining(database, counts, clock, ids)
+    departures = departures_of(settings)
+    joining = DomainJoining(database, departures, counts, clock, ids)
     return Services(
         **vars(assemble_logins(adapters, settings, joining)),
         sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
@@ -109,13 +111,11 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
         own_account=OwnAccount(database, adapters.cache, clock),
-        users=UserAdministration(
-            database, revocations, adapters.passwords, _password_rules(adapters, settings), adapters.cache, clock, ids
-        ),
+        users=_users(adapters, settings, departures),
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
-        memberships=MembershipAdministration(database, revocations, adapters.cache, clock, ids),
+        memberships=MembershipAdministration(database, departures, revocations, adapters.cache, clock, ids),
         **_joining(adapters, settings, joining, counts),
         **service_account_use_cases(adapters, settings),
         descriptions=Descriptions(adapters.registry),
@@ -181,6 +181,19 @@ def _accounts(adapters: Adapters, settings: Settings) -> Accounts:
         ids=adapters.ids,
         lockout=lockout_of(settings),
         changes=email_changes_of(adapters, settings),
+    )
+
+
+def _users(adapters: Adapters, settings: Settings, departures: Departures) -> UserAdministration:
+    return UserAdministration(
+        adapters.database,
+        departures,
+        adapters.revocations,
+        adapters.passwords,
+        _password_rules(adapters, settings),
+        adapters.cache,
+        adapters.clock,
+        adapters.ids,
     )
 
 

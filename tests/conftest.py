@@ -32,6 +32,7 @@ LONG = (
     "test_serve.py",
     "test_races.py",
     "test_cli.py",
+    "test_migration_commands.py",
     "test_your_project.py",
     "test_online_migrations.py",
     "test_migrations.py",
@@ -63,7 +64,7 @@ SECONDS = 5.0
 """Time within which a test should be over; `make test` names those that are not."""
 
 IN_A_BROWSER = ("console", "signin")
-"""Folders whose tests of pages take minutes together: `make long` runs them, `make test` those of ``JOURNEYS``."""
+"""Folders whose tests of pages take minutes: `make long` runs them, `make end-to-end` those of ``JOURNEYS``."""
 
 JOURNEYS = frozenset(
     {
@@ -90,6 +91,24 @@ JOURNEYS = frozenset(
 )
 """Tests of pages that run each time."""
 
+STARTED = frozenset(
+    {
+        # a process of the service, or two
+        "serve",
+        "module_serve",
+        "pair",
+        # an installation of the wheel
+        "wheel",
+        # embedded servers, servers of the test's own
+        "launch",
+        "primary",
+        "rig",
+        # Chromium
+        "chromium",
+    }
+)
+"""Fixtures that start what people start. Tests that have one are end-to-end tests."""
+
 LONG_ASKED = os.environ.get("TENANTRY_TEST_LONG") == "1"
 """Whether `make faults` or `make long` asks for the tests that are marked as long."""
 
@@ -102,12 +121,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is long, but where it is asked for, and marks what is drawn.
+    """Leaves out what is long, but where it is asked for, and marks what is drawn and what is end to end.
 
     Long files come first, so that no worker runs one of them alone at the end.
     """
     for item in items:
-        is_in_a_browser = item.path.parent.name in IN_A_BROWSER and "visitor" in getattr(item, "fixturenames", ())
+        fixtures = getattr(item, "fixturenames", ())
+        if not STARTED.isdisjoint(fixtures):
+            item.add_marker("end_to_end")
+        is_in_a_browser = item.path.parent.name in IN_A_BROWSER and "visitor" in fixtures
         if is_in_a_browser and item.name not in JOURNEYS:
             item.add_marker("long")
     left_out = [item for item in items if item.get_closest_marker("long") and not LONG_ASKED]

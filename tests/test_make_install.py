@@ -4,7 +4,11 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.waiting import HUNG_AFTER
+
+pytestmark = pytest.mark.end_to_end
 
 ROOT = Path(__file__).resolve().parent.parent
 

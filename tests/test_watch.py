@@ -9,6 +9,8 @@ import pytest
 
 from tests.watch import MOST, ROOT, belonging_to, changed, times
 
+pytestmark = pytest.mark.end_to_end
+
 
 @pytest.mark.parametrize(
     ("path", "test"),

@@ -75,6 +75,10 @@ def _invitations(store: Store) -> tuple[dict[Any, Any], Ages]:
     return store.invitations, dict(ends)
 
 
+def _former_addresses(store: Store) -> tuple[dict[Any, Any], Ages]:
+    return store.former_addresses, dict(store.former_addresses)
+
+
 def _join_requests(store: Store) -> tuple[dict[Any, Any], Ages]:
     ends = {key: request.ended_at or request.created_at for key, request in store.join_requests.items()}
     return store.join_requests, dict(ends)
@@ -106,6 +110,7 @@ _RULES: dict[RetentionRule, Callable[[Store], tuple[dict[Any, Any], Ages]]] = {
     RetentionRule.LINKS: _links,
     RetentionRule.INVITATIONS: _invitations,
     RetentionRule.JOIN_REQUESTS: _join_requests,
+    RetentionRule.FORMER_ADDRESSES: _former_addresses,
     RetentionRule.EMAIL_CHANGES: _email_changes,
     RetentionRule.ANSWERS: _answers,
     RetentionRule.API_KEYS: _api_keys,

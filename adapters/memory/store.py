@@ -121,6 +121,7 @@ class Store:
     domains: dict[tuple[UUID, str], TenantDomain] = field(default_factory=dict)
     join_requests: dict[tuple[UUID, UUID], JoinRequest] = field(default_factory=dict)
     former_members: dict[tuple[UUID, UUID], bool] = field(default_factory=dict)
+    former_addresses: dict[tuple[UUID, bytes], datetime] = field(default_factory=dict)
     answers: dict[tuple[UUID, UUID, str], StoredResponseRow] = field(default_factory=dict)
     tables: Tables = field(default_factory=dict)
 

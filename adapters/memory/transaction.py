@@ -14,6 +14,7 @@ from adapters.memory.identity.attempts import MemoryAttempts
 from adapters.memory.identity.factors.factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
 from adapters.memory.identity.joining.domains import MemoryJoinRequests, MemoryTenantDomains
+from adapters.memory.identity.joining.former_members import MemoryFormerMembers
 from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.permissions import MemoryPermissions
@@ -138,6 +139,10 @@ class MemoryTransaction:
     @property
     def join_requests(self) -> MemoryJoinRequests:
         return MemoryJoinRequests(self.access)
+
+    @property
+    def former_members(self) -> MemoryFormerMembers:
+        return MemoryFormerMembers(self.access)
 
     @property
     def personal(self) -> MemoryPersonalRecords:

@@ -21,6 +21,7 @@ from adapters.postgres.identity.factors.factors import (
     PostgresRecoveryCodes,
 )
 from adapters.postgres.identity.joining.domains import PostgresJoinRequests, PostgresTenantDomains
+from adapters.postgres.identity.joining.former_members import PostgresFormerMembers
 from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.permissions import PostgresPermissions
@@ -142,6 +143,10 @@ class PostgresTransaction:
     @property
     def join_requests(self) -> PostgresJoinRequests:
         return PostgresJoinRequests(self.connection)
+
+    @property
+    def former_members(self) -> PostgresFormerMembers:
+        return PostgresFormerMembers(self.connection)
 
     @property
     def personal(self) -> PostgresPersonalRecords:

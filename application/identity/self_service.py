@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -21,7 +21,8 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 @dataclass(frozen=True)
 class SelfService:
-    database: Database[IdentityTransaction]
+    database: Database[MemberTransaction]
+    departures: Departures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -38,6 +39,8 @@ class SelfService:
             async with self.database.transaction(EveryTenant()) as tx:
                 state = await self._locked_state(tx, caller)
                 await self._ensure_nobody_is_missed(tx, caller, state)
+                left = await tx.former_members.tenants_of(user_id)
+                await tx.former_members.mark(self.departures.marks_of_account(state, left, user_id), now)
                 await tx.users.remove(user_id)
                 versions = await tx.token_versions.bump(subjects)
                 await tx.token_versions.end(subjects, now)

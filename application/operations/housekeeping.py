@@ -11,7 +11,15 @@ from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.identity.tokens import Lifetimes
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
-from domain.retention import ENDED_INVITATION, ENDED_KEYS, GIVEN_UP_MAIL, JOIN_REQUEST, LONGEST_TOKEN, RetentionRule
+from domain.retention import (
+    ENDED_INVITATION,
+    ENDED_KEYS,
+    FORMER_ADDRESS,
+    GIVEN_UP_MAIL,
+    JOIN_REQUEST,
+    LONGEST_TOKEN,
+    RetentionRule,
+)
 from domain.scope import EveryTenant
 
 DAY = timedelta(days=1)
@@ -67,6 +75,7 @@ def forgotten_before(now: datetime, lifetimes: Lifetimes) -> Mapping[RetentionRu
         RetentionRule.LINKS: now - DAY,
         RetentionRule.INVITATIONS: now - ENDED_INVITATION,
         RetentionRule.JOIN_REQUESTS: now - JOIN_REQUEST,
+        RetentionRule.FORMER_ADDRESSES: now - FORMER_ADDRESS,
         RetentionRule.EMAIL_CHANGES: now - DAY,
         RetentionRule.ANSWERS: now - KEPT_FOR - DAY,
         RetentionRule.API_KEYS: now - ENDED_KEYS,

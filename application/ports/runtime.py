@@ -56,6 +56,17 @@ class LinkSecrets(Protocol):
         ...
 
 
+class AddressDigests(Protocol):
+    """Digests of addresses, by a key that is not in the database: whoever reads a digest learns no address."""
+
+    def of(self, tenant_id: UUID, mailbox: str) -> list[bytes]:
+        """Digests of 32 bytes; the first is what is stored, further ones are of the other secret key.
+
+        Digests of one mailbox in two tenants have nothing in common.
+        """
+        ...
+
+
 class PasswordRules(Protocol):
     """Rules of new passwords; implemented by application/identity/password_rules.py."""
 

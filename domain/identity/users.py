@@ -187,6 +187,15 @@ def email_key(text: str) -> str | None:
     return f"{folded}@{host}" if folded == local.lower() else None
 
 
+def mailbox_key(address_key: str) -> str:
+    """The address that mail to a normal address reaches: ``ada+news@acme.example`` is ``ada@acme.example``.
+
+    Where a server reads the plus sign as any other letter, the two are taken for one mailbox all the same.
+    """
+    local, _, domain = address_key.rpartition("@")
+    return f"{local.partition('+')[0] or local}@{domain}"
+
+
 def is_address(text: str) -> bool:
     """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
     return _parts(text) is not None

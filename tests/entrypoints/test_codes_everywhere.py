@@ -6,9 +6,12 @@ from pathlib import Path
 
 import httpx
 import pyotp
+import pytest
 
 from tests.conftest import NewDatabase
 from tests.entrypoints.pair import ADMIN, Pair, pair_on
+
+pytestmark = pytest.mark.end_to_end
 
 
 async def test_one_code_shown_twenty_times_at_once_to_two_processes_lets_in_once(

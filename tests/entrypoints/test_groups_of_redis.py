@@ -10,6 +10,8 @@ from tests.redis_cluster import ask, open_cluster
 from tests.redis_sentinels import open_sentinels
 from tests.redis_server import RedisServer
 
+pytestmark = pytest.mark.end_to_end
+
 
 async def test_a_cluster_is_checked_and_other_addresses_are_told(
     tenantry: Tenantry, shared: dict[str, str], tmp_path: Path

@@ -11,6 +11,8 @@ from tests.documents import copied
 from tests.entrypoints.processes import ROOT, environment
 from tests.waiting import HUNG_AFTER
 
+pytestmark = pytest.mark.end_to_end
+
 TAGS = """
 from msgspec import Struct
 from tenantry import entity

@@ -16,6 +16,8 @@ from tests.entrypoints.pair import ADDRESSES, ADMIN, JsonObject, Pair, pair_on
 from tests.entrypoints.processes import PASSWORD, Tenantry
 from tests.waiting import HUNG_AFTER
 
+pytestmark = pytest.mark.end_to_end
+
 SYSTEM = str(SYSTEM_TENANT_ID)
 HOME, AWAY = "198.51.100.1", "203.0.113.7"
 

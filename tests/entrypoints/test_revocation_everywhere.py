@@ -13,6 +13,8 @@ from tests.conftest import NewDatabase
 from tests.entrypoints.pair import Client, JsonObject, Pair, pair_on
 from tests.waiting import HUNG_AFTER
 
+pytestmark = pytest.mark.end_to_end
+
 ANSWERED_WITHIN = USUAL.until_known + 60.0
 """Seconds: the leases that must end, and many times what a busy machine takes for the rest."""
 

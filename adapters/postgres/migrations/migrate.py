@@ -122,10 +122,10 @@ async def write_migration(
     return WrittenMigration(paths[0], written.notes, next(iter(paths[1:]), None)) if paths else None
 
 
-async def discard(url: str, folders: Sequence[Path]) -> Path:
-    """Deletes the newest migration of the last folder, which no database that it knows of has: one file or two.
+async def discard(url: str, folders: Sequence[Path]) -> list[Path]:
+    """Deletes the newest migration of the last folder, which no database that it knows of has. Raises MigrationRefused.
 
-    Returns the first of them. Raises MigrationRefused.
+    Returns its files, one or two, in the order in which they would have been applied.
     """
     newest = heads_of(folders[-1:])
     if not newest or folders[-1] == VERSIONS:
@@ -138,14 +138,14 @@ async def discard(url: str, folders: Sequence[Path]) -> Path:
     path.unlink()
     if first != path and not any(first.name.startswith(f"{revision}_") for revision in applied):
         first.unlink()
-        return first
-    return path
+        return [first, path]
+    return [path]
 
 
-async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Path:
-    """Undoes the newest applied migration of the last folder, of one file or two. Raises MigrationRefused.
+async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> list[Path]:
+    """Undoes the newest applied migration of the last folder. Raises MigrationRefused.
 
-    Returns the first of its files.
+    Returns the files that are undone, one or two, in the order in which they had been applied.
     """
     ensure_consistent(folders)
     newest, applied = heads_of(folders[-1:]), await applied_versions(url)
@@ -154,15 +154,16 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Pa
     done = [file for file in (path, first) if file is not None and file.name.partition("_")[0] in applied]
     if first is None or not done:
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    count = 2 if done[0] == path and path != first else 1
+    # the database names its newest revision alone: where that is the second file, the first is applied as well
+    undone = [first, done[0]] if done[0] != first else [first]
 
     def undo(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
         limit_waiting(False)
-        commands.downgrade(f"{done[0].name.partition('_')[0]}@-{count}")
+        commands.downgrade(f"{done[0].name.partition('_')[0]}@-{len(undone)}")
         connection.commit()
 
     await apply_command(url, metadata_for(registry), folders, undo, _PATIENCE)
-    return first
+    return undone
 
 
 def _first_of(path: Path, folder: Path) -> Path:

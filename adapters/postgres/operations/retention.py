@@ -54,6 +54,7 @@ _REMOVED = {
     RetentionRule.LINKS: _removing("one_time_tokens", _LINKS.expires_at, _LINKS.number < _FIRST_WAITING),
     RetentionRule.INVITATIONS: _removing("invitations", func.coalesce(_INVITATIONS.ended_at, _INVITATIONS.expires_at)),
     RetentionRule.JOIN_REQUESTS: _removing("join_requests", func.coalesce(_REQUESTS.ended_at, _REQUESTS.created_at)),
+    RetentionRule.FORMER_ADDRESSES: _removing("former_addresses", TABLES["former_addresses"].c.marked_at),
     RetentionRule.EMAIL_CHANGES: _removing("email_changes", TABLES["email_changes"].c.expires_at),
     RetentionRule.ANSWERS: _removing("kept_answers", TABLES["kept_answers"].c.at),
     RetentionRule.API_KEYS: _removing("api_keys", func.least(_KEYS.ended_at, _KEYS.expires_at)),

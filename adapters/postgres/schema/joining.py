@@ -86,6 +86,18 @@ class JoinRequestRow(IdentityBase):
     )
 
 
+class FormerAddressRow(IdentityBase):
+    """Mailbox of a former member, as a keyed digest; refers to no account, for it outlives the account."""
+
+    __tablename__ = "former_addresses"
+
+    tenant_id: Mapped[UUID] = mapped_column(ForeignKey("tenants.id"), primary_key=True)
+    digest: Mapped[bytes] = mapped_column(primary_key=True)
+    marked_at: Mapped[datetime]
+
+    __table_args__ = (Index("ix_former_addresses_marked_at", "marked_at"),)
+
+
 class FormerMemberRow(IdentityBase):
     """Somebody whose membership has ended, and who does not come back by a domain."""
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
 from application.ports.database import Database, Mail
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -56,7 +56,8 @@ class MemberPage(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class MembershipAdministration:
-    database: Database[IdentityTransaction]
+    database: Database[MemberTransaction]
+    departures: Departures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -104,6 +105,8 @@ class MembershipAdministration:
                 )
                 if before is not None and {role.id for role in roles} != {role.id for role in before.roles}:
                     await tx.outbox.add(self._notice(state.user, client))
+                digests = self.departures.digests(state.user.email_key, tenant_id)
+                await tx.former_members.readmit(tenant_id, form.user_id, digests)
                 versions = await tx.token_versions.bump([subject])
                 await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
                 after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
@@ -123,6 +126,8 @@ class MembershipAdministration:
                 if state is None or not await tx.memberships.remove(user_id, tenant_id):
                     raise NotFound
                 ensure_outranks(caller, state)
+                marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
+                await tx.former_members.mark(marks, self.clock.now())
                 if takes_an_admin(caller, state, tenant_id):
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
                 if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:

@@ -21,7 +21,7 @@ from application.identity.administration.user_forms import (
     item_fields,
 )
 from application.ports.database import Database, Mail, MailKind
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -52,7 +52,8 @@ from domain.scope import Caller, Client, EveryTenant, event
 
 @dataclass(frozen=True)
 class UserAdministration:
-    database: Database[IdentityTransaction]
+    database: Database[MemberTransaction]
+    departures: Departures
     revocations: Revocations
     passwords: Passwords
     password_rules: PasswordRules
@@ -98,6 +99,8 @@ class UserAdministration:
             roles = await self._checked_roles(tx, caller, form)
             await tx.users.add(user)
             await self._save_roles(tx, caller, user.id, roles, now)
+            digests = self.departures.digests(user.email_key, caller.tenant.id)
+            await tx.former_members.readmit(caller.tenant.id, user.id, digests)
             if form.send_welcome_email:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
             await self._audit(tx, "user.created", caller, user.id, client)
@@ -163,7 +166,7 @@ class UserAdministration:
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
-    async def _remove(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
+    async def _remove(self, tx: MemberTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
         await self._keep_an_admin(tx, caller, state)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
@@ -173,9 +176,14 @@ class UserAdministration:
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
         if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
+            marks = self.departures.marks(state.user, [caller.tenant.id], caller.user_id)
+            await tx.former_members.mark(marks, self.clock.now())
             return (grants_subject(user_id),)
         if state.is_super_admin:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), user_id)
+        left = await tx.former_members.tenants_of(user_id)
+        marks = self.departures.marks_of_account(state, left, caller.user_id)
+        await tx.former_members.mark(marks, self.clock.now())
         await tx.users.remove(user_id)
         return _subjects(user_id)
 

@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.service_accounts import ServiceAccounts
-from application.ports.identity.users import VerifiedIdentity
+from application.ports.identity.users import Departures, VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, PasswordRules, Passwords
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
@@ -75,6 +75,7 @@ class AcceptanceTransaction(InvitationTransaction, Protocol):
 @dataclass(frozen=True)
 class InvitationAcceptance:
     database: Database[AcceptanceTransaction]
+    departures: Departures
     passwords: Passwords
     password_reader: ReadPassword
     password_rules: PasswordRules
@@ -217,6 +218,8 @@ class InvitationAcceptance:
         ensure_fits_token((*roles, *system_roles), "token")
         await self._end(tx, invitation, user_id, client, now)
         await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
+        digests = self.departures.digests(invitation.email_key, invitation.tenant_id)
+        await tx.former_members.readmit(invitation.tenant_id, user_id, digests)
 
     async def _is_still_meant(
         self, tx: AcceptanceTransaction, invitation: Invitation, roles: Sequence[Role], now: datetime

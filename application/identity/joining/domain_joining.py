@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from application.identity.joining.deciders import deciders
 from application.ports.database import Database, Mail
 from application.ports.identity.domains import DomainTransaction
-from application.ports.identity.users import VerifiedIdentity
+from application.ports.identity.users import Departures, VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import ValidationError
@@ -36,6 +36,7 @@ class KnownDomains:
 @dataclass(frozen=True)
 class DomainJoining:
     database: Database[DomainTransaction]
+    departures: Departures
     outcomes: InvitationOutcomes
     clock: Clock
     ids: Ids
@@ -87,8 +88,9 @@ class DomainJoining:
             tenant = await tx.memberships.visit(current.tenant_id, self.clock.now())
             if tenant is None or not tenant.tenant_is_active:
                 return seen
-            # Security: whoever was removed, or left, does not come back by the address alone.
-            if not await tx.join_requests.was_member(current.tenant_id, state.user.id):
+            # Security: whoever was removed, or left, does not come back by the address alone, nor by a new account.
+            digests = self.departures.digests(state.user.email_key, current.tenant_id)
+            if not await tx.former_members.is_former(current.tenant_id, state.user.id, digests):
                 outcome = await self._join_or_ask(tx, state, current, client)
             after = await tx.users.state(seen.user.id)
         if outcome is not None:

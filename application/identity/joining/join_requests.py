@@ -10,6 +10,7 @@ from application.identity.administration.listing import ParameterReader, Paramet
 from application.identity.joining.domains import given_roles
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
+from application.ports.identity.users import Departures
 from application.ports.runtime import Clock, InvitationOutcomes
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
@@ -57,6 +58,7 @@ class AdmittedMember(Struct, rename="camel", kw_only=True):
 @dataclass(frozen=True)
 class JoinRequestAdministration:
     database: Database[DomainTransaction]
+    departures: Departures
     outcomes: InvitationOutcomes
     cache: Cache
     clock: Clock
@@ -96,6 +98,8 @@ class JoinRequestAdministration:
                 roles = await self._roles(tx, caller, request, form)
                 ensure_fits_token((*roles, *state.roles), "roles")
                 await tx.memberships.save(user_id, tenant_id, [role.id for role in roles], None, now)
+                digests = self.departures.digests(state.user.email_key, tenant_id)
+                await tx.former_members.readmit(tenant_id, user_id, digests)
                 state = await tx.users.state(user_id)
             await tx.join_requests.end(tenant_id, user_id, "approved", now, caller.user_id)
             await tx.audit.add(tenant_id, event("join-request.approved", caller.user_id, user_id, client, now))

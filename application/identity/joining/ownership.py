@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.database import Database, Mail
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -39,7 +39,8 @@ class OwnerItem(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class Ownership:
-    database: Database[IdentityTransaction]
+    database: Database[MemberTransaction]
+    departures: Departures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -85,6 +86,7 @@ class Ownership:
                 if membership.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 await tx.memberships.remove(user_id, tenant_id)
+                await tx.former_members.mark(self.departures.marks(state.user, [tenant_id], user_id), self.clock.now())
                 versions = await tx.token_versions.bump([subject])
                 line = event("membership.ended", user_id, user_id, client, self.clock.now())
                 await tx.audit.add(tenant_id, line)

@@ -88,10 +88,6 @@ class JoinRequests(Protocol):
         """Stores the request; False when the user has made one already, whatever became of it."""
         ...
 
-    async def was_member(self, tenant_id: UUID, user_id: UUID) -> bool:
-        """Whether the user's membership in the tenant has ended at some time, by whomever."""
-        ...
-
     async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
         """Pending requests, the oldest first, and their total."""
         ...

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.database import Mail
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import MemberTransaction
 from domain.identity.invitations import Invitation, InvitationStatus
 from domain.identity.users import Branding, Role
 from domain.scope import AuditEvent
@@ -118,7 +118,7 @@ class ReceivedInvitations(Protocol):
         ...
 
 
-class InvitationTransaction(IdentityTransaction, Protocol):
+class InvitationTransaction(MemberTransaction, Protocol):
     """Parts of the database that invitations need."""
 
     @property

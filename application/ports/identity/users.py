@@ -3,7 +3,7 @@
 Identity reaches over tenants: use cases decide what a caller may see, and name the tenant.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -221,6 +221,49 @@ class Permissions(Protocol):
         ...
 
 
+class AddressMark(Struct, frozen=True):
+    """Mark on a mailbox whose owner was a member of the tenant; outlives the account."""
+
+    tenant_id: UUID
+    digest: bytes
+
+
+class Departures(Protocol):
+    """Marks on the mailboxes of those who leave; implemented by application/identity/joining/departures.py."""
+
+    def marks(self, user: User, tenants: Iterable[UUID], by: UUID) -> list[AddressMark]:
+        """Marks for tenants that the account leaves; ``by`` ends its memberships."""
+        ...
+
+    def marks_of_account(self, state: AccountState, left: Iterable[UUID], by: UUID) -> list[AddressMark]:
+        """Marks of an account that is deleted, for the tenants that it is in, and those that it has ``left`` before."""
+        ...
+
+    def digests(self, email_key: str, tenant_id: UUID) -> list[bytes]:
+        """Digests by which a mark on the mailbox of the address is found."""
+        ...
+
+
+class FormerMembers(Protocol):
+    """The end of a membership leaves a mark on the account; marks on mailboxes are set here."""
+
+    async def mark(self, marks: Sequence[AddressMark], at: datetime) -> None:
+        """Stores the marks; those that are there count from ``at`` on."""
+        ...
+
+    async def tenants_of(self, user_id: UUID) -> list[UUID]:
+        """Tenants that the account was a member of, in order."""
+        ...
+
+    async def is_former(self, tenant_id: UUID, user_id: UUID, digests: Sequence[bytes]) -> bool:
+        """Whether the account's membership has ended at some time, by whomever, or its mailbox has a mark."""
+        ...
+
+    async def readmit(self, tenant_id: UUID, user_id: UUID, digests: Sequence[bytes]) -> None:
+        """Removes the tenant's marks on the account and the mailbox."""
+        ...
+
+
 class IdentityTransaction(Protocol):
     """Parts of the database that hold users and their rights."""
 
@@ -240,3 +283,10 @@ class IdentityTransaction(Protocol):
     def audit(self) -> AuditTrail: ...
     @property
     def outbox(self) -> Outbox: ...
+
+
+class MemberTransaction(IdentityTransaction, Protocol):
+    """Parts of the database that beginning and ending memberships needs."""
+
+    @property
+    def former_members(self) -> FormerMembers: ...

@@ -92,7 +92,7 @@ async def test_a_required_field_asks_for_a_value_of_the_rows(books: Books) -> No
     assert "books.isbn is required and has no default, and books has 2 rows" in written.notes[0]
     with pytest.raises(MigrationRefused, match=r"to be filled in: books\.isbn is required"):
         await books.apply(changed)
-    assert await discard(books.url, books.folders) == written.path
+    assert await discard(books.url, books.folders) == [written.path]
     assert not written.path.exists()
     written = await books.write(changed)
     fill_in(written.path, "sa.text(\"'none'\")")

@@ -22,6 +22,8 @@ from tests.conftest import NewDatabase
 from tests.databases import create_database, drop_database
 from tests.entrypoints.processes import ROOT
 
+pytestmark = pytest.mark.end_to_end
+
 REPLICAS, ROUNDS = 10, 2
 STARTS = int(os.environ.get("TENANTRY_TEST_STARTS", "0"))
 """How often ten processes of their own start together; ``make stress`` does it fifty times."""

@@ -19,6 +19,8 @@ from tests.adapters.postgres.working_process import CLIENTS, NEW, OLD, ROUNDS
 from tests.conftest import NewDatabase
 from tests.entrypoints.processes import ROOT
 
+pytestmark = pytest.mark.end_to_end
+
 
 @pytest.fixture
 async def books(new_database: NewDatabase, tmp_path: Path) -> Books:

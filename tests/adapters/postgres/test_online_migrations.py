@@ -68,10 +68,10 @@ async def test_what_reads_all_rows_stands_in_a_second_file_and_both_name_their_l
 
 async def test_both_files_are_taken_back_and_undone_by_one_command(books: Books) -> None:
     written = await books.write(AFTER)
-    assert await discard(books.url, books.folders) == written.path
+    assert await discard(books.url, books.folders) == [written.path, written.after]
     assert len(list(books.folder.glob("*.py"))) == 1
     again = await books.migrate(AFTER)
-    assert await downgrade(books.url, AFTER, books.folders) == again.path
+    assert await downgrade(books.url, AFTER, books.folders) == [again.path, again.after]
     assert await books.ask(STATE) == [(True, 2, True, 0, False)]
     with pytest.raises(MigrationRefused, match="nothing to undo"):
         await downgrade(books.url, AFTER, books.folders)

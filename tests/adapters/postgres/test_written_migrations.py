@@ -43,7 +43,7 @@ async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> 
     assert await books.ask("SELECT sku FROM books") == [("x",)]
     assert await books.ask("SELECT 1 FROM pg_indexes WHERE indexname = 'uq_books_sku'") == [(1,)]
     assert await write_migration(books.url, after, "again", books.folders) is None
-    assert await downgrade(books.url, after, books.folders) == written.path
+    assert await downgrade(books.url, after, books.folders) == [written.path]
     assert await books.ask("SELECT code FROM books") == [("x",)]
     with pytest.raises(MigrationRefused, match="--rename cod=sku names no field or entity"):
         await books.write(after, "cod=sku")

@@ -28,6 +28,8 @@ from tests.redis_sentinels import open_sentinels
 from tests.redis_server import RedisServer
 from tests.waiting import HUNG_AFTER
 
+pytestmark = pytest.mark.end_to_end
+
 SUBJECT = "user:a"
 TOKEN = PresentedToken({SUBJECT: 1}, ())
 CALLER = "user:who asks"

@@ -183,19 +183,3 @@ async def test_requests_wait_in_order_and_one_end_counts(database: WholeDatabase
         assert (await tx.join_requests.page(home.id, 1, 9))[1] == 2
         await tx.users.remove(people[1].id)
         assert (await tx.join_requests.page(home.id, 1, 9))[1] == 1
-
-
-async def test_whoever_was_a_member_is_known(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
-    home, other = homes
-    ada = user()
-    async with database.transaction(EveryTenant()) as tx:
-        await tx.users.add(ada)
-        assert not await tx.memberships.remove(ada.id, home.id)
-        assert not await tx.join_requests.was_member(home.id, ada.id)
-        for _ in range(2):
-            await tx.memberships.save(ada.id, home.id, [], None, NOW)
-            assert await tx.memberships.remove(ada.id, home.id)
-            assert await tx.join_requests.was_member(home.id, ada.id)
-        assert not await tx.join_requests.was_member(other.id, ada.id)
-        await tx.users.remove(ada.id)
-        assert not await tx.join_requests.was_member(home.id, ada.id)

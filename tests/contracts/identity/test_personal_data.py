@@ -267,6 +267,7 @@ EXPORTED: dict[str, dict[str, str]] = {
 """Tables that an export contains, with the columns that it leaves out, and why."""
 
 NOT_PERSONAL = {
+    "former_addresses": "digests without an account; what one was a member of is told as former memberships",
     "tenants": "customers, and no people",
     "roles": "what a tenant's roles may do",
     "permissions": "names",

@@ -12,6 +12,7 @@ from application.ports.database import Mail
 from application.ports.entities.idempotency import Claim
 from application.ports.identity.accounts import EmailChange, OneTimeToken
 from application.ports.identity.invitations import NewInvitation
+from application.ports.identity.users import AddressMark
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.identity.domains import JoinRequest
 from domain.identity.invitations import Invitation
@@ -150,6 +151,13 @@ async def ask_to_join(tx: Transaction, at: datetime) -> None:
     assert await tx.join_requests.end(home.id, asker.id, "declined", at, None)
 
 
+async def leave(tx: Transaction, at: datetime) -> None:
+    """A membership that ended at the time."""
+    home = tenant()
+    await tx.tenants.add(home)
+    await tx.former_members.mark([AddressMark(home.id, home.id.bytes * 2)], at)
+
+
 KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.ENDED_SESSIONS: (end_session, 1),
     RetentionRule.OLD_SESSIONS: (begin_session, 1),
@@ -160,6 +168,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     RetentionRule.LINKS: (issue, 1),
     RetentionRule.INVITATIONS: (invite, 1),
     RetentionRule.JOIN_REQUESTS: (ask_to_join, 1),
+    RetentionRule.FORMER_ADDRESSES: (leave, 1),
     RetentionRule.EMAIL_CHANGES: (ask_for_address, 1),
     RetentionRule.ANSWERS: (answer, 1),
     RetentionRule.API_KEYS: (end_key, 1),

@@ -88,9 +88,6 @@ class MemoryJoinRequests:
             store.join_requests[_key(request)] = request
             return True
 
-    async def was_member(self, tenant_id: UUID, user_id: UUID) -> bool:
-        return (tenant_id, user_id) in self.access.read().former_members
-
     async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
         store = self.access.read()
         waiting = [each for each in store.join_requests.values() if each.tenant_id == tenant_id]

@@ -52,7 +52,6 @@ RETURNING tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, c
 _ADD_REQUEST = """
 INSERT INTO join_requests (tenant_id, user_id, domain, created_at, status, ended_at, ended_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING true"""
-_WAS_MEMBER = "SELECT EXISTS (SELECT FROM former_members WHERE tenant_id = $1 AND user_id = $2)"
 _PAGE = """
 SELECT j.tenant_id, j.user_id, j.domain, j.created_at, j.status, j.ended_at, j.ended_by, u.email, u.full_name
 FROM join_requests j JOIN users u ON u.id = j.user_id
@@ -107,9 +106,6 @@ class PostgresJoinRequests:
 
     async def add(self, request: JoinRequest) -> bool:
         return bool(await self.connection.fetchval(_ADD_REQUEST, *astuple(request)))
-
-    async def was_member(self, tenant_id: UUID, user_id: UUID) -> bool:
-        return bool(await self.connection.fetchval(_WAS_MEMBER, tenant_id, user_id))
 
     async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
         rows = await self.connection.fetch(_PAGE, tenant_id, page_size, (page - 1) * page_size)

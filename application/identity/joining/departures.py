@@ -1,0 +1,30 @@
+"""Marks on mailboxes that the end of a membership leaves, so that nobody who is gone comes back by a domain."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from application.ports.identity.users import AddressMark
+from application.ports.runtime import AddressDigests
+from domain.identity.users import AccountState, User, mailbox_key
+
+
+@dataclass(frozen=True)
+class KeyedDepartures:
+    """Digests of mailboxes, beside the marks on accounts, which end with the account."""
+
+    addresses: AddressDigests
+
+    def marks(self, user: User, tenants: Iterable[UUID], by: UUID) -> list[AddressMark]:
+        # Security: an account with an address that nobody proved may be a stranger's, who would keep its owner out.
+        if by == user.id and not user.email_proved:
+            return []
+        return [
+            AddressMark(tenant_id, self.digests(user.email_key, tenant_id)[0]) for tenant_id in sorted(set(tenants))
+        ]
+
+    def marks_of_account(self, state: AccountState, left: Iterable[UUID], by: UUID) -> list[AddressMark]:
+        return self.marks(state.user, (*left, *(held.tenant_id for held in state.memberships)), by)
+
+    def digests(self, email_key: str, tenant_id: UUID) -> list[bytes]:
+        return self.addresses.of(tenant_id, mailbox_key(email_key))
