@@ -215,7 +215,7 @@ class Greeting:
         data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
         yield f"Tenantry listens on {here}, its data is in {data}"
         if settings.console and console.is_built():
-            yield f"Console: {here}/console"
+            yield f"Console: http://{_named(settings)}/console"
         yield f"Documentation: {here}/{settings.docs_root}/index.html"
         if self.password is None:
             yield "Try first, with your password:"
@@ -244,6 +244,13 @@ def _login(here: str, email: str, password: str) -> str:
 def _reachable(host: str) -> str:
     """An address to go to, for one that only says to listen everywhere."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # read, not bound
+
+
+def _named(settings: Settings) -> str:
+    """Host and port, on this machine by the name that passkeys belong to: browsers know none of an address."""
+    host = _reachable(settings.host)
+    is_here = settings.passkey_rp_id == "localhost" and host in ("127.0.0.1", "::1")
+    return host_and_port("localhost" if is_here else host, settings.port)
 
 
 def _answers(settings: Settings) -> bool:

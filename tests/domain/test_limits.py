@@ -39,6 +39,7 @@ NOW = 1_000_000_000_000_000
         (entity_limit("products", "export"), 5),
         (entity_limit("products", "import"), 5),
         (entity_limit("products", "restore"), 50),
+        (entity_limit("products", "patch"), 100),
     ],
 )
 def test_the_tables(limit: Limit, count: int) -> None:

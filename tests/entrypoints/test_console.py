@@ -17,7 +17,10 @@ async def test_a_newcomer_makes_a_first_row(serve: Serve, migrated: dict[str, st
 
 
 async def test_a_newcomer_makes_a_first_row_on_the_embedded_servers(serve: Serve) -> None:
-    await make_first_row(serve(ADMIN_PASSWORD=PASSWORD))
+    service = serve(ADMIN_PASSWORD=PASSWORD)
+    # browsers know no passkeys of an address
+    assert f"Console: {service.url.replace('127.0.0.1', 'localhost')}/console" in service.words
+    await make_first_row(service)
 
 
 async def make_first_row(service: Served) -> None:

@@ -16,18 +16,21 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from tests.mutation.changes import Mutant, Site, mutant_at, sites_of
+from tests.mutation.constants import readers_of
+from tests.mutation.equivalent import reason_of
 from tests.mutation.reach import Reached
 from tests.mutation.recorded import FOLDERS
 from tests.mutation.servers import servers_with_template
 from tests.mutation.trials import (
     IMPORTED_BEFORE,
     NOT_LIVE,
+    NOTICED,
     OPTIONS,
     OURS,
     SURVIVED,
@@ -44,9 +47,14 @@ RECORDS = ROOT / ".mutation"
 TESTS = {
     "http": ["tests/http", "--ignore=tests/http/docs/test_docs_page.py"],
     "rest": ["tests/domain", "tests/application", "tests/contracts", "tests/golden", "tests/adapters/memory"],
-    "postgres": ["tests/adapters/postgres", "-k", "not changes and not migrations"],
+    "postgres": ["tests/adapters/postgres", "tests/replicas", "-k", "not changes and not migrations"],
+    "documentation": ["tests/documentation"],
+    "drawn": ["tests/twins", "tests/model"],
 }
 """What is recorded, each by a process of its own: tests that take long and reach little of what is changed are not."""
+
+DOCUMENTS = ("tests/documentation/", "tests/http/docs/")
+"""Folders of tests that compare documents with the code and its constants."""
 
 Told = Callable[[Mutant, Outcome], None]
 Decide = Callable[[Run, Told], None]
@@ -66,7 +74,7 @@ def main() -> None:
         __import__(library)
     until = time.monotonic() + asked.minutes * 60
     with _copied() as copy, servers_with_template():
-        trials = [_trial(site, reached, asked.budget) for site in sites]
+        trials = [trial for site in sites if (trial := _trial(site, reached, asked.budget))]
         if asked.again:
             trials = [trial for trial in trials if _key(trial.mutant) in again]
 
@@ -74,14 +82,21 @@ def main() -> None:
             Trials(run, asked.at_once, told).decide(trials, until)
 
         outcomes = _decided_live(copy, trials, reached.seconds, decide)
-        anew = [trial for trial in trials if outcomes.get(_key(trial.mutant)) == NOT_LIVE]
 
         def told(mutant: Mutant, outcome: Outcome) -> None:
             tell_outcome(mutant, outcome)
             outcomes[_key(mutant)] = outcome.said
 
         _enter(copy)
+        not_live = [trial for trial in trials if outcomes.get(_key(trial.mutant)) == NOT_LIVE]
+        anew = [Trial(trial.mutant, reached.widened(trial.tests)) for trial in not_live]
         Trials(run_anew(copy), asked.at_once, told).decide(anew, until)
+        tell("\nsurvivors are shown to more tests, with everything imported anew:")
+        survivors = [trial.mutant for trial in trials if outcomes.get(_key(trial.mutant)) == SURVIVED]
+        longer = [
+            Trial(mutant, reached.widened(_tests(mutant, reached, asked.second))) for mutant in survivors if mutant
+        ]
+        Trials(run_anew(copy), asked.at_once, told).decide(longer, until)
     _tell_all([trial.mutant for trial in trials if trial.mutant], outcomes)
 
 
@@ -96,10 +111,12 @@ def tell_outcome(mutant: Mutant, outcome: Outcome) -> None:
 
 def _tell_all(mutants: Sequence[Mutant], outcomes: dict[str, str]) -> None:
     said = Counter(outcomes.get(_key(mutant), "not decided").partition(":")[0] for mutant in mutants)
-    tell(f"\n{dict(said)} of {len(mutants)}; survivors:")
+    decided = said[NOTICED] + said[SURVIVED]
+    tell(f"\n{dict(said)}; survivors:")
     for mutant in mutants:
         if outcomes.get(_key(mutant)) == SURVIVED:
             tell(f"  {mutant.path}:{mutant.line}  {mutant.change}")
+    tell(f"{said[NOTICED]} of {decided} decided were noticed: {100 * said[NOTICED] / max(1, decided):.1f} of 100")
 
 
 def _key(mutant: Mutant | None) -> str:
@@ -119,6 +136,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--at-once", type=int, default=max(2, os.cpu_count() or 1))
     parser.add_argument("--budget", type=float, default=40.0, help="seconds of recorded tests for each mistake")
+    parser.add_argument("--second", type=float, default=120.0, help="seconds for those that survived the first")
     parser.add_argument("--record", action="store_true", help="record anew which lines the tests reach")
     parser.add_argument("--again", default="", help="what a run said: its survivors alone, with another budget perhaps")
     parser.add_argument("--only", default="", help="part of the paths, with an optional :line")
@@ -127,10 +145,9 @@ def _asked() -> argparse.Namespace:
 
 def sampled(count: int, seed: int, only: str) -> list[Site]:
     path_part, _, line = only.partition(":")
-    files = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
     found = [
         site
-        for file in files
+        for file in _files()
         if path_part in str(file)
         for site in sites_of(str(file.relative_to(ROOT)), file.read_text())
         if not line or site.line == int(line)
@@ -138,9 +155,25 @@ def sampled(count: int, seed: int, only: str) -> list[Site]:
     return random.Random(seed).sample(found, min(count, len(found)))
 
 
-def _trial(site: Site, reached: Reached, budget: float) -> Trial:
-    mutant = mutant_at(site, (ROOT / site.path).read_text())
-    return Trial(mutant, reached.chosen(site.path, range(site.line, site.last_line + 1), budget))
+def _trial(site: Site, reached: Reached, budget: float) -> Trial | None:
+    """None for a mistake that is known to make no difference."""
+    source = (ROOT / site.path).read_text()
+    mutant = mutant_at(site, source)
+    if reason := reason_of(site.path, source.splitlines()[site.line - 1], mutant.change):
+        tell(f"no difference {mutant.path}:{mutant.line}  {mutant.change}  {reason}")
+        return None
+    return Trial(mutant, _tests(mutant, reached, budget))
+
+
+def _tests(mutant: Mutant, reached: Reached, budget: float) -> list[str]:
+    readers = readers_of(ROOT, _files(), mutant.path, mutant.line)
+    places = [*readers, (mutant.path, range(mutant.line, mutant.last_line + 1))]
+    documents = reached.tests_in(DOCUMENTS) if readers else []
+    return list(dict.fromkeys([*reached.chosen(mutant.path, places, budget), *documents]))
+
+
+def _files() -> list[Path]:
+    return sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
 
 def _records(anew: bool) -> list[Path]:
@@ -180,7 +213,7 @@ def _enter(copy: Path) -> None:
     sys.path[:] = [str(copy), *(entry for entry in sys.path if entry and Path(entry).resolve() != ROOT)]
 
 
-def _decided_live(copy: Path, trials: Sequence[Trial], recorded: Collection[str], decide: Decide) -> dict[str, str]:
+def _decided_live(copy: Path, trials: Sequence[Trial], recorded: Mapping[str, float], decide: Decide) -> dict[str, str]:
     """What each trial said, by mistake. Everything is collected in a fork, so that this process stays without."""
     heard, saying = os.pipe()
     child = os.fork()
@@ -199,7 +232,7 @@ def _decided_live(copy: Path, trials: Sequence[Trial], recorded: Collection[str]
 
 
 def _collect_and_decide(
-    copy: Path, trials: Sequence[Trial], recorded: Collection[str], decide: Decide, said: TextIO
+    copy: Path, trials: Sequence[Trial], recorded: Mapping[str, float], decide: Decide, said: TextIO
 ) -> None:
     import pytest
 

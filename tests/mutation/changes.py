@@ -24,6 +24,7 @@ class Mutant(NamedTuple):
 
     path: str
     line: int
+    last_line: int
     change: str
     tree: ast.Module
 
@@ -101,4 +102,4 @@ def mutant_at(site: Site, source: str) -> Mutant:
     node = next(found for at, found in enumerate(ast.walk(tree)) if at == site.number)
     done = site.change(node)
     assert done is not None
-    return Mutant(site.path, site.line, done, ast.fix_missing_locations(tree))
+    return Mutant(site.path, site.line, site.last_line, done, ast.fix_missing_locations(tree))

@@ -7,8 +7,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from tests.mutation.constants import Places
+
 COMMON = {"identity", "entitie", "memory", "postgre", "test", "adapter", "http", "contract", "login", "record"}
 """Words that name no subject, without their plural."""
+
+QUICK = 0.2
+"""Seconds of a test all of whose cases can be run."""
 
 
 class Reached:
@@ -31,19 +36,26 @@ class Reached:
                 kept.setdefault(int(line), set()).update(tests)
                 self._breadth.update(tests)
 
-    def chosen(self, path: str, lines: range, budget: float) -> list[str]:
-        """Tests of the lines, else of their file, within so many seconds, and of each test file in turn."""
-        by_line = self._lines.get(path, {})
-        reaching = set[str]().union(*(by_line.get(line, ()) for line in lines))
+    def chosen(self, path: str, places: Places, budget: float) -> list[str]:
+        """Tests of these places, else of the file, within so many seconds, and of each test file in turn."""
+        reaching = {
+            test for file, lines in places for line in lines for test in self._lines.get(file, {}).get(line, ())
+        }
         if not reaching:
-            reaching = set[str]().union(*by_line.values())
+            reaching = set[str]().union(*self._lines.get(path, {}).values())
         chosen, spent = list[str](), 0.0
         for test in self._in_turn(path, reaching):
-            spent += self.seconds[test]
-            if spent > budget and chosen:
-                break
-            chosen.append(test)
+            if not chosen or spent + self.seconds[test] <= budget:
+                spent += self.seconds[test]
+                chosen.append(test)
         return chosen
+
+    def tests_in(self, folders: tuple[str, ...]) -> list[str]:
+        return [test for test in self.seconds if test.startswith(folders)]
+
+    def widened(self, tests: Iterable[str]) -> list[str]:
+        """All cases of the functions whose recorded case is quick."""
+        return list(dict.fromkeys(test.partition("[")[0] if self.seconds[test] < QUICK else test for test in tests))
 
     def _in_turn(self, path: str, tests: set[str]) -> Iterator[str]:
         """First all tests of files that are named like the module, then one of each other file in turn."""

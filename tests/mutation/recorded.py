@@ -14,11 +14,13 @@ from typing import Any
 import coverage
 import pytest
 
+from tests.mutation.memories import Memories
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("domain", "application", "adapters/postgres/identity", "adapters/postgres/entities", "adapters/memory")
 
-CASES = 2
-"""Cases of a test function on one adapter that are recorded: they stand for the others."""
+CASES = 1
+"""Cases of a test function on one adapter that are recorded: they stand for the others, which are run after them."""
 
 
 class Recorder:
@@ -28,6 +30,7 @@ class Recorder:
         self._file = file
         self._seconds: dict[str, float] = {}
         self._failed: set[str] = set()
+        self._memories: Memories | None = None
         self._coverage = coverage.Coverage(
             data_file=str(file.with_suffix(".data")), config_file=False, source=[str(ROOT / name) for name in FOLDERS]
         )
@@ -40,6 +43,8 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
+        self._memories = self._memories or Memories(FOLDERS)
+        self._memories.forget()
         self._coverage.switch_context(item.nodeid)
         started = time.monotonic()
         try:

@@ -10,9 +10,10 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
+from itertools import accumulate, zip_longest
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
@@ -21,14 +22,18 @@ import pytest
 
 from tests.mutation.changes import Mutant
 from tests.mutation.live import Functions
+from tests.mutation.memories import Memories
+from tests.mutation.recorded import FOLDERS
 
 OURS = ("tests", "domain", "application", "adapters", "entrypoints", "benchmarks", "tenantry", "documentation")
-SURVIVED, NOTICED, ENDLESS, NOT_LIVE = "survived", "noticed", "endless", "not live"
-PATIENCE = 400.0
-"""Seconds after which a trial is ended; each of its tests has a limit of its own (``LIMIT``)."""
+SURVIVED, NOTICED, LATE, NOT_LIVE = "survived", "noticed", "late", "not live"
+PATIENCE = 900.0
+"""Seconds after which a trial is ended undecided; a test without an end is noticed by its own limit (``LIMIT``)."""
 
 LIMIT = 40
-MOST_OTHERS = 200
+OTHERS = 40.0
+"""Seconds for cases that were not recorded; each is taken to last as long as the recorded case of its function."""
+
 OPTIONS = ("-q", "-s", "-p", "no:cacheprovider", "-o", f"timeout={LIMIT}")
 """The libraries are imported before pytest rewrites what it imports."""
 IMPORTED_BEFORE = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
@@ -119,20 +124,22 @@ def _ended(child: int, answers: int, started: float) -> Outcome | None:
         said = answer.read()
     if said:
         return Outcome(*json.loads(said))
-    return Outcome(ENDLESS if late else NOTICED)
+    return Outcome(LATE if late else NOTICED)
 
 
 class LiveTrials:
     """Plugin for pytest that makes trials where it would run the collected tests."""
 
-    def __init__(self, root: Path, run: Callable[[Run], None], recorded: Collection[str]) -> None:
+    def __init__(self, root: Path, run: Callable[[Run], None], recorded: Mapping[str, float]) -> None:
         self._root, self._decide, self._recorded = root, run, recorded
         self._failed: str | None = None
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = {item.nodeid: item for item in session.items}
         asyncio.run(_warm_up())
+        gc.unfreeze()  # frozen objects are in no list
         self._functions = Functions(self._root)
+        self._memories = Memories(FOLDERS)
         # what is there now is never collected: forks share its memory
         gc.collect()
         gc.freeze()
@@ -146,8 +153,9 @@ class LiveTrials:
     def _run(self, trial: Trial) -> Outcome:
         if trial.mutant is not None and not self._functions.change(trial.mutant):
             return Outcome(NOT_LIVE)
+        self._memories.forget()
         items = [self._items[test] for test in (*trial.tests, *self._other_cases(trial)) if test in self._items]
-        for item, after in zip(items, [*items[1:], None], strict=True):
+        for item, after in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self._failed is not None:
                 item.session._setupstate.teardown_exact(None)  # drops the databases of the fork
@@ -155,12 +163,15 @@ class LiveTrials:
         return Outcome(SURVIVED)
 
     def _other_cases(self, trial: Trial) -> list[str]:
-        """Cases of the same test functions that were not recorded."""
+        """Cases of the same test functions that were not recorded, those of the likeliest functions first."""
         if trial.mutant is None:
             return []
-        functions = {test.partition("[")[0] for test in trial.tests}
-        others = [name for name in self._items if name.partition("[")[0] in functions and name not in self._recorded]
-        return others[:MOST_OTHERS]
+        lasting = {test.partition("[")[0]: 0.005 + self._recorded[test] for test in trial.tests}
+        order = {function: place for place, function in enumerate(lasting)}
+        others = [name for name in self._items if name.partition("[")[0] in lasting and name not in self._recorded]
+        others.sort(key=lambda name: order[name.partition("[")[0]])
+        ends = accumulate(lasting[name.partition("[")[0]] for name in others)
+        return [name for name, end in zip(others, ends, strict=True) if end <= OTHERS]
 
 
 async def _warm_up() -> None:

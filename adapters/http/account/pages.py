@@ -10,11 +10,11 @@ from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.asked import PageQuery, read_asked
 from adapters.http.account.localized import filled, language_for
-from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE
+from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE, account_policy
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.handover.appearance import Appearance, Appearances
+from application.identity.handover.appearance import Appearance, Appearances, Logo
 from application.identity.handover.social_redirect import SocialRedirect
 from application.identity.handover.targets import Targets
 from application.identity.registration import Registration
@@ -49,18 +49,19 @@ class SignInPages:
         self, request: StrictRequest, asked: PageQuery, ends_at: str, root: str = ROOT, outcome: str = ""
     ) -> Bytes:
         """The page to sign in on; ``outcome`` is JSON of a login that has begun elsewhere and goes on here."""
-        values, language = await self._values(request, asked, root)
-        words = words_of(language)
+        values, look = await self._values(asked, root)
+        words = words_of(language_for(request, look.language))
         values |= {"ends_at": ends_at, "outcome": outcome, "no_register": "" if self.is_open else "hidden"}
         links = _links(words, self.social.providers.redirecting, asked, root)
-        return _page("account-login.html", words, values, markup={"providers": links})
+        return _branded("account-login.html", words, values, look, {"providers": links})
 
     async def register(self, request: StrictRequest, asked: PageQuery) -> Bytes:
         shortest, longest = map(str, PASSWORD_LENGTH)
-        values, language = await self._values(request, asked, ROOT)
+        values, look = await self._values(asked, ROOT)
+        words = words_of(language_for(request, look.language))
         values |= {"shortest": shortest, "longest": longest, "ends_at": self.home}
         values |= {"closed": "hidden" if self.is_open else "", "open": "" if self.is_open else "hidden"}
-        return _page("account-register.html", words_of(language), values)
+        return _branded("account-register.html", words, values, look)
 
     def security(self, request: StrictRequest) -> Bytes:
         shortest, longest = map(str, PASSWORD_LENGTH)
@@ -83,8 +84,8 @@ class SignInPages:
         """Where a login for no application ends, from the root."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
-    async def _values(self, request: StrictRequest, asked: PageQuery, root: str) -> tuple[dict[str, str], str]:
-        """What every page is filled with, and its language.
+    async def _values(self, asked: PageQuery, root: str) -> tuple[dict[str, str], Appearance]:
+        """What every page is filled with, and how it shows itself.
 
         Raises ValidationError for an application or an address that is none.
         """
@@ -106,7 +107,7 @@ class SignInPages:
             "text_color": look.text_color if look.color else "",
             "support": look.support_email or "",
         }
-        return values, language_for(request, look.language)
+        return values, look
 
 
 def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
@@ -135,6 +136,25 @@ def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
         return pages.security(request)
 
     return [login, register, security]
+
+
+def _branded(
+    name: str, words: Words, values: Mapping[str, str], look: Appearance, markup: Mapping[str, str] = NOTHING_MORE
+) -> Bytes:
+    """A page with the tenant's logo, where it has one."""
+    page = _page(name, words, values, markup={**markup, "logo": _picture(look.logo) if look.logo else ""})
+    if look.logo is not None:
+        page.headers["content-security-policy"] = account_policy(look.logo.source)
+    return page
+
+
+def _picture(logo: Logo) -> str:
+    """The logo as markup."""
+    # Its text is empty: the name stands below it, and would be read out twice.
+    return (
+        f'<img class="logo" src="{html.escape(logo.address)}" alt="" width="192" height="48" '
+        'referrerpolicy="no-referrer" decoding="async">'
+    )
 
 
 def _page(

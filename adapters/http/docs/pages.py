@@ -50,6 +50,13 @@ DOCS_POLICY = (
 ACCOUNT_POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {_NOBODY_ELSE}"
 )
+
+
+def account_policy(picture: str) -> str:
+    """The policy of an account page that shows one picture of another host; ``picture`` is its address."""
+    return ACCOUNT_POLICY.replace("img-src data:", f"img-src data: {picture}")
+
+
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 VARIES = {"vary": "Accept-Encoding"}
 

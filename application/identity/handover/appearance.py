@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
 
 from msgspec import UNSET, Struct
 
@@ -10,6 +11,18 @@ from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from domain.scope import EveryTenant
 
+LONGEST_LOGO = 2_000
+_HOST = re.compile(r"([a-z0-9-]+\.)+[a-z0-9-]+(:[0-9]{1,5})?", re.IGNORECASE)
+# Without what ends a source in a policy, `;` and `,`, and without quotes: these are encoded.
+_PATH, _QUERY = "/%:@!$&()*+=~", "/%:@!$&()*+=~?"
+
+
+class Logo(Struct, frozen=True, kw_only=True):
+    """Picture of a tenant at another host: ``address`` for the page, ``source`` for its policy, which has no query."""
+
+    address: str
+    source: str
+
 
 class Appearance(Struct, frozen=True, kw_only=True):
     """``name`` stands in place of the service's; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting."""
@@ -17,6 +30,7 @@ class Appearance(Struct, frozen=True, kw_only=True):
     name: str
     color: str | None = None
     support_email: str | None = None
+    logo: Logo | None = None
     language: str | None = None
 
     @property
@@ -46,8 +60,24 @@ class Appearances:
             name=branding.name or tenant.name,
             color=color if color and re.fullmatch(r"#[0-9a-fA-F]{6}", color) else None,
             support_email=branding.support_email,
+            logo=logo_of(branding.logo_url),
             language=tenant.settings.language,
         )
+
+
+def logo_of(url: str | None) -> Logo | None:
+    """The picture that a page may show; None for an address that a policy cannot name exactly, or that is not https."""
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
+        return None
+    path, query = quote(parts.path, safe=_PATH), quote(parts.query, safe=_QUERY)
+    # Security: a policy takes a path that ends with a slash for everything below it, and no path for the whole host.
+    if parts.scheme != "https" or not _HOST.fullmatch(parts.netloc) or path.endswith("/") or not path:
+        return None
+    source = f"https://{parts.netloc.lower()}{path}"
+    address = f"{source}?{query}" if query else source
+    return Logo(address=address, source=source) if len(address) <= LONGEST_LOGO else None
 
 
 def _luminance(color: str) -> float:

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
+from adapters.postgres.database import PostgresDatabase
 from application.ports.identity.users import Listing
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
@@ -58,6 +59,13 @@ async def test_a_deleted_tenant_is_found_no_more_and_not_saved(database: WholeDa
         assert await tx.tenants.by_id(gone.id) is None
         assert await tx.tenants.by_identifier(gone.identifier) is None
         assert await tx.tenants.page(Listing()) == ([], 0)
+
+
+async def test_lists_of_the_database_are_sorted_by_the_columns_that_they_have(postgres: PostgresDatabase) -> None:
+    async with postgres.read_only(EveryTenant()) as read:
+        for page in (read.tenants.page, read.users.page):
+            with pytest.raises(ValueError, match="cannot be sorted by 'shoe_size'"):
+                await page(Listing(sort_by="shoe_size"))
 
 
 async def test_saving_replaces_all_but_the_id(database: WholeDatabase) -> None:

@@ -198,7 +198,7 @@ WRONG_METHODS: dict[str, tuple[str, Any, str]] = {
     "yields nothing": ("check_stored", _plain_stored, "check_stored must be an `async def` that yields errors"),
     **{
         name: (name, lambda self, before: [], f"has a method {name!r}, which nothing calls: is it 'check'?")
-        for name in ("chek", "chekc", "checks", "Check", "checck")
+        for name in ("chek", "chekc", "hceck", "checks", "Check", "checck")
     },
     **{
         name: (name, lambda self, before: [], f"has a method {name!r}, which nothing calls: is it 'check_stored'?")
@@ -214,7 +214,9 @@ def test_a_rule_that_could_not_be_called_is_told(name: str) -> None:
     assert sentence in told[0]
 
 
-@pytest.mark.parametrize("name", ["_check", "check_price", "checked", "stored", "chess_club", "validate"])
+@pytest.mark.parametrize(
+    "name", ["_check", "check_price", "checked", "hcekc", "hcecx", "stored", "chess_club", "validate"]
+)
 def test_a_method_of_another_name_is_nobodys_mistake(name: str) -> None:
     build_registry([entity("as")(type("A", (Method,), {name: lambda self: None}))])
 

@@ -20,6 +20,7 @@ from tests.domain.entities.test_declaration_mistakes import declared, text
         "(.*,)+",
         "([a-z]+){20,}x",
         "((a+))+",
+        "(([a-z])+)+",
         r"([^x]*\d)*x",
         "((ab)|(a+)+)x",
         "^(a|a?)+$",

@@ -10,7 +10,7 @@ import pytest
 from domain.entities.declaration import Registry
 from domain.entities.query.operators import OPERATORS
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey, entities_read
-from domain.entities.query.read_query import read_export, read_query, read_view
+from domain.entities.query.read_query import MAX_WORDS, read_export, read_query, read_view
 from domain.entities.registry import build_registry
 from domain.entities.visibility import hidden_from
 from domain.errors import ValidationError
@@ -247,6 +247,13 @@ def test_search_is_words(registry: Registry) -> None:
     assert asked("search=", registry, "reviews").search == ()
     with pytest.raises(ValidationError):
         asked("search=a", registry, "reviews")
+
+
+def test_a_search_has_so_many_words_and_no_more(registry: Registry) -> None:
+    words = " ".join(f"w{number}" for number in range(MAX_WORDS))
+    assert asked(f"search={words}", registry).search == tuple(words.split())
+    with pytest.raises(ValidationError):
+        asked(f"search={words} more", registry)
 
 
 def test_fields_always_bring_the_id(registry: Registry) -> None:

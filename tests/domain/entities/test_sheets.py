@@ -95,6 +95,12 @@ def test_a_wrong_header_names_its_mistakes(
     assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
 
 
+def test_so_many_wrong_columns_are_named_and_no_more() -> None:
+    with pytest.raises(ValidationError) as refused:
+        read_header(PRODUCT, ["sku", *(f"wrong {number}" for number in range(30))], {})
+    assert [detail.field for detail in refused.value.fields] == [f"wrong {number}" for number in range(20)]
+
+
 def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
     with pytest.raises(ValidationError):
         read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(unknown=frozenset({"price"})))

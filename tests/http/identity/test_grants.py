@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from tests.http.app import ADMIN, PASSWORD
+from tests.http.identity.service_accounts import make_account
 from tests.http.two_tenants import CLERK, SYSTEM, TwoTenants, email_of
 
 # The published ways round.
@@ -252,10 +253,13 @@ async def test_roles_that_no_token_can_carry_together_are_refused_when_they_are_
     user, given = f"/api/users/{tenants.users['member']}", ["One", "Two"]
     new = {"email": email_of("new"), "password": PASSWORD, "fullName": "New", "roles": given}
     membership = {"userId": tenants.users["member"], "roles": given}
+    robot = await make_account(tenants, roles=["One"])
     for method, path, body, named in (
         ("POST", f"{user}/roles", {"roleNames": given}, "roleNames"),
         ("PUT", user, {"roles": given}, "roles"),
         ("POST", "/api/users", new, "roles"),
+        ("POST", "/api/service-accounts", {"name": "Robot", "roles": given}, "roles"),
+        ("PUT", f"/api/service-accounts/{robot['id']}", {"roles": given}, "roles"),
         ("POST", f"/api/tenants/{tenants.tenants['acme']}/users", membership, "roles"),
     ):
         answer = await tenants.call("admin", method, path, body)

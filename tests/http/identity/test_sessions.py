@@ -51,6 +51,8 @@ async def test_a_logout_ends_every_session_and_token_of_the_user(tenants: TwoTen
         assert (await tenants.call("member", "GET", "/api/auth/me")).json()["errorCode"] == "TOKEN_INVALID"
         assert (await refresh(tenants, session["refreshToken"])).status_code == 401
     await log_in(tenants, "member")
+    lines = (await tenants.call("admin", "GET", "/api/audit-events?action=logout")).json()["data"]["items"]
+    assert [line["actorId"] for line in lines] == [tenants.users["member"]]
 
 
 async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTenants) -> None:

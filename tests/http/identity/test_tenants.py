@@ -28,6 +28,15 @@ async def test_a_tenant_is_made_read_changed_and_deleted(tenants: TwoTenants) ->
     assert (await tenants.call("root", "GET", path)).status_code == 404
 
 
+async def test_every_wrong_field_of_a_tenant_is_named(tenants: TwoTenants) -> None:
+    wrong = {"name": "n" * 201, "identifier": "a", "domain": "d" * 254}
+    answer = await tenants.call("root", "POST", "/api/tenants", wrong)
+    assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, list(wrong))
+    path = f"/api/tenants/{tenants.tenants['acme']}"
+    for domain, status in (("", 400), ("d" * 254, 400), ("d", 200), ("d" * 253, 200)):
+        assert (await tenants.call("root", "PUT", path, {"domain": domain})).status_code == status, domain
+
+
 async def test_tenants_are_listed_in_the_envelope(tenants: TwoTenants) -> None:
     listed = (await tenants.call("root", "GET", "/api/tenants?sortBy=identifier&sortDirection=asc&search=a")).json()
     assert listed.keys() == {"isSuccess", "data"}

@@ -110,8 +110,13 @@ export function draw(begun) {
   byId("secret").textContent = begun.secret;
 }
 
-/** The colours of the tenant, where there are some; the policy of the page allows no style in its markup. */
+/** Logo and colours of the tenant, where there are some; the policy of the page allows no style in its markup. */
 export function paint() {
+  const logo = document.querySelector(".logo");
+  // A picture that is not there, or is none, leaves no empty place.
+  logo?.decode().catch(() => {
+    logo.hidden = true;
+  });
   const { color, textColor } = main.dataset;
   if (!color) return;
   main.style.setProperty("--accent", color);

@@ -1,10 +1,12 @@
 """Links to the sign-in pages: what they must say, and what is shown to a wrong one."""
 
+import re
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop
+from tests.http.identity.steps import claims_of
 
 RIGHT = {"app": "shop", "redirect": REDIRECT, "state": "x", "code_challenge": CHALLENGE}
 WRONG: list[dict[str, str | None]] = [
@@ -82,3 +84,33 @@ async def test_the_page_wears_the_branding_of_the_one_tenant_that_an_application
     closed = await shop.app.call("PUT", f"/api/tenants/{acme}", as_whom="root", json={"isActive": False})
     assert closed.status_code == 200, closed.text
     assert "Acme" not in await page()
+
+
+async def test_the_tenants_logo_is_the_only_picture_of_another_host(shop: Shop) -> None:
+    """The page names its very address, tells the host nothing of where it is shown, and other pages name none."""
+    logo = "https://cdn.acme.example/logo.svg"
+
+    async def policy(path: str) -> tuple[str, str]:
+        answer = await shop.app.call("GET", path)
+        return answer.headers["content-security-policy"], answer.text
+
+    plain, _ = await policy(f"/account/login?{query({})}")
+    body = {"branding": {"logoUrl": f"{logo}?size=2&dark"}}
+    assert (await shop.app.call("PUT", "/api/tenants/current/settings", as_whom="acme", json=body)).status_code == 200
+    tenant_id = claims_of(shop.app.tokens["acme"])["tenant_id"]
+    await shop.change(allowedTenantIds=[tenant_id])
+    for path in ("/account/login", "/account/register"):
+        named, page = await policy(f"{path}?{query({})}")
+        assert named == plain.replace("img-src data:", f"img-src data: {logo}")
+        (picture,) = re.findall(r'<img class="logo"[^>]*>', page)
+        assert f'src="{logo}?size=2&amp;dark"' in picture
+        assert 'referrerpolicy="no-referrer"' in picture
+    for path in ("/account/login", "/account/register", "/account/security"):
+        named, page = await policy(path)
+        assert (named, "cdn.acme.example" in page) == (plain, False)
+    # What no policy can name exactly is not shown, and the page is as without it.
+    await shop.app.login("acme", "admin@acme.example")
+    body = {"branding": {"logoUrl": "https://cdn.acme.example/"}}
+    assert (await shop.app.call("PUT", "/api/tenants/current/settings", as_whom="acme", json=body)).status_code == 200
+    named, page = await policy(f"/account/login?{query({})}")
+    assert (named, "cdn.acme.example" in page) == (plain, False)

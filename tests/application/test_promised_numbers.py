@@ -1,0 +1,125 @@
+"""Numbers that documents, mails and messages promise: whoever changes one changes what people were told."""
+
+from datetime import timedelta
+
+import pytest
+
+from application.identity import email_changes
+from application.identity.administration import listing, roles, tenant_forms, tenant_settings, user_forms
+from application.identity.factors import passkeys, registering
+from application.identity.handover import login_codes, social_redirect
+from application.identity.joining import own_tenants
+from application.identity.login import encrypted_passwords, gate
+from application.identity.service_accounts import forms, key_authentication
+from application.operations import mail_delivery
+from application.operations import signing_keys as key_reading
+from domain import limits, retention
+from domain.entities import sheets
+from domain.entities.query import read_query, vocabulary
+from domain.identity import (
+    domains,
+    factors,
+    invitations,
+    otp,
+    recovery,
+    redirects,
+    service_accounts,
+    signing_keys,
+    tokens,
+    users,
+)
+
+SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
+
+PROMISED = {
+    "domains of a tenant": (domains.DOMAINS, 20),
+    "pause between two looks at a verified domain": (domains.CHECKED_EVERY, DAY),
+    "second factors of a person": (factors.MOST_FACTORS, 20),
+    "authenticator apps of a person": (factors.MOST_TOTP, 3),
+    "characters of a factor's name": (factors.FACTOR_NAME_LENGTH, 100),
+    "bytes of an app's secret": (otp.SECRET_BYTES, 20),
+    "digits of a code": (otp.DIGITS, 6),
+    "seconds of a code": (otp.STEP_SECONDS, 30),
+    "steps that a clock may differ": (otp.DRIFT, 1),
+    "recovery codes": (recovery.CODES, 10),
+    "bytes of a recovery code": (recovery.CODE_BYTES, 10),
+    "wrong second factors until the pause, and the pause": (limits.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
+    "time in which a proof shown anew counts": (limits.REAUTHENTICATED, 10 * MINUTE),
+    "pause after which failures are forgotten": (limits.FAILURES_FORGOTTEN, 7 * DAY),
+    "longest lock": (limits.LONGEST_LOCK, DAY),
+    "time in which a network that logged in is known": (limits.NETWORK_FORGOTTEN, 90 * DAY),
+    "pause between two mails with a link": (limits.LINKS_APART, 5 * MINUTE),
+    "networks that share an address's limit": (limits.NETWORKS_TOGETHER, 10),
+    "life of a ticket": (gate.WAITS, 5 * MINUTE),
+    "time for a passkey's ceremony": (passkeys.LIFETIME, 5 * MINUTE),
+    "time to confirm a factor": (registering.LIFETIME, 10 * MINUTE),
+    "bytes of a challenge and of a handle": ((passkeys.CHALLENGE_BYTES, passkeys.HANDLE_BYTES), (32, 32)),
+    "invitations of a tenant in a day": (invitations.INVITATIONS_A_DAY, 200),
+    "invitations of one request": (invitations.BATCH, 100),
+    "mails to an address in a day": (invitations.MAILS_A_DAY, 5),
+    "tenants of one's own in a day": (own_tenants.TENANTS_A_DAY, 3),
+    "changes of an address in a day": (email_changes.CHANGES_A_DAY, 5),
+    "time to confirm another address": (email_changes.LIFETIME, 24 * HOUR),
+    "addresses of an application": (redirects.MOST_ADDRESSES, 20),
+    "bytes of such an address": (redirects.LONGEST_ADDRESS, 500),
+    "bytes of a state": (redirects.LONGEST_STATE, 1_000),
+    "life of a one-time code": (login_codes.LIVES, MINUTE),
+    "time for a login at a provider": (social_redirect.LIVES, 10 * MINUTE),
+    "service accounts of a tenant": (service_accounts.ACCOUNTS_PER_TENANT, 50),
+    "keys of an account": (service_accounts.KEYS_PER_ACCOUNT, 10),
+    "permissions of a key": (service_accounts.PERMISSIONS_PER_KEY, 50),
+    "networks of a key": (service_accounts.NETWORKS_PER_KEY, 50),
+    "random characters of a key": (service_accounts.SECRET_LENGTH, 32),
+    "characters of its checksum": (service_accounts.CHECKSUM_LENGTH, 6),
+    "characters that people recognise a key by": (service_accounts.START_LENGTH, 12),
+    "notice before a key ends": (service_accounts.WARNED_BEFORE, 7 * DAY),
+    "minutes that two keys overlap at most": (forms.LONGEST_OVERLAP, 7 * 24 * 60),
+    "time for which a good key is remembered": (key_authentication.REMEMBERED_FOR, 10 * MINUTE),
+    "time for which an unknown key is remembered": (key_authentication.ABSENT_FOR, 10 * SECOND),
+    "seconds that clocks may differ": (signing_keys.LEEWAY, 5 * SECOND),
+    "time from the notice of a new key to its use": (signing_keys.NOTICE, MINUTE),
+    "time in which an old key still opens passwords": (signing_keys.OVERLAP, DAY),
+    "pause between two readings of the keys": (key_reading.RELOADED_EVERY, 15 * SECOND),
+    "age of an encrypted password": (encrypted_passwords.OLDEST, 120 * SECOND),
+    "sessions of a person": (tokens.SESSIONS_AT_MOST, 100),
+    "bytes of a token's permissions": (tokens.GRANTS_BYTES, 7_800),
+    "characters of a password": (users.PASSWORD_LENGTH, (8, 128)),
+    "characters of an address": (users.EMAIL_LENGTH, 254),
+    "characters of a name": (users.NAME_LENGTH, 200),
+    "characters of a telephone number": (users.PHONE_LENGTH, 50),
+    "characters of a picture's address": (user_forms.URL_LENGTH, 2_000),
+    "characters of a tenant's name": (tenant_forms.NAME_LENGTH, 200),
+    "characters of a tenant's domain": (tenant_forms.DOMAIN_LENGTH, 253),
+    "characters of a setting": (tenant_forms.SETTING_LENGTH, 100),
+    "characters of a brand and of its logo": ((tenant_settings.BRAND_LENGTH, tenant_settings.LOGO_LENGTH), (60, 2_000)),
+    "permissions of a role": (roles.MAX_PERMISSIONS, 500),
+    "rows of a page of identity": (listing.MAX_PAGE_SIZE, 100),
+    "rows of a page that names no size": (read_query.DEFAULT_PAGE_SIZE, 20),
+    "rows of a page": (read_query.MAX_PAGE_SIZE, 100),
+    "conditions of a query": (read_query.MAX_CONDITIONS, 30),
+    "values of a condition": (read_query.MAX_VALUES, 200),
+    "sort keys": (read_query.MAX_SORT_KEYS, 5),
+    "words of a search": (read_query.MAX_WORDS, 30),
+    "paths of include": (read_query.MAX_INCLUDES, 30),
+    "relations on a path": (vocabulary.MAX_STEPS, 3),
+    "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
+    "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),
+    "rows of a file": (sheets.MOST_ROWS, 200_000),
+    "columns of a file": (sheets.MOST_COLUMNS, 1_000),
+    "errors that an import names": (sheets.MOST_ERRORS, 1_000),
+    "rows of a workbook": (sheets.MOST_XLSX_ROWS, 1_048_575),
+    "characters of a cell": (sheets.LONGEST_XLSX_TEXT, 32_767),
+    "first pause of a mail": (mail_delivery.FIRST_PAUSE, 10 * SECOND),
+    "longest pause of a mail": (mail_delivery.LONGEST_PAUSE, HOUR),
+    "time after which a mail is given up": (mail_delivery.GIVEN_UP_AFTER, 3 * DAY),
+    "time for which a mail that was given up is kept": (retention.GIVEN_UP_MAIL, 30 * DAY),
+    "time for which ended keys are kept": (retention.ENDED_KEYS, 90 * DAY),
+    "time for which requests to join are kept": (retention.JOIN_REQUEST, 90 * DAY),
+    "time for which ended invitations are kept": (retention.ENDED_INVITATION, 90 * DAY),
+}
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_the_number_is_the_one_that_was_promised(name: str) -> None:
+    held, promised = PROMISED[name]
+    assert held == promised
