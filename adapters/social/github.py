@@ -42,7 +42,9 @@ class GitHub:
         user = await self._provider.ask(Question(url=f"{self._base}/user", bearer=token), _User)
         if user is None:
             return None
-        addresses = await self._provider.ask(Question(url=f"{self._base}/user/emails", bearer=token), list[_Address])
+        # The most that a page holds; with the usual thirty the primary address may be on a later one.
+        listed = Question(url=f"{self._base}/user/emails", parameters={"per_page": "100"}, bearer=token)
+        addresses = await self._provider.ask(listed, list[_Address])
         # The profile's own address may be any text: the primary one of this list says whether it is verified.
         primary = next((address for address in addresses or () if address.primary), None)
         return SocialIdentity(

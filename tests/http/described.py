@@ -18,6 +18,8 @@ Json = dict[str, Any]
 
 UNDESCRIBED = (408, 500, 503)
 """Statuses of a body that did not come and of faults, which tests bring about in operations of all kinds."""
+EVERYWHERE = (413, 415, 429)
+"""Statuses that the response ``default`` tells of, beside those of faults."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Description:
             return
         await response.aread()
         asked = f"{response.request.method} {response.request.url} → {response.status_code}"
-        described = self._resolved(operation["responses"].get(str(response.status_code)))
+        responses = operation["responses"]
+        default = responses.get("default") if response.status_code in EVERYWHERE else None
+        described = self._resolved(responses.get(str(response.status_code), default))
         assert described is not None, f"{asked} is not described: {response.text[:500]}"
         self.seen.add((operation["operationId"], response.status_code))
         self._hold_headers(asked, response, described)

@@ -13,16 +13,18 @@ from litestar.types import OperationIDCreator
 
 from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
+from adapters.http.request.responses import ETAG
 from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
 from domain.limits import Limit
 
 Json = dict[str, Any]
 
 LIMIT_HEADERS = {
-    "X-RateLimit-Limit": "How many requests the window takes.",
-    "X-RateLimit-Remaining": "How many of them are left.",
-    "X-RateLimit-Reset": "The epoch second at which there is room again.",
+    "X-RateLimit-Limit": ("limit", "How many requests the window takes."),
+    "X-RateLimit-Remaining": ("remaining", "How many of them are left."),
+    "X-RateLimit-Reset": ("reset", "The epoch second at which there is room again."),
 }
+"""Names of components and descriptions, by the headers' names."""
 BEARER = SecurityScheme(
     type="http",
     scheme="bearer",
@@ -35,13 +37,21 @@ _ERROR_HEADERS: dict[int, Json] = {
     429: _RETRY,
     503: _RETRY,
 }
+_EVERYWHERE = {
+    413: ["PAYLOAD_TOO_LARGE"],
+    415: ["UNSUPPORTED_MEDIA_TYPE"],
+    429: ["RATE_LIMITED"],
+    500: ["INTERNAL_ERROR"],
+    503: ["SERVICE_UNAVAILABLE"],
+}
+"""Errors that follow from what else an operation says; a status with these codes alone stands in ``default``."""
 _ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
 
 
 def shared_components() -> Components:
     """The security scheme, and the headers of every response that counts a limit."""
     number = Schema(type=OpenAPIType.INTEGER)
-    headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.items()}
+    headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.values()}
     return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
 
 
@@ -87,7 +97,7 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
             operation |= {
                 "description": _text(operation.get("description"), rules),
                 "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
-                "responses": _successes(operation["responses"], handler, rules)
+                "responses": _successes(_with_version(operation["responses"], handler, exact), handler, rules)
                 | _failures(_codes(handler, rules, has_id), rules),
                 "security": _security(rules),
             }
@@ -141,13 +151,21 @@ def _parameter(parameter: Parameter) -> Json:
     return shown | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
 
 
+def _with_version(given: Json, handler: HTTPRouteHandler, exact: ExactSchemas) -> Json:
+    """Responses of a handler whose answer brings a row's ETag, which no decorator has to name."""
+    if exact.is_row(handler):
+        headers = given[str(handler.status_code)].setdefault("headers", {})
+        headers.setdefault(ETAG.name, {"description": ETAG.description})
+    return given
+
+
 def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
     """Successes as the handler states them.
 
     Litestar adds an error of its own shape to handlers with parameters; it never leaves this service.
     """
     stated = {str(status) for status in (handler.status_code, *(handler.responses or {})) if status not in _ERRORS}
-    counted = {name: {"$ref": f"#/components/headers/{name}"} for name in LIMIT_HEADERS}
+    counted = {header: {"$ref": f"#/components/headers/{name}"} for header, (name, _) in LIMIT_HEADERS.items()}
     successes: Json = {}
     of_success = given[str(handler.status_code)].get("headers", {})
     for status in (status for status in given if status in stated):
@@ -164,7 +182,7 @@ def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
 
 
 def _failures(codes: list[str], rules: Rules) -> Json:
-    """Errors by status, naming the codes that can stand there."""
+    """Errors by status, naming the codes that can stand there; ``default`` stands for those of every operation."""
     by_status: dict[int, dict[str, None]] = {}
     for code in codes:
         status = STATUS_AT.get((rules.operation, code)) or STATUS[code]
@@ -172,9 +190,21 @@ def _failures(codes: list[str], rules: Rules) -> Json:
     content = {"application/json": {"schema": ref(f"Error{rules.area}")}}
     failures: Json = {}
     for status, names in sorted(by_status.items()):
+        if rules.area in ("A", "B") and [*names] == [code_in(rules.area, code) for code in _EVERYWHERE.get(status, ())]:
+            continue
         headers = {"headers": _ERROR_HEADERS[status]} if status in _ERROR_HEADERS else {}
         failures[str(status)] = {"description": ", ".join(names), "content": content, **headers}
+    if rules.area in ("A", "B"):
+        failures["default"] = {"description": _default(rules), "content": content, "headers": _RETRY}
     return failures
+
+
+def _default(rules: Rules) -> str:
+    names = {status: f"{code_in(rules.area, code)} ({status})" for status, (code,) in _EVERYWHERE.items()}
+    return (
+        f"{names[500]} of any operation; {names[429]} and {names[503]} of one with `x-rate-limit`; "
+        f"{names[413]} and {names[415]} of one with a body."
+    )
 
 
 def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:

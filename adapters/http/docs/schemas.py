@@ -98,6 +98,12 @@ class ExactSchemas(OpenAPISchemaPlugin):
             self._answers |= dict.fromkeys(part for part in _payloads(kind) if part not in self._rows)
         self._forms |= dict.fromkeys(_payloads(data.annotation) if data else ())
 
+    def is_row(self, handler: HTTPRouteHandler) -> bool:
+        """Whether a handler of a user's own answers with a single row, which brings its version."""
+        kinds = get_args(handler.parsed_fn_signature.return_type.annotation)
+        rows = {EntityData[model.struct] for model in self._registry}  # type: ignore[name-defined]
+        return any(kind in rows for kind in kinds)
+
     @cached_property
     def schemas(self) -> "Schemas":
         """Made when the document is first asked for, when all handlers are known."""

@@ -90,6 +90,9 @@ def finished(document: Json) -> Json:
                 parameter["name"] = camel(parameter["name"])
     document["components"]["parameters"] = _shared_parameters(operations)
     document["components"]["responses"] = _shared_responses(operations)
+    for name, schema in document["components"]["schemas"].items():
+        if schema.get("title") == name:
+            del schema["title"]
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
     return document | {"tags": [{"name": tag} for tag in tags]}
 
@@ -102,7 +105,7 @@ def _shared_parameters(operations: list[Json]) -> Json:
     takers = defaultdict(list)
     for operation in operations:
         for place, parameter in enumerate(operation["parameters"]):
-            if parameter["in"] != "path" and operation.get("tags"):
+            if operation.get("tags"):
                 takers[msgspec.json.encode(parameter)].append((operation, place))
     shared: Json = {}
     for key, places in sorted(takers.items(), key=lambda item: -len(item[1])):

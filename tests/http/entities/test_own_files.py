@@ -60,6 +60,10 @@ async def test_a_route_stands_in_the_document(shop: TestApp) -> None:
         {"requests": 100, "seconds": 60},
     )
     assert schema_of(described, document) == {"$ref": "#/components/schemas/Product"}
+    tag = {"schema": {"type": "string"}, "description": "The version, for `If-Match` and `If-None-Match`."}
+    assert response_of(described, document)["headers"]["ETag"] == tag
+    low = response_of(document["paths"]["/api/stock/low"]["get"], document)
+    assert "ETag" not in low["headers"]
     assert "version" in document["components"]["schemas"]["Product"]["properties"]
     assert schema_of(document["paths"]["/api/stock/low"]["get"], document) == {
         "$ref": "#/components/schemas/ProductPage"
@@ -67,11 +71,15 @@ async def test_a_route_stands_in_the_document(shop: TestApp) -> None:
     assert document["components"]["schemas"]["Delivery"]["properties"]["pieces"]["maximum"] == 10_000
 
 
-def schema_of(operation: Json, document: Json) -> object:
-    response = operation["responses"]["200"]
+def response_of(operation: Json, document: Json) -> Json:
+    response: Json = operation["responses"]["200"]
     if "$ref" in response:
         response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
-    return response["content"]["application/json"]["schema"]["properties"]["data"]
+    return response
+
+
+def schema_of(operation: Json, document: Json) -> object:
+    return response_of(operation, document)["content"]["application/json"]["schema"]["properties"]["data"]
 
 
 async def test_a_controller_reads_pages_and_keeps_rules(shop: TestApp) -> None:

@@ -96,6 +96,43 @@ async def test_a_refusal_is_told_on_the_page_with_the_way_to_try_again(browser: 
         assert 'data-app="shop"' in answer.text
 
 
+CANCELLED = {
+    "google": {"error": "access_denied"},
+    "github": {
+        "error": "access_denied",
+        "error_description": "The user has denied your application access.",
+        "error_uri": "https://docs.github.com/apps/managing-oauth-apps/troubleshooting#access-denied",
+    },
+    "microsoft": {"error": "access_denied", "error_subcode": "cancel", "error_description": "AADSTS65004"},
+    "facebook": {"error": "access_denied", "error_reason": "user_denied", "error_description": "Permissions error"},
+}
+
+
+@pytest.mark.parametrize("said", CANCELLED.values(), ids=CANCELLED.keys())
+async def test_whoever_cancels_at_a_provider_is_told_so_and_nothing_of_what_it_says(
+    browser: Browser, said: dict[str, str]
+) -> None:
+    taken = await browser.leave()
+    answer = await browser.come_back(state=taken["state"], **said)
+    assert outcome_of(answer)["errorMessage"] == "The login with the provider was not finished."
+    assert said.get("error_description", "denied") not in answer.text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"iss": "https://accounts.google.com", "scope": "email openid", "authuser": "0", "prompt": "none"},
+        {"session_state": "7b29111d-c220-4263-99ab-6f6e135d75ef", "client_info": "eyJ1aWQiOiJ4In0"},
+    ],
+    ids=["google", "microsoft"],
+)
+async def test_what_a_provider_adds_to_its_answer_changes_nothing(browser: Browser, more: dict[str, str]) -> None:
+    taken = await browser.leave()
+    answer = await browser.come_back(code=browser.signed_in(taken), state=taken["state"], **more)
+    assert answer.status_code == 302
+    assert query_of(answer.headers["Location"]).keys() == {"code", "state"}
+
+
 async def test_a_provider_that_is_away_is_told(browser: Browser) -> None:
     taken = await browser.leave()
     code = browser.signed_in(taken)
