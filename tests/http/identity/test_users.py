@@ -86,6 +86,8 @@ async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     changed = (await tenants.call("admin", "PUT", path, change)).json()["data"]
     assert (changed["phoneNumber"], changed["roles"], changed["fullName"]) == ("+49 30 1", [], "New")
     assert (changed["email"], changed["emailConfirmed"]) == ("other@acme.example", False)
+    short = await tenants.call("admin", "PUT", path, {"fullName": "N"})
+    assert short.json()["data"]["fullName"] == "N"
     given = await tenants.call("admin", "POST", f"{path}/roles", {"roleNames": ["Reader"]})
     assert (given.status_code, given.json()["data"]["roles"]) == (200, ["Reader"])
     gone = await tenants.call("admin", "DELETE", path)
