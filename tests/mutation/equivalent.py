@@ -14,6 +14,12 @@ class Equivalent(NamedTuple):
 
 EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent(
+        "adapters/memory/entities/row_json.py",
+        "_WIDE = Context(prec=1_000)",
+        "1000  →  1001",
+        "no declared decimal has more than 1,000 digits",
+    ),
+    Equivalent(
         "adapters/memory/entities/matching.py",
         "return (sort_value(value) > sort_value(start)) is not is_descending",
         "sort_value(value) > sort_value(start)  →  sort_value(value) >= sort_value(start)",

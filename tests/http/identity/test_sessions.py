@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from domain.identity.tokens import SESSIONS_AT_MOST
-from tests.http.identity.steps import log_in, move, refresh, try_login
+from tests.http.identity.steps import claims_of, log_in, move, refresh, try_login
 from tests.http.two_tenants import TwoTenants
 
 
@@ -53,6 +53,14 @@ async def test_a_logout_ends_every_session_and_token_of_the_user(tenants: TwoTen
     await log_in(tenants, "member")
     lines = (await tenants.call("admin", "GET", "/api/audit-events?action=logout")).json()["data"]["items"]
     assert [line["actorId"] for line in lines] == [tenants.users["member"]]
+
+
+async def test_a_session_that_one_ends_is_in_the_audit_trail(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    tenants.app.tokens["member"], sid = session["token"], claims_of(session["token"])["sid"]
+    assert (await tenants.call("member", "DELETE", f"/api/auth/sessions/{sid}")).status_code == 200
+    lines = (await tenants.call("admin", "GET", "/api/audit-events?action=session.ended")).json()["data"]["items"]
+    assert [(line["actorId"], line["targetId"]) for line in lines] == [(tenants.users["member"], sid)]
 
 
 async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTenants) -> None:
