@@ -83,7 +83,8 @@ async def things(app: TestApp) -> dict[str, str]:
     found = {
         "rows/products/{}": ("/api/products?search=Lamp%20007", "Lamp 007"),
         "rows/products/{}?tab=reviews": ("/api/products?search=Lamp%20007", "Lamp 007"),
-        "rows/products/{}?tab=history": ("/api/products?search=Lamp%20007", "Lamp 007"),
+        "rows/categories/{}?tab=history": ("/api/categories?search=Category%2007", "Category 07"),
+        "audit/event/{}": ("/api/audit-events?action=role.created", ""),
         "people/{}": ("/api/users?search=both", "Somebody Else"),
         "keys/{}": ("/api/service-accounts", "Robot"),
     }
@@ -123,8 +124,29 @@ async def test_screens_of_super_admins_break_no_rule(visitor: Visitor, theme: st
     assert await look(visitor, {**ROOT_SCREENS, of_acme: "Acme"}) == {}
 
 
-async def test_dialogs_menus_and_rows_break_no_rule(visitor: Visitor) -> None:
+async def test_what_happened_last_fits_a_telephone(visitor: Visitor) -> None:
     page = visitor.page
+    await page.set_viewport_size(NARROW)
+    await visitor.enter()
+    table = page.locator(".table-box", has=page.get_by_text("login.succeeded").first)
+    await expect(table).to_be_visible()
+    assert await table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+
+
+async def test_an_address_with_a_tab_that_is_not_there_shows_the_fields(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    (lamp,) = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"]
+    # products keep no history
+    await visitor.enter(f"rows/products/{lamp['id']}?tab=history")
+    await expect(page.get_by_label("SKU")).to_be_visible()
+    await expect(page.locator(".tabs [aria-current=page]")).to_have_text("Fields")
+
+
+@THEMES
+@SIZES
+async def test_dialogs_menus_and_rows_break_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
+    page = visitor.page
+    await show(visitor, theme, size)
     await visitor.enter("rows/products?sort=name:asc")
     for name in ("API", "Filter", "Columns", "Saved views", "More"):
         opener = page.get_by_role("button", name=name, exact=True)

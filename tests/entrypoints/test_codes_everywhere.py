@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import NewDatabase
 from tests.entrypoints.pair import ADMIN, Pair, pair_on
+from tests.entrypoints.test_revocation_everywhere import flush
 
 pytestmark = pytest.mark.end_to_end
 
@@ -51,3 +52,32 @@ async def ticket(pair: Pair, number: int) -> str:
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "MFA_REQUIRED"), answer.text
     found: str = answer.json()["mfa"]["ticket"]
     return found
+
+
+@pytest.mark.long
+async def test_what_has_begun_survives_an_emptied_redis_and_ends_as_before(
+    new_database: NewDatabase, tmp_path: Path
+) -> None:
+    """Tickets and states are sealed, and their ids are used up in PostgreSQL: Redis knows of none of them."""
+    async with pair_on(tmp_path, await new_database()) as pair:
+        token = (await pair.first.log_in())["token"]
+        begun = await pair.first.call("POST", "/api/auth/factors/totp/begin", {}, token=token)
+        app, step = pyotp.TOTP(begun.json()["data"]["secret"]), int(time.time()) // 30
+        body = {"state": begun.json()["data"]["state"], "code": app.at((step - 1) * 30)}
+        await flush(pair)
+        finished = await pair.second.call("POST", "/api/auth/factors/totp/finish", body, token=token)
+        assert finished.status_code == 201, finished.text
+        waiting = await ticket(pair, 0)
+        await flush(pair)
+        wrong = {"ticket": waiting, "method": "totp", "code": "000000"}
+        assert (await pair.second.call("POST", "/api/auth/mfa/verify", wrong)).status_code == 400
+        await flush(pair)
+        shown = {**wrong, "code": app.at((step + 1) * 30)}
+        let_in = await pair.second.call("POST", "/api/auth/mfa/verify", shown)
+        assert let_in.status_code == 200, let_in.text
+        # What was used stays used: the ticket, and the state of the app that was set up.
+        await flush(pair)
+        for number in range(2):
+            again = await pair.clients[number].call("POST", "/api/auth/mfa/verify", shown)
+            assert again.status_code in (400, 401), again.text
+            assert "token" not in again.text

@@ -3,10 +3,11 @@
 from typing import cast
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from adapters.memory.mail import MemoryMailer
-from tests.console.conftest import Visitor
+from tests.console.conftest import NARROW, WIDE, Visitor
+from tests.console.test_accessibility import overflow, violations
 from tests.http.app import PASSWORD
 from tests.mails import link_in
 from tests.signin.journeys import code, open_page, sign_in, someone, told
@@ -82,3 +83,22 @@ async def test_a_new_person_joins_a_tenant_that_requires_a_second_factor(visitor
     await open_page(visitor, query="")
     await sign_in(visitor, email, CHOSEN)
     await expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+async def test_the_page_of_an_invitation_breaks_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
+    """For a new person, for somebody with an account, and for a link that is worth nothing."""
+    page, known = visitor.page, await someone(visitor, f"known-{theme}-{size['width']}")
+    await page.set_viewport_size(size)
+    await page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    for email, shown in (
+        (f"new-{theme}-{size['width']}@example.com", page.get_by_label("Full name")),
+        (known, page.get_by_role("button", name="Log in and join")),
+        (None, page.get_by_role("status")),
+    ):
+        await page.goto("about:blank")
+        await page.goto(await invitation(visitor, email) if email else f"{visitor.home}/account/invitation#token=none")
+        await expect(shown).to_be_visible()
+        assert await violations(visitor) == []
+        assert await overflow(visitor) <= 0

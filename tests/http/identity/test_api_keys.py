@@ -289,6 +289,32 @@ async def test_unknown_ended_and_wrong_keys_are_answered_alike(tenants: TwoTenan
     assert len(told) == 1
 
 
+async def test_every_key_that_is_refused_costs_the_same_work(tenants: TwoTenants) -> None:
+    """No time tells an ended key, or one of a disabled account, from one that never was: each is one look-up."""
+    costs = {}
+    for fate in ("never was", "ended", "expired", "of a disabled account"):
+        account = await make_account(tenants, name=f"Robot {fate}")
+        path = f"{ACCOUNTS}/{account['id']}"
+        expires = (
+            {"expiresAt": (clock_of(tenants).now() + timedelta(minutes=2)).isoformat()} if fate == "expired" else {}
+        )
+        key = await make_key(tenants, account, **expires)
+        if fate == "ended":
+            await tenants.call("admin", "DELETE", f"{path}/keys/{key['id']}")
+        elif fate == "of a disabled account":
+            await tenants.call("admin", "PUT", path, {"isActive": False})
+        elif fate == "expired":
+            clock_of(tenants).move(timedelta(minutes=3))
+        text = compose_key("tnt", "C" * 32) if fate == "never was" else key["key"]
+        # Ended and disabled keys are written to the audit trail once; what is compared is every request after that.
+        await by(tenants, text)
+        clock_of(tenants).move(timedelta(seconds=20))
+        with counted(tenants.app) as database:
+            assert (await by(tenants, text)).status_code == 401
+            costs[fate] = database.reads
+    assert set(costs.values()) == {1}, costs
+
+
 async def test_only_the_digest_of_a_key_is_stored(tenants: TwoTenants) -> None:
     key = (await make_key(tenants, await make_account(tenants)))["key"]
     database: Any = tenants.app.adapters.database

@@ -72,7 +72,10 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
   }, [path]);
   const [isApi, showApi] = useState(false);
   const many = entity.relations.filter((relation) => relation.many && entityOf(relation.target));
-  const tab = query.value.get("tab") ?? "";
+  const asked = query.value.get("tab") ?? "";
+  // an address may name a tab that this entity does not have
+  const related = many.find((relation) => relation.name === asked);
+  const tab = related || (asked === "history" && entity.has.history) ? asked : "";
   const hasForm = entity.fields.some((field) => field.writable);
   return (
     <>
@@ -99,10 +102,10 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
               ))}
               {entity.has.history && <Tab name="history" tab={tab} text={t("history")} />}
             </div>
-            {tab === "history" && entity.has.history ? (
+            {related ? (
+              <Related key={tab} relation={related} row={row} />
+            ) : tab === "history" ? (
               <History entity={entity} row={row} etag={etag} reverted={loaded.reload} />
-            ) : many.some((relation) => relation.name === tab) ? (
-              <Related key={tab} relation={many.find((relation) => relation.name === tab)!} row={row} />
             ) : (
               <div class={hasForm ? "columns wide-first" : ""}>
                 {hasForm && (
