@@ -329,7 +329,7 @@ def _takes(node: Node, text: str) -> bool:
     if code is codes.RANGE:
         return bool(value[0] <= ord(text) <= value[1])
     if code is codes.CATEGORY:
-        return re.match(_CATEGORIES[str(value)], text) is not None
+        return _CATEGORIES[str(value)].match(text) is not None
     return (code is codes.ANY and text != "\n") or (
         code in _LITERALS and (ord(text) == value) is (code is codes.LITERAL)
     )
@@ -337,10 +337,10 @@ def _takes(node: Node, text: str) -> bool:
 
 _LITERALS = (codes.LITERAL, codes.NOT_LITERAL)
 _CATEGORIES = {
-    "CATEGORY_DIGIT": r"\d",
-    "CATEGORY_NOT_DIGIT": r"\D",
-    "CATEGORY_SPACE": r"\s",
-    "CATEGORY_NOT_SPACE": r"\S",
-    "CATEGORY_WORD": r"\w",
-    "CATEGORY_NOT_WORD": r"\W",
+    "CATEGORY_DIGIT": re.compile(r"\d"),
+    "CATEGORY_NOT_DIGIT": re.compile(r"\D"),
+    "CATEGORY_SPACE": re.compile(r"\s"),
+    "CATEGORY_NOT_SPACE": re.compile(r"\S"),
+    "CATEGORY_WORD": re.compile(r"\w"),
+    "CATEGORY_NOT_WORD": re.compile(r"\W"),
 }
