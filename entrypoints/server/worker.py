@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PR_SET_PDEATHSIG = 1
 LOOKED_EVERY = 0.5
+WOKEN_AFTER = (0.2, 1.0, 5.0)
+"""Seconds between the wake-ups of a loop that has just begun to serve."""
 
 
 def from_environment() -> Litestar:
@@ -69,7 +71,7 @@ def served(settings: Settings, parent: int | None = None, flag: Path | None = No
                     yield
                     return
                 _leave_ctrl_c_to_parent()
-                async with _watched(parent), drained(app, flag):
+                async with _watched(parent), heeding_signals(), drained(app, flag):
                     yield
 
     middleware = [] if traces is None else traces.middleware()
@@ -105,6 +107,28 @@ async def _watched(parent: int) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
+
+
+@asynccontextmanager
+async def heeding_signals() -> AsyncIterator[None]:
+    """Has the loop handle a signal that came while it stood still, between the end of the startup and the serving.
+
+    uvloop notes such a signal and calls its handler with the next one: a service that is told to end at the moment at
+    which it is ready would not hear it, and be killed when the time to end is over.
+    """
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGURG, lambda: None)  # whoever has no handler ignores it
+    task = asyncio.create_task(_wake())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _wake() -> None:
+    for seconds in WOKEN_AFTER:
+        await asyncio.sleep(seconds)
+        signal.raise_signal(signal.SIGURG)
 
 
 def _leave_ctrl_c_to_parent() -> None:
