@@ -48,6 +48,13 @@ async def guest(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Guest
         await context.close()
 
 
+def living_sessions_of(guest: Guest, email: str) -> int:
+    """Sessions that the person would see in their list; a page that keeps no tokens leaves none behind."""
+    store = guest.invited.database.committed()
+    (user_id,) = [user.id for user in store.users.values() if user.email == email]
+    return len([made for made in store.sessions.values() if made.user_id == user_id and made.ended_at is None])
+
+
 async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
     page = guest.page
     _, token = await guest.invited.invited()
@@ -69,6 +76,7 @@ async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
     await page.get_by_label("The same again").press("Enter")
     await guest.told("you have joined")
     assert ADA in await guest.invited.members()
+    assert living_sessions_of(guest, ADA) == 0
     await guest.open(token)
     await guest.told("was used, or is not valid any more")
     await expect(submit).to_be_hidden()
@@ -77,6 +85,7 @@ async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
 async def test_somebody_with_an_account_joins_on_the_page(guest: Guest) -> None:
     page = guest.page
     await guest.invited.person("bob", "bob@example.com")
+    before = living_sessions_of(guest, "bob@example.com")
     _, token = await guest.invited.invited("bob@example.com")
     await guest.open(token)
     await page.get_by_role("textbox", name="Password", exact=True).fill("a wrong one")
@@ -86,6 +95,7 @@ async def test_somebody_with_an_account_joins_on_the_page(guest: Guest) -> None:
     await page.get_by_role("button", name="Log in and join").click()
     await guest.told("You have joined")
     assert "bob@example.com" in await guest.invited.members()
+    assert living_sessions_of(guest, "bob@example.com") == before
 
 
 async def test_an_invitation_is_declined_on_the_page(guest: Guest) -> None:

@@ -57,6 +57,16 @@ function elsewhere() {
   location.assign(at("account/login?then=invitation"));
 }
 
+/** Ends the session of a login that served for this page alone: nobody keeps its tokens, and its user would see it. */
+async function leave({ token: access }) {
+  const claims = access.split(".")[1].replace(/-/g, "+").replace(/_/g, "/");
+  try {
+    await call("DELETE", `api/auth/sessions/${JSON.parse(atob(claims)).sid}`, { token: access });
+  } catch {
+    // It ends by itself, and the invitation is accepted all the same.
+  }
+}
+
 function done(text, isMember = true) {
   byId("offer").hidden = true;
   if (isMember) tellToSignIn(text);
@@ -69,7 +79,8 @@ on(
     const password = byId("password").value;
     if (password !== byId("repeated").value) return tell(t("say.differ"), true);
     try {
-      await post("invitations/accept", { token, fullName: byId("name").value, password, isPasswordEncrypted: false });
+      const form = { token, fullName: byId("name").value, password, isPasswordEncrypted: false };
+      await leave(await post("invitations/accept", form));
     } catch (said) {
       // The account is made: where a second factor is required, it is set up with the first sign-in.
       if (!said.mfa) throw said;
@@ -89,7 +100,11 @@ on(
       if (said.mfa) return elsewhere();
       throw said;
     }
-    await post("invitations/accept", { token }, entered.token);
+    try {
+      await post("invitations/accept", { token }, entered.token);
+    } finally {
+      await leave(entered);
+    }
     done(t("say.joined"));
   },
   refused,
