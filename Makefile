@@ -57,7 +57,7 @@ fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,
 faults: .venv/dev ## stop, kill, slow down and fill the servers under traffic, and kill the service: ten minutes
 	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q --durations=0 --durations-min=1 tests/faults $(ARGS)
 
-long: .venv/dev ## the tests that are too long for each time: pages in Chromium, replicas, backups, failovers: ten minutes
+long: .venv/dev ## the tests that are too long for each time: sign-in pages, replicas, backups, failovers: ten minutes
 	@TENANTRY_TEST_LONG=1 exec $(PYTEST) -m long --ignore tests/faults --durations=15 $(ARGS)
 
 soak: .venv/dev ## mixed load on two processes, then too much of it, then a tenant that floods; MINUTES=30

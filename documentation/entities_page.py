@@ -11,5 +11,5 @@ prints those. [Entities](../entities.md) explains each type and marker."""
 
 
 def page() -> str:
-    report = "\n".join(describe(load_registry(("tenantry.catalogue",))))
+    report = str(describe(load_registry(("tenantry.catalogue",))))
     return sections("# Entities of the service", INTRODUCTION, block(report, "text"))

@@ -50,6 +50,8 @@ LONG = (
     "test_hostile_parquet.py",
     "test_isolation.py",
     "test_openapi.py",
+    "test_accessibility.py",
+    "test_states.py",
     "test_account_pages.py",
     "test_readme.py",
     "test_table_of_changes.py",
@@ -63,8 +65,8 @@ LONG = (
 SECONDS = 5.0
 """Time within which a test should be over; `make test` names those that are not."""
 
-IN_A_BROWSER = ("console", "signin")
-"""Folders whose tests of pages take minutes: `make long` runs them, `make end-to-end` those of ``JOURNEYS``."""
+SIGN_IN = "signin"
+"""Folder whose tests of pages take minutes: `make long` runs them, `make end-to-end` those of ``JOURNEYS``."""
 
 JOURNEYS = frozenset(
     {
@@ -74,22 +76,13 @@ JOURNEYS = frozenset(
         "test_a_passkey_is_a_login_by_itself_and_a_second_factor",
         "test_a_new_person_comes_to_the_application_by_a_provider",
         "test_an_account_is_made_and_confirmed_and_signs_in",
-        "test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant",
-        # rows: the grid, a row with a conflict, an import
-        "test_rows_are_searched_filtered_and_sorted_in_the_words_of_the_api",
-        "test_two_who_change_the_same_row_see_both_values",
-        "test_a_file_is_mapped_checked_imported_and_exported",
-        # members
-        "test_a_member_is_added_and_one_sees_why_they_may",
-        # every screen by axe, in one combination of width and theme
-        "test_no_screen_breaks_a_rule[wide-light]",
-        "test_screens_of_super_admins_break_no_rule[wide-light]",
+        # by axe, in one combination of width and theme
         "test_the_page_breaks_no_rule_in_the_tenants_colours[wide-light]",
         # languages
         "test_german_pages_turned_right_to_left_fit_a_telephone",
     }
 )
-"""Tests of pages that run each time."""
+"""Tests of the sign-in pages that run each time."""
 
 STARTED = frozenset(
     {
@@ -105,6 +98,7 @@ STARTED = frozenset(
         "rig",
         # Chromium
         "chromium",
+        "visitor",
     }
 )
 """Fixtures that start what people start. Tests that have one are end-to-end tests."""
@@ -129,8 +123,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         fixtures = getattr(item, "fixturenames", ())
         if not STARTED.isdisjoint(fixtures):
             item.add_marker("end_to_end")
-        is_in_a_browser = item.path.parent.name in IN_A_BROWSER and "visitor" in fixtures
-        if is_in_a_browser and item.name not in JOURNEYS:
+        is_of_the_sign_in = item.path.parent.name == SIGN_IN and "visitor" in fixtures
+        if is_of_the_sign_in and item.name not in JOURNEYS:
             item.add_marker("long")
     left_out = [item for item in items if item.get_closest_marker("long") and not LONG_ASKED]
     if left_out:

@@ -94,6 +94,23 @@ def imported(block: str) -> Iterator[str]:
             yield from (name.name for name in node.names)
 
 
+def test_every_row_of_a_table_belongs_to_one() -> None:
+    """A blank line within a table ends it: what follows is shown as text."""
+    lost = [
+        f"{document.relative_to(ROOT)}: {row}"
+        for document in DOCUMENTS
+        for row in re.findall(r"\n\n(\|.*)\n(?!\|[ :|-]+\|\n)", re.sub(r"(?ms)^```.*?^```", "", document.read_text()))
+    ]
+    assert lost == []
+
+
+def test_no_text_of_the_reference_is_torn_into_characters() -> None:
+    pages = [page for page in DOCUMENTS if page.parent.name == "reference"]
+    assert pages
+    torn = {page.name for page in pages if re.search(r"(?m)(^\w\n){4}", page.read_text())}
+    assert torn == set()
+
+
 def test_the_table_of_decisions_lists_each_of_them_once() -> None:
     folder = ROOT / "docs" / "decisions"
     listed = re.findall(r"^\| \[\d{4}\]\((\S+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)

@@ -19,7 +19,8 @@ myst_links_external_new_tab = False
 
 html_theme = "furo"
 html_title = "Tenantry"
-html_static_path = []
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_use_index = False
 html_show_sphinx = False

@@ -60,6 +60,18 @@ async def violations(visitor: Visitor) -> list[str]:
     return [f"{rule['id']}: {rule['nodes'][0]['html'][:200]} {rule['nodes'][0]['failureSummary']}" for rule in found]
 
 
+async def violations_in_all_looks(visitor: Visitor) -> list[str]:
+    """Rules that the screen breaks in light or dark, wide or narrow, and whether it is wider than its window."""
+    found = []
+    for size in (NARROW, WIDE):
+        for theme in ("dark", "light"):
+            await show(visitor, theme, size)
+            found += [f"{theme}, {size['width']} pixels: {rule}" for rule in await violations(visitor)]
+        if (beyond := await overflow(visitor)) > 0:
+            found.append(f"the page is {beyond} pixels wider than its window of {size['width']}")
+    return found
+
+
 async def look(visitor: Visitor, screens: dict[str, str]) -> dict[str, list[str]]:
     broken = {}
     for path, heading in screens.items():

@@ -45,7 +45,9 @@ async def test_a_role_gets_a_permission_in_the_matrix(visitor: Visitor) -> None:
     await page.get_by_role("dialog").get_by_label("Name").fill("Packer")
     await page.get_by_role("dialog").get_by_role("button", name="Save").click()
     await page.get_by_label("Packer: read:products").check()
-    await page.get_by_role("button", name="Save 1 role").click()
+    # the role that was added was told of in the same words
+    async with page.expect_response(lambda answer: answer.request.method == "PUT" and "/api/roles/" in answer.url):
+        await page.get_by_role("button", name="Save 1 role").click()
     await visitor.said("Saved.")
     roles = (await app.call("GET", "/api/roles", as_whom="acme")).json()["items"]
     assert next(role for role in roles if role["name"] == "Packer")["permissions"] == ["read:products"]

@@ -68,14 +68,17 @@ async def test_a_code_with_a_sentence_that_nobody_translated_is_told_with_words_
     await visitor.enter("account")
     await page.evaluate(f"localStorage.setItem('tenantry.language', '{language}')")
     await page.route("**/api/products?**", refuse)
+    await visitor.open("account")
     for code in STATUS:
         if code != "REAUTHENTICATION_REQUIRED":  # the console asks for the proof instead
-            await visitor.open("rows/products")
+            await visitor.go("rows/products")
             alert = page.get_by_role("alert")
             await expect(alert).to_contain_text(own)
             text = await alert.locator("p").first.inner_text()
             assert (text == own) == (language == "en"), code
             assert code not in text
+            await visitor.go("account")
+            await expect(alert).to_have_count(0)
 
 
 async def test_a_column_that_no_field_has_is_named(visitor: Visitor) -> None:

@@ -36,7 +36,7 @@ async def test_behind_a_path_everything_is_found_below_it(service: Service, chro
     home = f"http://localhost:{port}{PREFIX}"
     context = await chromium.new_context(viewport=WIDE, locale="en-GB")
     async with serving(service.app, home, taking_off):
-        visitor = Visitor(Service(service.app, home), context, await context.new_page())
+        visitor = Visitor(Service(service.app, home, service.stored), context, await context.new_page())
         visitor.watch(visitor.page)
         page = visitor.page
         await page.goto(f"{home}/")

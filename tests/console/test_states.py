@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from tests.console.conftest import Visitor
-from tests.console.test_accessibility import violations
+from tests.console.test_accessibility import violations, violations_in_all_looks
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -65,10 +65,10 @@ async def test_each_list_says_why_it_shows_nothing(
     for path, read in LISTS.items():
         pattern = f"**{read}"
         await page.route(pattern, answer)
-        await visitor.open(path)
+        await visitor.go(path)
         notice = page.locator(".notice", has_text=told).first
         await expect(notice).to_be_visible()
-        broken[path] = await violations(visitor)
+        broken[path] = await violations_in_all_looks(visitor)
         await page.unroute(pattern)
         if has_way_back:
             await notice.get_by_role("button", name="Try again").click()
@@ -96,10 +96,10 @@ async def test_each_list_says_that_it_waits(visitor: Visitor) -> None:
     for path, read in LISTS.items():
         release = asyncio.Event()
         await page.route(f"**{read}", holding(release))
-        await visitor.open(path)
+        await visitor.go(path)
         waiting = page.get_by_role("status", name="Loading").or_(page.locator("[aria-busy=true]")).first
         await expect(waiting).to_be_attached()
-        assert await violations(visitor) == [], path
+        assert await violations_in_all_looks(visitor) == [], path
         release.set()
         await expect(waiting).to_have_count(0)
         await page.unroute(f"**{read}")
@@ -120,9 +120,9 @@ async def test_what_is_empty_says_so_and_what_to_do(visitor: Visitor) -> None:
         "settings": "This tenant has no owners",
         "account": "the password alone opens this account",
     }.items():
-        await visitor.open(path)
+        await visitor.go(path)
         await expect(page.get_by_text(told).first).to_be_visible()
-        assert await violations(visitor) == [], path
+        assert await violations_in_all_looks(visitor) == [], path
 
 
 async def test_a_console_that_is_opened_without_the_service_comes_back_with_it(visitor: Visitor) -> None:
@@ -131,7 +131,7 @@ async def test_a_console_that_is_opened_without_the_service_comes_back_with_it(v
     await page.route("**/console/session/refresh", unreachable)
     await page.reload()
     await expect(page.get_by_role("heading", name="Offline")).to_be_visible()
-    assert await violations(visitor) == []
+    assert await violations_in_all_looks(visitor) == []
     await page.unroute("**/console/session/refresh")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()

@@ -14,8 +14,10 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from playwright.sync_api import expect, sync_playwright
 
 from tests.entrypoints.processes import ROOT, Serve, Served, free_port
+from tests.http.docs.test_docs_page import BROWSER, FLAGS
 from tests.waiting import HUNG_AFTER
 
 README = (ROOT / "README.md").read_text()
@@ -112,6 +114,29 @@ def test_every_block_of_the_readme_runs_in_order(
     assert "secure_table" in next((tmp_path / "migrations").glob("*.py")).read_text()
     assert terminal.served is not None
     ensure_books_are_served(terminal.served)
+    if BROWSER is not None:
+        edit_a_book(terminal.served, BROWSER)
+
+
+def edit_a_book(served: Served, browser: str) -> None:
+    """The console shows the entity that a reader just declared, its row by its title, and changes that."""
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(executable_path=browser, headless=True, args=FLAGS).new_page()
+        page.goto(f"{served.url}/")
+        page.get_by_label("E-mail").fill("admin@example.com")
+        page.get_by_label("Password").fill(served.password)
+        page.keyboard.press("Enter")
+        page.get_by_role("navigation").get_by_role("link", name="Books").click()
+        page.get_by_role("link", name="Emma").click()
+        page.get_by_label("Title").fill("Emma, a novel")
+        page.get_by_role("button", name="Save", exact=True).click()
+        expect(page.get_by_role("heading", name="Emma, a novel")).to_be_visible()
+        page.get_by_role("link", name="Books").first.click()
+        expect(page.get_by_role("row", name="Emma, a novel")).to_contain_text("474")
+    token = served.log_in(served.password)
+    assert [book["title"] for book in served.call("GET", "/api/books", token=token).body["data"]["items"]] == [
+        "Emma, a novel"
+    ]
 
 
 def ensure_books_are_served(served: Served) -> None:

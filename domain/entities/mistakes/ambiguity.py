@@ -7,8 +7,8 @@ character; two loops that read the same text one after the other make a time tha
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, product
 from re import _constants as codes  # type: ignore[attr-defined]  # the parser of ``re`` itself: no second grammar to keep
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
@@ -25,7 +25,7 @@ _MANY = 20
 _FEW = 300
 """Most rounds of a repetition that adds to a time, and does not make it grow with the text."""
 _COPIES = 6  # of what is repeated a few times: more loops behind each other make no difference
-_MOST_STEPS = 300_000
+_MOST_STEPS = 50_000
 # The characters by which elements are compared: ASCII, and a letter, a digit and a blank beyond it.
 _SAMPLE = (*map(chr, range(128)), "é", "٣", "\u00a0")
 _START, _END = "start", "end"
@@ -131,10 +131,15 @@ class Automaton:
         if code in (codes.ASSERT, codes.ASSERT_NOT):
             self.is_sure = False
             return Part({}, {}, 1)
+        return self._position(self._taken(code, value))
+
+    def _taken(self, code: Any, value: Any) -> frozenset[str]:
+        if code is codes.LITERAL and not self.flags & re.IGNORECASE:
+            return frozenset([chr(value)])
         # What a group has read may be anything.
         is_any = code is codes.GROUPREF
         texts = (text for text in self.sample if len(text) == 1)
-        return self._position(frozenset(text for text in texts if is_any or self._takes((code, value), text)))
+        return frozenset(text for text in texts if is_any or self._takes((code, value), text))
 
     def _either(self, parts: list[Part]) -> Part:
         firsts, lasts = Ways(), Ways()
@@ -156,11 +161,14 @@ class Automaton:
         if most >= _MANY or most * _choices(body) >= _MANY:
             part = self._loop(self._sequence(body))
             self.few |= set(product(part.lasts, part.firsts)) if most <= _FEW else set()
-            return part if least else Part(part.firsts, part.lasts, 1)
+            # Nothing is read by no round, and by a round that reads nothing.
+            return Part(part.firsts, part.lasts, min(2, 2 * part.empty if least else 1 + part.empty))
         whole = Part({}, {}, 1)
         for number in range(min(most, _COPIES)):
             part = self._sequence(body)
-            whole = self._joined(whole, part if number < least else Part(part.firsts, part.lasts, 1))
+            if number >= least:
+                part.empty = min(2, 1 + part.empty)
+            whole = self._joined(whole, part)
         return whole
 
     def _takes(self, node: Node, text: str) -> bool:
@@ -174,20 +182,37 @@ class Automaton:
 
     def _doubles(self, loop: frozenset[int]) -> bool:
         """Tells whether a text leads round the loop in two ways."""
-        if any(self.following[place].get(other, 0) > 1 for place in loop for other in loop):
+        if any(
+            self.following[place].get(other, 0) > 1 for place in loop for other in self.following[place].keys() & loop
+        ):
             return True
-        seen, left = set[tuple[int, int]](), [(place, place) for place in loop]
+        # Positions that the same ones follow are one: the ends of a hundred alternatives.
+        after = {place: frozenset(self.following[place].keys() & loop) for place in loop}
+        seen, left = set[tuple[frozenset[int], frozenset[int]]](), list[tuple[frozenset[int], frozenset[int]]]()
+        for nexts in set(after.values()):
+            left += self._apart(after, combinations(nexts, 2), seen)
         while left:
             first, second = left.pop()
-            for pair in product(self.following[first].keys() & loop, self.following[second].keys() & loop):
-                if pair in seen or not self._in_common(*pair):
-                    continue
-                if pair[0] != pair[1]:
-                    seen.add(pair)
-                    left.append(pair)
-                elif first != second:
-                    return True
+            if any(self.taken[place] for place in first & second):
+                return True
+            left += self._apart(after, product(first, second), seen)
         return False
+
+    def _apart(
+        self, after: dict[int, frozenset[int]], pairs: Iterable[tuple[int, int]], seen: set[Any]
+    ) -> list[tuple[frozenset[int], frozenset[int]]]:
+        """What may follow each pair of positions that take one character, where it has not been seen yet."""
+        found = list[tuple[frozenset[int], frozenset[int]]]()
+        for each, other in pairs:
+            if not self.taken[each].isdisjoint(self.taken[other]):
+                pair = after[each], after[other]
+                if pair not in seen:
+                    seen |= {pair, pair[::-1]}
+                    found.append(pair)
+        return found
+
+    def _taken_by(self, places: frozenset[int]) -> frozenset[str]:
+        return frozenset().union(*(self.taken[place] for place in places))
 
     def _in_common(self, *places: int) -> frozenset[str]:
         return frozenset.intersection(*(self.taken[place] for place in places))
@@ -221,6 +246,13 @@ class Automaton:
 
     def _share(self, first: frozenset[int], second: frozenset[int], steps: Iterator[int]) -> bool:
         """Tells whether some text leads round the first loop, round the second, and from the first to the second."""
+        common = self._taken_by(first) & self._taken_by(second)
+        on_the_way = [
+            {} if common.isdisjoint(taken) else ways for taken, ways in zip(self.taken, self.following, strict=True)
+        ]
+        known = set[int]()
+        if second.isdisjoint(place for start in first for place in _walked(on_the_way, start, known)):
+            return False
         for start, end in product(first, second):
             seen, left = {(start, start, end)}, [(start, start, end)]
             while left:
@@ -239,23 +271,35 @@ class Automaton:
 
 
 def _loops(following: list[Ways]) -> list[frozenset[int]]:
-    """Sets of positions that lead to each other, in the order of the pattern."""
-    reached = [_reached(following, place) for place in range(len(following))]
-    found = {
-        frozenset(other for other in after if place in reached[other])
-        for place, after in enumerate(reached)
-        if place in after
-    }
-    return sorted(found, key=min)
+    """Sets of positions that lead to each other, in the order of the pattern (Kosaraju's way to find them)."""
+    preceding: list[Ways] = [{} for _ in following]
+    for place, ways in enumerate(following):
+        for other in ways:
+            preceding[other][place] = 1
+    known, left_at = set[int](), list[int]()
+    for place in range(len(following)):
+        left_at += _walked(following, place, known)
+    known = set()
+    found = [frozenset(_walked(preceding, place, known)) for place in reversed(left_at)]
+    return sorted(
+        (loop for loop in found if len(loop) > 1 or any(place in following[place] for place in loop)), key=min
+    )
 
 
-def _reached(following: list[Ways], place: int) -> set[int]:
-    found, left = set[int](), [place]
-    while left:
-        new = following[left.pop()].keys() - found
-        found |= new
-        left += new
-    return found
+def _walked(following: list[Ways], start: int, known: set[int]) -> list[int]:
+    """Positions that are reached and not known yet, each behind those that it leads to."""
+    done, path = list[int](), [(start, iter(following[start]))] if start not in known else []
+    known.add(start)
+    while path:
+        place, others = path[-1]
+        new = next((other for other in others if other not in known), None)
+        if new is None:
+            done.append(place)
+            path.pop()
+        else:
+            known.add(new)
+            path.append((new, iter(following[new])))
+    return done
 
 
 def _add(ways: Ways, more: Ways, times: int = 1) -> None:
@@ -285,7 +329,7 @@ def _takes(node: Node, text: str) -> bool:
     if code is codes.RANGE:
         return bool(value[0] <= ord(text) <= value[1])
     if code is codes.CATEGORY:
-        return re.match(_CATEGORIES[str(value)], text) is not None
+        return _CATEGORIES[str(value)].match(text) is not None
     return (code is codes.ANY and text != "\n") or (
         code in _LITERALS and (ord(text) == value) is (code is codes.LITERAL)
     )
@@ -293,10 +337,10 @@ def _takes(node: Node, text: str) -> bool:
 
 _LITERALS = (codes.LITERAL, codes.NOT_LITERAL)
 _CATEGORIES = {
-    "CATEGORY_DIGIT": r"\d",
-    "CATEGORY_NOT_DIGIT": r"\D",
-    "CATEGORY_SPACE": r"\s",
-    "CATEGORY_NOT_SPACE": r"\S",
-    "CATEGORY_WORD": r"\w",
-    "CATEGORY_NOT_WORD": r"\W",
+    "CATEGORY_DIGIT": re.compile(r"\d"),
+    "CATEGORY_NOT_DIGIT": re.compile(r"\D"),
+    "CATEGORY_SPACE": re.compile(r"\s"),
+    "CATEGORY_NOT_SPACE": re.compile(r"\S"),
+    "CATEGORY_WORD": re.compile(r"\w"),
+    "CATEGORY_NOT_WORD": re.compile(r"\W"),
 }

@@ -1,5 +1,7 @@
 """Patterns of fields: catastrophic ones are mistakes, and their end is the end of the text."""
 
+import math
+
 import pytest
 
 from domain.entities.forms import read_new
@@ -32,6 +34,8 @@ from tests.domain.entities.test_declaration_mistakes import declared, text
         "^([a-z]{1,19}){1,19}$",
         "^(?=(a+)+$)b",
         "^(ß|ßß)+$",
+        r"^(?:(?:-?\d*)?,)*$",
+        "^(?:(?:[ab]?)+c)*b$",
         "(?i)^(ab|AB?)*$",
     ],
 )
@@ -74,6 +78,8 @@ POWERS = {
     "^[a-z]{1,30}-?[a-z]{1,30}$": 1,
     "^[a-z]{1,3000}-?[a-z]{1,3000}$": 2,
     r"^.*.*.*.*=$": 4,
+    "^(?:xy|a)+a+$": 2,
+    "^(?:ab)+b+$": 1,
 }
 
 
@@ -88,6 +94,13 @@ def test_a_pattern_whose_time_grows_faster_than_its_text_needs_short_texts(patte
         most = int(told[0].partition("max_length=")[2].partition(" ")[0])
         assert list(pattern_mistakes(pattern, most)) == []
         assert list(pattern_mistakes(pattern, most + 1)) == [told[0]]
+
+
+def test_a_list_of_hundreds_of_words_is_judged() -> None:
+    words = [f"{first}{second}{number}" for number in range(10) for first in "abcdef" for second in "xyz"]
+    listed = "|".join(words)
+    assert [degree(pattern) for pattern in (f"^(?:{listed})$", f"^(?:{listed})(?:,(?:{listed}))*$")] == [1, 1]
+    assert degree(f"^(?:{listed}|a|x3)+$") == math.inf
 
 
 def test_an_email_of_the_usual_length_is_no_mistake() -> None:

@@ -142,7 +142,11 @@ REFUSED = {
     Whom("no super-admin, with the header for all", "other", "all"): 403,
     Whom("another tenant, with the header", "other", "acme"): 403,
 }
-ELSEWHERE = [Whom("another tenant", "other"), Whom("a super-admin at home", "root")]
+ELSEWHERE = [
+    Whom("another tenant", "other"),
+    Whom("a key of another tenant", "robot"),
+    Whom("a super-admin at home", "root"),
+]
 BYPASSING = [Whom("a super-admin there", "root", "acme"), Whom("a super-admin everywhere", "root", "all")]
 
 
@@ -168,7 +172,16 @@ async def open_ground(
     body = {"userId": both, "roles": ["Admin"]}
     await app.call("POST", f"/api/tenants/{tenants['other']}/users", as_whom="root", json=body)
     assert (await app.login("global", "both@acme.example"))["isGlobal"]
+    await _make_robot(app)
     return Ground(app, database, registry, UUID(tenants["acme"]))
+
+
+async def _make_robot(app: TestApp) -> None:
+    """A service account of ``other`` that may do everything there, and its key."""
+    robot = {"name": "Robot", "roles": ["Admin"]}
+    account = (await app.call("POST", "/api/service-accounts", as_whom="other", json=robot)).json()["data"]
+    path = f"/api/service-accounts/{account['id']}/keys"
+    app.tokens["robot"] = (await app.call("POST", path, as_whom="other", json={"name": "key"})).json()["data"]["key"]
 
 
 async def ensure_absent_elsewhere(ground: Ground, plural: str) -> None:
