@@ -14,7 +14,9 @@ from domain.errors import Forbidden, NotFound, Unauthorized
 from domain.forms import read_form
 from domain.scope import Caller, Client, OneTenant, Scope
 
-NO_VERSION = 0
+NO_VERSION = -1
+"""The version of no row: one that has no versions is read as version 0."""
+
 PARSED = "parsed_json"
 
 # a tag may hold commas

@@ -76,6 +76,21 @@ async def test_refused_logins_forgive_no_wrong_ones(service: InMemoryService, re
     assert len(await failures(service, registry)) == 7
 
 
+async def test_a_refused_social_login_gives_no_guess_at_the_password_back(service: InMemoryService) -> None:
+    await service.holder()
+    for _ in range(4):
+        with pytest.raises(InvalidCredentials):
+            await service.login("a wrong password")
+    sign_in = replace(service.services.social_sign_in, providers=MemorySocialProviders(["google"], TOKENS))
+    form = SocialForm(provider="google", access_token="ada", preferred_tenant_id=NOWHERE)
+    with pytest.raises(Forbidden):
+        await sign_in.login(form, HERE)
+    with pytest.raises(InvalidCredentials):
+        await service.login("a wrong password")
+    with pytest.raises(AccountLocked):
+        await service.login()
+
+
 @pytest.mark.parametrize("token", ["nameless", "unknown"])
 async def test_a_refused_social_login_is_in_the_trail(service: InMemoryService, registry: Registry, token: str) -> None:
     social = MemorySocialProviders(["google", "github"], TOKENS)

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from application.identity.login.forms import RefreshForm
+from application.identity.service_accounts.forms import ServiceAccountForm
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
 from domain.retention import LONGEST_TOKEN, RetentionRule
@@ -82,6 +83,16 @@ async def test_versions_of_those_who_deleted_themselves_are_removed_too(service:
     await service.services.self_service.delete(caller, HERE)
     service.clock.move(LONGEST_TOKEN)
     await swept(service)
+    service.clock.move(DAY)
+    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
+
+
+async def test_versions_of_deleted_service_accounts_are_removed_too(service: InMemoryService) -> None:
+    root, accounts = await service.admin(), service.services.service_accounts
+    made = await accounts.create(root, ServiceAccountForm(name="Robot", roles=[]), HERE)
+    await accounts.delete(root, made.id, HERE)
+    service.clock.move(LONGEST_TOKEN)
+    assert RetentionRule.VERSIONS.value not in await swept(service)
     service.clock.move(DAY)
     assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
 

@@ -1,10 +1,12 @@
 """The audit trail: lines are rows of the entity ``audit-events`` in their tenant."""
 
+from uuid import UUID
+
 import msgspec
 
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from domain.entities.query.query import Path, Query, SortKey
+from domain.entities.query.query import WHOLE, Path, Query, SortKey
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 
@@ -24,3 +26,16 @@ async def test_an_event_is_read_in_its_own_tenant(database: WholeDatabase, regis
     (row,) = msgspec.json.decode(pages[here].items)
     assert (row["action"], row["actorId"], row["tenantId"]) == ("login.succeeded", str(event.actor_id), str(here))
     assert row["occurredAt"] == "2026-11-20T12:00:00.123456Z"
+
+
+async def test_an_event_never_changes_and_has_no_version(database: WholeDatabase, registry: Registry) -> None:
+    here = new_id()
+    event = AuditEvent(actor_id=new_id(), action="login.succeeded", target_id=None, address="::1", occurred_at=NOW)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.audit.add(here, event)
+    async with database.read_only(OneTenant(here)) as read:
+        page = await read.records.page(registry["audit-events"], NEWEST)
+        (row,) = msgspec.json.decode(page.items)
+        stored = await read.records.get(registry["audit-events"], UUID(row["id"]), WHOLE)
+    assert stored is not None
+    assert stored.version == 0

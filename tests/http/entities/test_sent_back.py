@@ -130,3 +130,13 @@ async def test_if_none_match_takes_lists_and_compares_weakly(app: TestApp, lines
     made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": "LAMP-1", "price": 1})
     headers = [("Authorization", f"Bearer {app.tokens['acme']}"), *(("If-None-Match", line) for line in lines)]
     assert (await app.client.request("GET", made.headers["Location"], headers=headers)).status_code == status
+
+
+@pytest.mark.parametrize(("given", "status"), [('"0"', 304), ("*", 304), ('"abc"', 200), ('"1"', 200)])
+async def test_a_tag_of_something_else_is_not_that_of_a_row_without_versions(
+    app: TestApp, given: str, status: int
+) -> None:
+    listed = await app.call("GET", "/api/audit-events?pageSize=1", as_whom="acme")
+    path = f"/api/audit-events/{listed.json()['data']['items'][0]['id']}"
+    read = await app.call("GET", path, as_whom="acme", headers={"If-None-Match": given})
+    assert (read.status_code, read.headers["ETag"]) == (status, '"0"')

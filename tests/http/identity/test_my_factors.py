@@ -93,6 +93,16 @@ async def test_there_are_so_many_factors_and_no_more(person: Person) -> None:
     assert len(factors) == 8
 
 
+async def test_apps_that_were_begun_while_there_was_room_are_counted_when_they_are_finished(person: Person) -> None:
+    begun = [await person.done("factors/totp/begin", {}) for _ in range(4)]
+    answers = []
+    for state in begun:
+        body = {"state": state["state"], "code": person.code(secret=state["secret"])}
+        answers.append(await person.post("factors/totp/finish", body, signed=True))
+    assert [answer.status_code for answer in answers] == [201, 201, 201, 409]
+    assert len((await listed(person))[0]) == 3
+
+
 async def test_each_change_is_told_by_mail(person: Person) -> None:
     await person.app.services.relay.deliver()
     sent = person.app.adapters.mailer.sent  # type: ignore[attr-defined]

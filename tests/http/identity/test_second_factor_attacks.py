@@ -1,14 +1,22 @@
 """Known ways round second factors, a test for each; the table is in docs/coverage/second-factors.md."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 import pytest_asyncio
 
-from domain.scope import EveryTenant
+from application.identity.factors.forms import VerifyForm
+from application.identity.factors.proofs import FactorProofs, Proof, Spent
+from domain.errors import ValidationError
+from domain.identity.users import User
+from domain.scope import Client, EveryTenant
+from tests.application.in_memory_service import HERE
 from tests.authenticator import ELIGIBLE, PRESENT, VERIFIED, Authenticator
 from tests.http.app import PASSWORD, Json, TestApp
 from tests.http.identity.factors import Person, actions, move
@@ -111,6 +119,48 @@ async def test_a_tenant_that_was_closed_meanwhile_is_not_entered(person: Person)
     closed = await person.app.call("PUT", f"/api/tenants/{acme}", as_whom="root", json={"isActive": False})
     assert closed.status_code == 200
     assert (await person.verify(ticket)).status_code == 403
+
+
+async def test_a_refusal_after_the_factor_gives_no_guess_at_the_password_back(person: Person) -> None:
+    """The attempt was given back already, with the challenge."""
+    await person.add_app()
+    acme = claims_of(person.app.tokens["acme"])["tenant_id"]
+    wrong = {"email": person.email, "password": "a wrong guess", "isPasswordEncrypted": False}
+    for _ in range(4):
+        await person.post("login", wrong)
+    ticket = await person.ticket(preferredTenantId=acme)
+    await person.app.call("PUT", f"/api/tenants/{acme}", as_whom="root", json={"isActive": False})
+    assert (await person.verify(ticket)).status_code == 403
+    await person.post("login", wrong)
+    assert (await person.login()).json()["errorCode"] == "ACCOUNT_LOCKED"
+
+
+@dataclass(frozen=True)
+class InterruptedProofs(FactorProofs):
+    """Proofs that run a callback once a factor was shown."""
+
+    meanwhile: Callable[[], Awaitable[httpx.Response]]
+
+    async def show(self, user: User, proof: Proof, client: Client, ticket: Spent | None = None) -> tuple[str, ...]:
+        methods = await super().show(user, proof, client, ticket)
+        assert (await self.meanwhile()).status_code == 200
+        return methods
+
+
+@pytest.mark.parametrize("end", ["logout", "deleted"])
+async def test_a_login_whose_end_comes_while_its_factor_is_checked_is_not_completed(person: Person, end: str) -> None:
+    await person.add_app()
+    ticket, user_id = await person.ticket(), claims_of(person.app.tokens[person.name])["sub"]
+    calls = {
+        "logout": lambda: person.app.call("POST", "/api/auth/logout", as_whom=person.name),
+        "deleted": lambda: person.app.call("DELETE", f"/api/users/{user_id}", as_whom="acme"),
+    }
+    ours = person.app.services.second_factor
+    interrupted = replace(ours, proofs=InterruptedProofs(**vars(ours.proofs), meanwhile=calls[end]))
+    form = VerifyForm(ticket=ticket, method="totp", code=person.code())
+    with pytest.raises(ValidationError) as refused:
+        await interrupted.verify(form, HERE)
+    assert [error.field for error in refused.value.fields] == ["ticket"]
 
 
 async def test_a_ticket_ends_after_five_minutes_and_no_other_text_is_one(person: Person) -> None:

@@ -1,0 +1,34 @@
+"""Admissions in memory: how much is remembered of callers."""
+
+from datetime import timedelta
+
+from adapters.memory.admissions import MemoryAdmissions
+from adapters.memory.clock import MovableClock
+from domain.limits import Hit, Limit
+
+WINDOW = timedelta(seconds=10)
+ONCE = Limit("once", 1, WINDOW)
+
+
+async def admitted(admissions: MemoryAdmissions, caller: str) -> bool:
+    (verdict,) = (await admissions.admit([Hit(ONCE, caller)], None)).verdicts
+    return verdict.allowed
+
+
+async def test_beyond_the_most_requests_the_caller_not_seen_for_longest_is_forgotten() -> None:
+    admissions = MemoryAdmissions(MovableClock(), most_requests=2)
+    assert [await admitted(admissions, caller) for caller in ("a", "b", "a", "c")] == [True, True, False, True]
+    assert not await admitted(admissions, "a"), "seen after b"
+    assert await admitted(admissions, "b"), "forgotten"
+
+
+async def test_a_request_that_left_its_window_makes_room_for_one() -> None:
+    clock = MovableClock()
+    admissions = MemoryAdmissions(clock, most_requests=2)
+    assert await admitted(admissions, "a")
+    clock.move(WINDOW)
+    assert [await admitted(admissions, caller) for caller in ("a", "b")] == [True, True]
+    assert not await admitted(admissions, "a"), "there is room for both"
+    assert await admitted(admissions, "c")
+    assert not await admitted(admissions, "a")
+    assert await admitted(admissions, "b"), "there is no room for three"
