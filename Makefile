@@ -39,10 +39,10 @@ install: .venv/run ## put the command tenantry on the PATH, by a link in ~/.loca
 watch: .venv/dev ## run the tests that belong to what is saved, again at each save, until Ctrl-C
 	@exec $(BIN)/python tests/watch.py $(ARGS)
 
-test: .venv/dev ## run the tests and name the slowest: five minutes; ARGS="-k sign_in" narrows
+test: .venv/dev ## run the tests and name the slowest: four minutes; ARGS="-k sign_in" narrows
 	@exec $(PYTEST) -m "not end_to_end" --durations=15 --durations-min=1 $(ARGS)
 
-end-to-end: .venv/dev ## the tests of started services, installations, embedded servers and pages in Chromium: five minutes
+end-to-end: .venv/dev ## the tests of started services, installations, embedded servers and pages in Chromium: six minutes
 	@exec $(PYTEST) -m end_to_end --durations=15 --durations-min=1 $(ARGS)
 
 stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
