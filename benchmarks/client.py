@@ -63,6 +63,11 @@ class Line:
     async def open(cls, port: int) -> "Line":
         return cls(*await asyncio.open_connection("127.0.0.1", port, limit=2**22))
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the server has closed it, as it does with one that says nothing for half a minute."""
+        return self._reader.at_eof()
+
     async def ask(self, text: str) -> Answer:
         self._writer.write(text.encode("ascii"))
         head = await self._reader.readuntil(b"\r\n\r\n")

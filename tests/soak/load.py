@@ -89,7 +89,7 @@ class Load:
         ask = self._make(self._chance)
         began = time.perf_counter()
         try:
-            line = self._idle.pop() if self._idle else await self._open()
+            line = self._waiting() or await self._open()
             answer = await asyncio.wait_for(line.ask(ask.text), PATIENCE)
         except (OSError, EOFError, TimeoutError) as error:
             self.seen.statuses[ask.kind, 0] += 1
@@ -107,6 +107,15 @@ class Load:
         elif ask.then is not None and answer.status < 300:
             with suppress(ValueError):
                 ask.then(json.loads(answer.body))
+
+    def _waiting(self) -> Line | None:
+        """A connection without a request. One that the server has ended meanwhile is left, as clients do."""
+        while self._idle:
+            line = self._idle.pop()
+            if not line.is_ended:
+                return line
+            line.close()
+        return None
 
     async def _open(self) -> Line:
         self._opened += 1
