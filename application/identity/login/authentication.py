@@ -15,6 +15,14 @@ from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 
+def counted_as(email: str) -> str:
+    """The name under which attempts for what was sent as an address are counted.
+
+    A text that is no address is counted as well, under a form that belongs to no account.
+    """
+    return email_key(email) or email.strip()[:EMAIL_LENGTH]
+
+
 @dataclass(frozen=True)
 class PasswordAuthentication:
     database: Database[IdentityTransaction]
@@ -29,8 +37,7 @@ class PasswordAuthentication:
         """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
         password = await self.password_reader.read(password, is_encrypted, "password")
         key = email_key(email)
-        # A text that is no address is counted as well, under a form that belongs to no account.
-        counted = key or email.strip()[:EMAIL_LENGTH]
+        counted = counted_as(email)
         async with self.database.autocommit(EveryTenant()) as tx:
             # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
             is_open = await tx.attempts.reserve(counted, client.network, self.lockout, self.clock.now())

@@ -1,11 +1,12 @@
 """Signing in and out: login, refresh, switch of the tenant, logout."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from application.identity.login.authentication import counted_as
 from application.identity.login.forms import (
     LoginForm,
     LoginResult,
@@ -16,6 +17,7 @@ from application.identity.login.forms import (
 )
 from application.identity.login.gate import Waiting
 from application.identity.login.issuing import Entered, TokenIssuing
+from application.identity.login.turns import Turns
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity
@@ -66,11 +68,18 @@ class SignIn:
     clock: Clock
     ids: Ids
     joining: Joining
+    _turns: Turns = field(default_factory=Turns, repr=False)
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
+        """Logins of one address and network take turns in a process.
+
+        Each counts as a guess until its password has proved right: without turns, six right ones at the same moment
+        would lock the account for the last of them.
+        """
         how = form.is_password_encrypted
-        verified = await self.authentication.by_password(form.email, form.password, how, client)
-        return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        async with self._turns.taken((counted_as(form.email), client.network)):
+            verified = await self.authentication.by_password(form.email, form.password, how, client)
+            return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
     async def complete_login(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
