@@ -314,7 +314,7 @@ def published_kids(tokens: JoserfcTokens, now: datetime) -> list[str]:
 
 def test_remembered_tokens_of_equal_rights_share_their_names() -> None:
     """Names of permissions are most of a token's memory, and a role's holders have the same."""
-    changes = {"permissions": ("read:products", "update:products"), "roles": ("Editor",)}
+    changes: dict[str, Any] = {"permissions": ("read:products", "update:products"), "roles": ("Editor",)}
     first, second = (TOKENS.read(TOKENS.sign(claims(sub=UUID(int=number), **changes), NOW), NOW) for number in (20, 21))
     assert first.sub != second.sub
     assert first.permissions == changes["permissions"]
