@@ -10,17 +10,9 @@ from application.ports.identity.users import IdentityTransaction, RenewedHash, V
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy, ValidationError
-from domain.identity.users import EMAIL_LENGTH, AccountState, User, email_key, normal_password
+from domain.identity.users import AccountState, User, counted_as, email_key, normal_password
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
-
-
-def counted_as(email: str) -> str:
-    """The name under which attempts for what was sent as an address are counted.
-
-    A text that is no address is counted as well, under a form that belongs to no account.
-    """
-    return email_key(email) or email.strip()[:EMAIL_LENGTH]
 
 
 @dataclass(frozen=True)

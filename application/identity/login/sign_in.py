@@ -1,12 +1,11 @@
 """Signing in and out: login, refresh, switch of the tenant, logout."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from application.identity.login.authentication import counted_as
 from application.identity.login.forms import (
     LoginForm,
     LoginResult,
@@ -17,11 +16,10 @@ from application.identity.login.forms import (
 )
 from application.identity.login.gate import Waiting
 from application.identity.login.issuing import Entered, TokenIssuing
-from application.identity.login.turns import Turns
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity
-from application.ports.runtime import Clock, Ids
+from application.ports.runtime import Clock, Ids, Turns
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import (
@@ -46,7 +44,7 @@ from domain.identity.tokens import (
     session_subject,
     user_subject,
 )
-from domain.identity.users import AccountState, Membership, User, profile_key, tenant_name
+from domain.identity.users import AccountState, Membership, User, counted_as, profile_key, tenant_name
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -68,7 +66,7 @@ class SignIn:
     clock: Clock
     ids: Ids
     joining: Joining
-    _turns: Turns = field(default_factory=Turns, repr=False)
+    turns: Turns
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
         """Logins of one address and network take turns in a process.
@@ -77,7 +75,7 @@ class SignIn:
         would lock the account for the last of them.
         """
         how = form.is_password_encrypted
-        async with self._turns.taken((counted_as(form.email), client.network)):
+        async with self.turns.taken((counted_as(form.email), client.network)):
             verified = await self.authentication.by_password(form.email, form.password, how, client)
             return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 

@@ -13,10 +13,9 @@ from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import UserForm
 from application.identity.login.forms import LoginForm, RefreshForm, SwitchForm
 from application.identity.login.social_sign_in import SocialForm
-from application.identity.login.turns import MOST_IN_A_ROW, Turns
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
-from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, Forbidden, InvalidCredentials, TooBusy
+from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, Forbidden, InvalidCredentials
 from domain.scope import SYSTEM_TENANT_ID, OneTenant
 from tests.application.identity.test_social_sign_in import TOKENS
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
@@ -164,25 +163,3 @@ async def test_guesses_at_the_same_moment_lock_as_ever(service: InMemoryService)
     guesses = (service.login("a wrong password") for _ in range(20))
     answers = await asyncio.gather(*guesses, return_exceptions=True)
     assert [type(answer) for answer in answers] == [InvalidCredentials] * 5 + [AccountLocked] * 15
-
-
-async def test_a_row_of_logins_has_an_end() -> None:
-    turns = Turns()
-    began, ended = list[int](), asyncio.Event()
-
-    async def work(number: int) -> None:
-        async with turns.taken("ada"):
-            began.append(number)
-            await ended.wait()
-
-    waiting = [asyncio.create_task(work(number)) for number in range(MOST_IN_A_ROW)]
-    await asyncio.sleep(0)
-    with pytest.raises(TooBusy):
-        await work(MOST_IN_A_ROW)
-    async with turns.taken("somebody else"):
-        assert (began, len(turns)) == ([0], 2)
-    waiting[1].cancel()
-    ended.set()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    assert began == [0, *range(2, MOST_IN_A_ROW)]
-    assert len(turns) == 0
