@@ -84,29 +84,22 @@ class TenantSessions(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UseCases:
-    """Filled in by ``entrypoints.use_cases``."""
+class IdentityUseCases:
+    """Use cases that handlers of identity take as arguments of these names."""
 
     sign_in: SignIn
-    sign_out: SignOut
     reauthentication: Reauthentication
     factor_reproofs: FactorReproofs
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
     my_factors: MyFactors
     factor_resets: FactorResets
-    related_origins: RelatedOrigins
-    targets: Targets
-    appearances: Appearances
     login_codes: LoginCodes
     social_sign_in: SocialSignIn
-    social_redirect: SocialRedirect
     registration: Registration
     accounts: Accounts
     my_sessions: MySessions
     member_sessions: MemberSessions
-    profiles: Profiles
-    own_account: OwnAccount
     users: UserAdministration
     held_permissions: HeldPermissions
     roles: RoleAdministration
@@ -115,7 +108,6 @@ class UseCases:
     memberships: MembershipAdministration
     service_accounts: ServiceAccountAdministration
     api_keys: KeyAdministration
-    key_authentication: KeyAuthentication
     client_credentials: ClientCredentials
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance
@@ -128,6 +120,21 @@ class UseCases:
     email_changes: EmailChangeRequests
     identities: LinkedIdentities
     personal_export: PersonalExport
+    keyring: Keyring
+
+
+@dataclass(frozen=True, kw_only=True)
+class UseCases(IdentityUseCases):
+    """Filled in by ``entrypoints.use_cases``."""
+
+    sign_out: SignOut
+    related_origins: RelatedOrigins
+    targets: Targets
+    appearances: Appearances
+    social_redirect: SocialRedirect
+    profiles: Profiles
+    own_account: OwnAccount
+    key_authentication: KeyAuthentication
     descriptions: Descriptions
     crud: Crud
     batches: Batches
@@ -145,7 +152,6 @@ class UseCases:
     """None without read replicas."""
     admissions: Admissions
     tokens: Tokens
-    keyring: Keyring
     clock: Clock
     own_queries: TenantSessions | None
     """None in memory, where nothing speaks SQL."""

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import ORDINARY, PUBLIC, Policy, operation, rules
+from adapters.http.request.rules import PUBLIC, Policy, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
 from domain.limits import RESEND, RESET
@@ -17,12 +17,10 @@ SAME_TEXT = "The answer is the same for every address, in the same time."
 class AccountsController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/confirm-email",
-        **operation("auth.confirm-email", "Confirm an e-mail address", PUBLIC, "CONFLICT"),
-        status_code=200,
+        **action("auth.confirm-email", "Confirm an e-mail address", PUBLIC, "CONFLICT"),
         description="409 on `email` for the link of a changed address that another account has got meanwhile.",
     )
     async def confirm(
@@ -33,10 +31,9 @@ class AccountsController(Controller):
 
     @post(
         "/resend-confirmation",
-        **operation(
+        **action(
             "auth.resend-confirmation", "Send the confirmation mail again", PUBLIC, limit=RESEND, by_email="silent"
         ),
-        status_code=200,
         description=SAME_TEXT,
     )
     async def resend(
@@ -48,14 +45,13 @@ class AccountsController(Controller):
 
     @post(
         "/request-password-reset",
-        **operation(
+        **action(
             "auth.request-password-reset",
             "Ask for a mail that lets set a new password",
             PUBLIC,
             limit=RESET,
             by_email="silent",
         ),
-        status_code=200,
         description=SAME_TEXT,
     )
     async def request_reset(
@@ -66,8 +62,7 @@ class AccountsController(Controller):
 
     @post(
         "/reset-password",
-        **operation("auth.reset-password", "Set a new password with the token of a mail", PUBLIC),
-        status_code=200,
+        **action("auth.reset-password", "Set a new password with the token of a mail", PUBLIC),
         description="Ends every session, lifts a lock and confirms the address. The token works once, for an hour.",
     )
     async def reset(
@@ -78,8 +73,7 @@ class AccountsController(Controller):
 
     @post(
         "/change-password",
-        **operation("auth.change-password", "Change one's own password", OWN_PASSWORD, "ACCOUNT_LOCKED"),
-        status_code=200,
+        **action("auth.change-password", "Change one's own password", OWN_PASSWORD, "ACCOUNT_LOCKED"),
         description="Ends every session, the caller's own included. Wrong guesses count towards the lock.",
     )
     async def change(

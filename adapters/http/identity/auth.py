@@ -6,8 +6,8 @@ from litestar.params import JSONBody
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.responses import Data, MessageOnly, identity_message, tokens
-from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, operation, rules
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.rules import PEOPLE, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -28,11 +28,10 @@ goes to mfa/verify with a second factor."""
 class AuthController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/login",
-        **operation(
+        **action(
             "auth.login",
             "Log in with e-mail and password",
             PUBLIC,
@@ -48,18 +47,17 @@ class AuthController(Controller):
             parameters=(APP_ID,),
             example={"email": "admin@example.com", "password": "your password", "isPasswordEncrypted": False},
         ),
-        status_code=200,
         description=LOGIN_TEXT,
     )
     async def login(
         self, request: StrictRequest, data: JSONBody[LoginForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[LoginResult]]:
         app_id = requested_app_id(request, data.requested_app_id)
-        return tokens(await sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
+        return identity_data(await sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
 
     @post(
         "/refresh",
-        **operation(
+        **action(
             "auth.refresh",
             "Exchange a refresh token for a new pair",
             PUBLIC,
@@ -72,18 +70,16 @@ class AuthController(Controller):
             "FORBIDDEN",
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
-        status_code=200,
         description="A refresh token is used once; with `tenantId` the new pair is for that tenant.",
     )
     async def refresh(
         self, request: StrictRequest, data: JSONBody[RefreshForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[RefreshResult]]:
-        return tokens(await sign_in.refresh(data, request.from_client))
+        return identity_data(await sign_in.refresh(data, request.from_client))
 
     @post(
         "/logout",
-        **operation("auth.logout", "Log out everywhere", PEOPLE),
-        status_code=200,
+        **action("auth.logout", "Log out everywhere", PEOPLE),
         description="Ends every session of the user at once. Takes no body.",
     )
     async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[MessageOnly]:
@@ -92,7 +88,7 @@ class AuthController(Controller):
 
     @post(
         "/switch-tenant",
-        **operation(
+        **action(
             "auth.switch-tenant",
             "Go to a tenant, with a Global or a Tenant Token",
             PEOPLE,
@@ -102,9 +98,8 @@ class AuthController(Controller):
             "MFA_ENROLMENT_REQUIRED",
             "FORBIDDEN",
         ),
-        status_code=200,
     )
     async def switch_tenant(
         self, request: StrictRequest, data: JSONBody[SwitchForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[SwitchResult]]:
-        return tokens(await sign_in.switch_tenant(request.caller, data, request.from_client))
+        return identity_data(await sign_in.switch_tenant(request.caller, data, request.from_client))

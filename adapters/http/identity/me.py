@@ -4,7 +4,7 @@ from litestar import Response, Router, get, put
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PEOPLE, Parameter, operation, rules
+from adapters.http.request.rules import ANY_TOKEN, PEOPLE, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.own_account import OwnAccount, OwnAccountForm
 from application.identity.profiles import BasicProfile, Profile, Profiles
@@ -49,8 +49,7 @@ def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
         await own_account.change(request.caller, data, request.from_client)
         return identity_data(await profiles.complete(request.caller))
 
-    opt = rules(area="A", limit=ORDINARY)
-    return Router("/api/auth/me", route_handlers=[me, complete, change], tags=["auth"], opt=opt)
+    return Router("/api/auth/me", route_handlers=[me, complete, change], tags=["auth"])
 
 
 def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:

@@ -1,5 +1,7 @@
 """/api/tenants/{id}/users: the members of a tenant."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.openapi.datastructures import ResponseSpec
@@ -7,7 +9,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, operation, rules
+from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.memberships import (
     MemberForm,
@@ -17,13 +19,13 @@ from application.identity.administration.memberships import (
 )
 
 REPLACED = {200: ResponseSpec(Data[MembershipItem], generate_examples=False)}
+Memberships: TypeAlias = NamedDependency[MembershipAdministration]
 
 
 class MembershipsController(Controller):
     # :str and not :uuid: a malformed id passes token, limit and permission before it is a 404
     path = "/api/tenants/{tenant_id:str}/users"
     tags = ("tenants",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -36,7 +38,7 @@ class MembershipsController(Controller):
         ),
     )
     async def page(
-        self, request: StrictRequest, tenant_id: PathId, memberships: NamedDependency[MembershipAdministration]
+        self, request: StrictRequest, tenant_id: PathId, memberships: Memberships
     ) -> Response[Data[MemberPage]]:
         return identity_data(await memberships.page(request.caller, read_id(tenant_id), request.parameters()))
 
@@ -48,11 +50,7 @@ class MembershipsController(Controller):
         responses=REPLACED,
     )
     async def save(
-        self,
-        request: StrictRequest,
-        tenant_id: PathId,
-        data: JSONBody[MemberForm],
-        memberships: NamedDependency[MembershipAdministration],
+        self, request: StrictRequest, tenant_id: PathId, data: JSONBody[MemberForm], memberships: Memberships
     ) -> Response[Data[MembershipItem]]:
         in_tenant = read_id(tenant_id)
         membership, is_new = await memberships.save(request.caller, in_tenant, data, request.from_client)
@@ -63,15 +61,10 @@ class MembershipsController(Controller):
 
     @delete(
         "/{user_id:str}",
-        **operation("tenants.remove-member", "End a membership", needs("update:users"), "CONFLICT"),
-        status_code=200,
+        **action("tenants.remove-member", "End a membership", needs("update:users"), "CONFLICT"),
     )
     async def remove(
-        self,
-        request: StrictRequest,
-        tenant_id: PathId,
-        user_id: PathId,
-        memberships: NamedDependency[MembershipAdministration],
+        self, request: StrictRequest, tenant_id: PathId, user_id: PathId, memberships: Memberships
     ) -> Response[MessageOnly]:
         await memberships.remove(request.caller, read_id(tenant_id), read_id(user_id), request.from_client)
         return identity_message("The user has left the tenant.")

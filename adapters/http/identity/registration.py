@@ -6,7 +6,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import LOCATION, Json, Success
-from adapters.http.request.rules import PUBLIC, operation, rules
+from adapters.http.request.rules import PUBLIC, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.registration import Registered, RegisterForm, Registration
 from domain.limits import REGISTER
@@ -15,7 +15,6 @@ from domain.limits import REGISTER
 class RegistrationController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A")
 
     @post(
         "/register",

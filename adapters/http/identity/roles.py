@@ -1,11 +1,13 @@
 """/api/roles and /api/permissions, and the roles that give a user permissions."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, operation, rules, super_admin
+from adapters.http.request.rules import action, needs, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.held_permissions import HeldPermissionList, HeldPermissions
 from application.identity.administration.roles import (
@@ -19,14 +21,15 @@ from application.identity.administration.roles import (
 )
 from domain.scope import Permission
 
+Roles: TypeAlias = NamedDependency[RoleAdministration]
+
 
 class RolesController(Controller):
     path = "/api/roles"
     tags = ("roles",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get("/", **operation("roles.all", "List the roles of the tenant and the system's", needs("read:roles")))
-    async def all(self, request: StrictRequest, roles: NamedDependency[RoleAdministration]) -> Response[RoleList]:
+    async def all(self, request: StrictRequest, roles: Roles) -> Response[RoleList]:
         return bare(await roles.all(request.caller))
 
     @post(
@@ -35,9 +38,7 @@ class RolesController(Controller):
         description="It belongs to the caller's tenant; nobody gives away a permission they do not hold.",
         response_headers=[LOCATION],
     )
-    async def create(
-        self, request: StrictRequest, data: JSONBody[RoleForm], roles: NamedDependency[RoleAdministration]
-    ) -> Response[Data[RoleItem]]:
+    async def create(self, request: StrictRequest, data: JSONBody[RoleForm], roles: Roles) -> Response[Data[RoleItem]]:
         role = await roles.create(request.caller, data, request.from_client)
         return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
 
@@ -47,22 +48,15 @@ class RolesController(Controller):
         description="Tokens of its holders must be refreshed afterwards.",
     )
     async def update(
-        self,
-        request: StrictRequest,
-        role_id: PathId,
-        data: JSONBody[RoleChange],
-        roles: NamedDependency[RoleAdministration],
+        self, request: StrictRequest, role_id: PathId, data: JSONBody[RoleChange], roles: Roles
     ) -> Response[Data[RoleItem]]:
         return identity_data(await roles.update(request.caller, read_id(role_id), data, request.from_client))
 
     @delete(
         "/{role_id:str}",
-        **operation("roles.delete", "Delete a role that nobody holds", needs("delete:roles"), "CONFLICT"),
-        status_code=200,
+        **action("roles.delete", "Delete a role that nobody holds", needs("delete:roles"), "CONFLICT"),
     )
-    async def remove(
-        self, request: StrictRequest, role_id: PathId, roles: NamedDependency[RoleAdministration]
-    ) -> Response[MessageOnly]:
+    async def remove(self, request: StrictRequest, role_id: PathId, roles: Roles) -> Response[MessageOnly]:
         await roles.delete(request.caller, read_id(role_id), request.from_client)
         return identity_message("The role is deleted.")
 
@@ -70,10 +64,9 @@ class RolesController(Controller):
 class PermissionsController(Controller):
     path = "/api/permissions"
     tags = ("permissions",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get("/", **operation("permissions.all", "List the permissions that roles may hold", needs("read:permissions")))
-    async def all(self, roles: NamedDependency[RoleAdministration]) -> Response[PermissionList]:
+    async def all(self, roles: Roles) -> Response[PermissionList]:
         return bare(await roles.permissions())
 
     @post(
@@ -82,7 +75,7 @@ class PermissionsController(Controller):
         response_headers=[LOCATION],
     )
     async def create(
-        self, request: StrictRequest, data: JSONBody[PermissionForm], roles: NamedDependency[RoleAdministration]
+        self, request: StrictRequest, data: JSONBody[PermissionForm], roles: Roles
     ) -> Response[Data[Permission]]:
         permission = await roles.create_permission(request.caller, data, request.from_client)
         # a permission has no path of its own: the list is where it can be read
@@ -92,7 +85,6 @@ class PermissionsController(Controller):
 class HeldPermissionsController(Controller):
     path = "/api/users/{user_id:str}/permissions"
     tags = ("users",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",

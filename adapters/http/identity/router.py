@@ -1,5 +1,6 @@
 """The controllers of area A, and of the keys that verify its tokens."""
 
+from dataclasses import fields
 from typing import Any
 
 from litestar import Router
@@ -36,8 +37,8 @@ from adapters.http.identity.sessions import MemberSessionsController, SessionsCo
 from adapters.http.identity.social import SocialController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
-from adapters.http.request.rules import rules
-from adapters.http.use_cases import UseCases
+from adapters.http.request.rules import ORDINARY, rules
+from adapters.http.use_cases import IdentityUseCases, UseCases
 
 CONTROLLERS = (
     AuthController,
@@ -76,54 +77,18 @@ CONTROLLERS = (
     MetadataController,
 )
 
-USE_CASES = (
-    "acceptance",
-    "accounts",
-    "api_keys",
-    "client_credentials",
-    "domains",
-    "email_changes",
-    "held_permissions",
-    "identities",
-    "inbox",
-    "invitations",
-    "join_requests",
-    "factor_reproofs",
-    "factor_resets",
-    "keyring",
-    "login_codes",
-    "member_sessions",
-    "memberships",
-    "my_factors",
-    "my_sessions",
-    "own_tenants",
-    "ownership",
-    "passkey_login",
-    "personal_export",
-    "reauthentication",
-    "registration",
-    "roles",
-    "second_factor",
-    "self_service",
-    "service_accounts",
-    "sign_in",
-    "social_sign_in",
-    "tenant_settings",
-    "tenants",
-    "users",
-)
-
 
 def identity_router(services: UseCases) -> Router:
     """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
     # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
-    dependencies = {name: _use_case(services, name) for name in USE_CASES}
+    dependencies = {field.name: _use_case(services, field.name) for field in fields(IdentityUseCases)}
     handlers: list[ControllerRouterHandler] = [
         *CONTROLLERS,
         me_router(services.profiles, services.own_account),
         related_origins_handler(services.related_origins),
     ]
-    return Router("/", route_handlers=handlers, dependencies=dependencies, opt=rules(any_query=False))
+    opt = rules(area="A", limit=ORDINARY, any_query=False)
+    return Router("/", route_handlers=handlers, dependencies=dependencies, opt=opt)
 
 
 def _use_case(services: UseCases, name: str) -> Provide:

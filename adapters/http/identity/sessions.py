@@ -1,19 +1,22 @@
 """/api/auth/sessions: the caller's own sessions; /api/users/{id}/sessions: those of members, for administrators."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, PEOPLE, needs, operation, rules
+from adapters.http.request.rules import PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.my_sessions import MySessions, SessionList
+
+OfMembers: TypeAlias = NamedDependency[MemberSessions]
 
 
 class SessionsController(Controller):
     path = "/api/auth/sessions"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -27,8 +30,7 @@ class SessionsController(Controller):
 
     @delete(
         "/{session_id:str}",
-        **operation("auth.end-session", "End one of one's own sessions", PEOPLE, "REAUTHENTICATION_REQUIRED"),
-        status_code=200,
+        **action("auth.end-session", "End one of one's own sessions", PEOPLE, "REAUTHENTICATION_REQUIRED"),
         description="Its access token is dead at once. Another session than the caller's own needs a recent proof.",
     )
     async def end(
@@ -41,7 +43,6 @@ class SessionsController(Controller):
 class MemberSessionsController(Controller):
     path = "/api/users/{user_id:str}/sessions"
     tags = ("users",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -49,34 +50,28 @@ class MemberSessionsController(Controller):
         description="Sessions in the caller's tenant, the last used first; from the tenant `system`, all of them.",
     )
     async def all(
-        self, request: StrictRequest, user_id: PathId, member_sessions: NamedDependency[MemberSessions]
+        self, request: StrictRequest, user_id: PathId, member_sessions: OfMembers
     ) -> Response[Data[SessionList]]:
         return identity_data(await member_sessions.all(request.caller, read_id(user_id)))
 
     @delete(
         "/",
-        **operation("users.end-sessions", "End a user's sessions", needs("update:users")),
-        status_code=200,
+        **action("users.end-sessions", "End a user's sessions", needs("update:users")),
         description="Ends the sessions in the caller's tenant; their access tokens are dead at once.",
     )
     async def end_all(
-        self, request: StrictRequest, user_id: PathId, member_sessions: NamedDependency[MemberSessions]
+        self, request: StrictRequest, user_id: PathId, member_sessions: OfMembers
     ) -> Response[MessageOnly]:
         await member_sessions.end(request.caller, read_id(user_id), None, request.from_client)
         return identity_message("The sessions are ended.")
 
     @delete(
         "/{session_id:str}",
-        **operation("users.end-session", "End one of a user's sessions", needs("update:users")),
-        status_code=200,
+        **action("users.end-session", "End one of a user's sessions", needs("update:users")),
         description="Its access token is dead at once. A session in another tenant is unknown.",
     )
     async def end(
-        self,
-        request: StrictRequest,
-        user_id: PathId,
-        session_id: PathId,
-        member_sessions: NamedDependency[MemberSessions],
+        self, request: StrictRequest, user_id: PathId, session_id: PathId, member_sessions: OfMembers
     ) -> Response[MessageOnly]:
         await member_sessions.end(request.caller, read_id(user_id), read_id(session_id), request.from_client)
         return identity_message("The session is ended.")

@@ -6,8 +6,8 @@ from litestar.params import JSONBody
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.responses import Data, tokens
-from adapters.http.request.rules import ORDINARY, PUBLIC, operation, rules
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
@@ -32,11 +32,10 @@ ERRORS = (
 class SocialController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/social-login",
-        **operation(
+        **action(
             "auth.social-login",
             "Log in with an account at a social provider",
             PUBLIC,  # counted for the address alone: the provider knows the e-mail, the body does not
@@ -44,11 +43,10 @@ class SocialController(Controller):
             parameters=(APP_ID,),
             example={"provider": "google", "accessToken": "the token that the provider gave"},
         ),
-        status_code=200,
         description=TEXT,
     )
     async def login(
         self, request: StrictRequest, data: JSONBody[SocialForm], social_sign_in: NamedDependency[SocialSignIn]
     ) -> Response[Data[LoginResult]]:
         app_id = requested_app_id(request, data.requested_app_id)
-        return tokens(await social_sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
+        return identity_data(await social_sign_in.login(replace(data, requested_app_id=app_id), request.from_client))

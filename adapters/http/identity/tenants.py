@@ -1,12 +1,14 @@
 """/api/tenants: the tenants themselves."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, needs, operation, rules, super_admin
+from adapters.http.request.rules import ANY_TOKEN, action, needs, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
 from application.identity.administration.tenant_settings import (
@@ -17,11 +19,13 @@ from application.identity.administration.tenant_settings import (
 from application.identity.administration.tenants import TenantAdministration
 from domain.identity.users import Tenant
 
+Tenants: TypeAlias = NamedDependency[TenantAdministration]
+Settings: TypeAlias = NamedDependency[TenantSettingsAdministration]
+
 
 class TenantsController(Controller):
     path = "/api/tenants"
     tags = ("tenants",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -33,25 +37,19 @@ class TenantsController(Controller):
             parameters=(*LIST_PARAMETERS, IS_ACTIVE),
         ),
     )
-    async def page(
-        self, request: StrictRequest, tenants: NamedDependency[TenantAdministration]
-    ) -> Response[Data[TenantPage]]:
+    async def page(self, request: StrictRequest, tenants: Tenants) -> Response[Data[TenantPage]]:
         return identity_data(await tenants.page(request.parameters()))
 
     # Litestar prefers this path to /{tenant_id}, wherever it stands in the class
     @get("/current", **operation("tenants.current", "Read the tenant of the token", ANY_TOKEN, "NOT_FOUND"))
-    async def current(
-        self, request: StrictRequest, tenants: NamedDependency[TenantAdministration]
-    ) -> Response[Data[Tenant]]:
+    async def current(self, request: StrictRequest, tenants: Tenants) -> Response[Data[Tenant]]:
         return identity_data(await tenants.current(request.caller))
 
     @get(
         "/current/settings",
         **operation("tenants.settings", "Read the tenant's settings", needs("read:tenant-settings"), "NOT_FOUND"),
     )
-    async def settings(
-        self, request: StrictRequest, tenant_settings: NamedDependency[TenantSettingsAdministration]
-    ) -> Response[Data[OwnSettings]]:
+    async def settings(self, request: StrictRequest, tenant_settings: Settings) -> Response[Data[OwnSettings]]:
         return identity_data(await tenant_settings.get(request.caller))
 
     @put(
@@ -62,15 +60,12 @@ class TenantsController(Controller):
         description="Fields sent change, fields left out stay. Features are for super-admins to change.",
     )
     async def update_settings(
-        self,
-        request: StrictRequest,
-        data: JSONBody[OwnSettingsForm],
-        tenant_settings: NamedDependency[TenantSettingsAdministration],
+        self, request: StrictRequest, data: JSONBody[OwnSettingsForm], tenant_settings: Settings
     ) -> Response[Data[OwnSettings]]:
         return identity_data(await tenant_settings.update(request.caller, data, request.from_client))
 
     @get("/{tenant_id:str}", **operation("tenants.get", "Read a tenant", super_admin("read:tenants")))
-    async def read(self, tenant_id: PathId, tenants: NamedDependency[TenantAdministration]) -> Response[Data[Tenant]]:
+    async def read(self, tenant_id: PathId, tenants: Tenants) -> Response[Data[Tenant]]:
         return identity_data(await tenants.get(read_id(tenant_id)))
 
     @post(
@@ -79,7 +74,7 @@ class TenantsController(Controller):
         response_headers=[LOCATION],
     )
     async def create(
-        self, request: StrictRequest, data: JSONBody[NewTenantForm], tenants: NamedDependency[TenantAdministration]
+        self, request: StrictRequest, data: JSONBody[NewTenantForm], tenants: Tenants
     ) -> Response[Data[Tenant]]:
         tenant = await tenants.create(request.caller, data, request.from_client)
         return identity_data(tenant, headers={"location": f"/api/tenants/{tenant.id}"})
@@ -90,21 +85,14 @@ class TenantsController(Controller):
         description="Fields sent change, fields left out stay. With `isActive: false` its tokens die at once.",
     )
     async def update(
-        self,
-        request: StrictRequest,
-        tenant_id: PathId,
-        data: JSONBody[TenantForm],
-        tenants: NamedDependency[TenantAdministration],
+        self, request: StrictRequest, tenant_id: PathId, data: JSONBody[TenantForm], tenants: Tenants
     ) -> Response[Data[Tenant]]:
         return identity_data(await tenants.update(request.caller, read_id(tenant_id), data, request.from_client))
 
     @delete(
         "/{tenant_id:str}",
-        **operation("tenants.delete", "Delete a tenant", super_admin("delete:tenants"), "CONFLICT"),
-        status_code=200,
+        **action("tenants.delete", "Delete a tenant", super_admin("delete:tenants"), "CONFLICT"),
     )
-    async def remove(
-        self, request: StrictRequest, tenant_id: PathId, tenants: NamedDependency[TenantAdministration]
-    ) -> Response[MessageOnly]:
+    async def remove(self, request: StrictRequest, tenant_id: PathId, tenants: Tenants) -> Response[MessageOnly]:
         await tenants.delete(request.caller, read_id(tenant_id), request.from_client)
         return identity_message("The tenant is deleted.")

@@ -9,7 +9,6 @@ from litestar import Response
 from litestar.datastructures import ResponseHeader
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
-from msgspec import Struct
 
 from adapters.http.request.strict_request import StrictRequest
 
@@ -103,11 +102,6 @@ def identity_data(value: object, status: int | None = None, headers: Headers | N
 def identity_message(text: str) -> Json:
     """Area A's envelope without data; DELETE answers 200 with it, and not 204, which has no body."""
     return Json(msgspec.json.encode({"isSuccess": True, "message": text}))
-
-
-def tokens(result: Struct) -> Json:
-    """Area A's envelope around tokens."""
-    return identity_data(result)
 
 
 def entity_data(request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None) -> Json:

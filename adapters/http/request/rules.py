@@ -162,6 +162,11 @@ def operation(
     return {"name": name, "summary": summary, "opt": rules(policy=policy, errors=errors, **options)}
 
 
+def action(name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]) -> dict[str, Any]:
+    """Arguments as of ``operation``, for a POST or DELETE that makes nothing: it answers 200, with an envelope."""
+    return {**operation(name, summary, policy, *errors, **options), "status_code": 200}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rules:
     """The rules of one handler as they stand after ``opt`` was merged from application to handler.

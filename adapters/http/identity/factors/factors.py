@@ -1,11 +1,13 @@
 """/api/auth/factors: the caller's own second factors; and an administrator's removal of somebody's."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, PEOPLE, Policy, needs, operation, rules
+from adapters.http.request.rules import PEOPLE, Policy, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.factors.forms import (
     Begun,
@@ -22,32 +24,31 @@ from application.identity.factors.resets import FactorResets
 
 RECENT_PEOPLE = Policy("any", recent=True, people=True)
 FINISH_TEXT = "With the first factor come recovery codes, which are shown this once."
+Factors: TypeAlias = NamedDependency[MyFactors]
 
 
 class FactorsController(Controller):
     path = "/api/auth/factors"
     tags = ("second-factors",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
         **operation("auth.factors", "List one's own second factors", PEOPLE),
         description="The oldest first, with the number of recovery codes that are left.",
     )
-    async def all(self, request: StrictRequest, my_factors: NamedDependency[MyFactors]) -> Response[FactorList]:
+    async def all(self, request: StrictRequest, my_factors: Factors) -> Response[FactorList]:
         return bare(await my_factors.all(request.caller))
 
     @post(
         "/totp/begin",
-        **operation("auth.begin-totp", "Set up an authenticator app", RECENT_PEOPLE, "CONFLICT", example={}),
-        status_code=200,
+        **action("auth.begin-totp", "Set up an authenticator app", RECENT_PEOPLE, "CONFLICT", example={}),
         description="The secret, as text, as an address and as a QR code. Nothing is stored before its first code.",
     )
     async def begin_totp(
         self,
         request: StrictRequest,
         data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
-        my_factors: NamedDependency[MyFactors],
+        my_factors: Factors,
     ) -> Response[Data[Begun]]:
         return identity_data(await my_factors.begin(request.caller, "totp"))
 
@@ -63,21 +64,20 @@ class FactorsController(Controller):
         description=FINISH_TEXT,
     )
     async def finish_totp(
-        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: NamedDependency[MyFactors]
+        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
     ) -> Response[Data[NewFactorItem]]:
         return identity_data(await my_factors.finish(request.caller, "totp", data, request.from_client))
 
     @post(
         "/passkeys/begin",
-        **operation("auth.begin-passkey", "Make a passkey", RECENT_PEOPLE, "CONFLICT", example={}),
-        status_code=200,
+        **action("auth.begin-passkey", "Make a passkey", RECENT_PEOPLE, "CONFLICT", example={}),
         description="`options` are for `navigator.credentials.create`, in the form of `parseCreationOptionsFromJSON`.",
     )
     async def begin_passkey(
         self,
         request: StrictRequest,
         data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
-        my_factors: NamedDependency[MyFactors],
+        my_factors: Factors,
     ) -> Response[Data[Begun]]:
         return identity_data(await my_factors.begin(request.caller, "passkey"))
 
@@ -93,7 +93,7 @@ class FactorsController(Controller):
         description=FINISH_TEXT,
     )
     async def finish_passkey(
-        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: NamedDependency[MyFactors]
+        self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
     ) -> Response[Data[NewFactorItem]]:
         return identity_data(await my_factors.finish(request.caller, "passkey", data, request.from_client))
 
@@ -106,29 +106,22 @@ class FactorsController(Controller):
         self,
         request: StrictRequest,
         data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
-        my_factors: NamedDependency[MyFactors],
+        my_factors: Factors,
     ) -> Response[Data[NewRecoveryCodes]]:
         return identity_data(await my_factors.renew_codes(request.caller, request.from_client))
 
     @put("/{factor_id:str}", **operation("auth.rename-factor", "Rename one of one's factors", PEOPLE))
     async def rename(
-        self,
-        request: StrictRequest,
-        factor_id: PathId,
-        data: JSONBody[FactorForm],
-        my_factors: NamedDependency[MyFactors],
+        self, request: StrictRequest, factor_id: PathId, data: JSONBody[FactorForm], my_factors: Factors
     ) -> Response[Data[FactorItem]]:
         return identity_data(await my_factors.rename(request.caller, read_id(factor_id), data))
 
     @delete(
         "/{factor_id:str}",
-        **operation("auth.remove-factor", "Remove one of one's factors", RECENT_PEOPLE, "CONFLICT"),
-        status_code=200,
+        **action("auth.remove-factor", "Remove one of one's factors", RECENT_PEOPLE, "CONFLICT"),
         description="The last one stays while a tenant requires one. Recovery codes go with it.",
     )
-    async def remove(
-        self, request: StrictRequest, factor_id: PathId, my_factors: NamedDependency[MyFactors]
-    ) -> Response[MessageOnly]:
+    async def remove(self, request: StrictRequest, factor_id: PathId, my_factors: Factors) -> Response[MessageOnly]:
         await my_factors.remove(request.caller, read_id(factor_id), request.from_client)
         return identity_message("The factor is removed.")
 
@@ -136,12 +129,10 @@ class FactorsController(Controller):
 class FactorResetsController(Controller):
     path = "/api/users/{user_id:str}/factors"
     tags = ("users",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @delete(
         "/",
-        **operation("users.reset-factors", "Remove all second factors of a user", needs("update:users", recent=True)),
-        status_code=200,
+        **action("users.reset-factors", "Remove all second factors of a user", needs("update:users", recent=True)),
         description="For who lost them. Recovery codes go too, every session of the user ends, and a mail tells them.",
     )
     async def reset(

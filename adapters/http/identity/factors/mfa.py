@@ -4,8 +4,8 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import Data, identity_data, tokens
-from adapters.http.request.rules import PUBLIC, operation, rules
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EnrolFinishForm, EnrolForm, TicketForm, VerifyForm
 from application.identity.factors.second_factor import Completed, SecondFactor
@@ -28,11 +28,10 @@ LOGINS = (
 class MfaController(Controller):
     path = "/api/auth/mfa"
     tags = ("second-factors",)
-    opt = rules(area="A")
 
     @post(
         "/verify",
-        **operation(
+        **action(
             "auth.mfa-verify",
             "Finish a login with a second factor",
             PUBLIC,
@@ -40,24 +39,22 @@ class MfaController(Controller):
             limit=Limit("auth.mfa-verify", 10),
             example={"ticket": "the mfa.ticket of your last answer", "method": "totp", "code": "123456"},
         ),
-        status_code=200,
         description="Answers what login or switch-tenant would have answered. A wrong code leaves the ticket usable.",
     )
     async def verify(
         self, request: StrictRequest, data: JSONBody[VerifyForm], second_factor: NamedDependency[SecondFactor]
     ) -> Response[Data[Completed]]:
-        return tokens(await second_factor.verify(data, request.from_client))
+        return identity_data(await second_factor.verify(data, request.from_client))
 
     @post(
         "/passkey",
-        **operation(
+        **action(
             "auth.mfa-passkey",
             "Ask for a passkey of the account whose login waits",
             PUBLIC,
             limit=Limit("auth.mfa-passkey", 10),
             example={"ticket": "the mfa.ticket of your last answer"},
         ),
-        status_code=200,
     )
     async def ask(
         self, data: JSONBody[TicketForm], second_factor: NamedDependency[SecondFactor]
@@ -66,7 +63,7 @@ class MfaController(Controller):
 
     @post(
         "/enrol",
-        **operation(
+        **action(
             "auth.mfa-enrol",
             "Set up the second factor that a login needs",
             PUBLIC,
@@ -74,7 +71,6 @@ class MfaController(Controller):
             limit=Limit("auth.mfa-enrol", 10),
             example={"ticket": "the mfa.ticket of your last answer", "kind": "totp"},
         ),
-        status_code=200,
         description="For the ticket of MFA_ENROLMENT_REQUIRED. Nothing is stored before enrol/finish.",
     )
     async def enrol(
@@ -84,7 +80,7 @@ class MfaController(Controller):
 
     @post(
         "/enrol/finish",
-        **operation(
+        **action(
             "auth.mfa-enrol-finish",
             "Confirm the new second factor and finish the login",
             PUBLIC,
@@ -93,10 +89,9 @@ class MfaController(Controller):
             limit=Limit("auth.mfa-enrol-finish", 10),
             example={"ticket": "as for enrol", "state": "the state of enrol", "code": "123456"},
         ),
-        status_code=200,
         description="Answers what the login would have answered, with recovery codes, which are shown this once.",
     )
     async def finish(
         self, request: StrictRequest, data: JSONBody[EnrolFinishForm], second_factor: NamedDependency[SecondFactor]
     ) -> Response[Data[Completed]]:
-        return tokens(await second_factor.finish_enrolment(data, request.from_client))
+        return identity_data(await second_factor.finish_enrolment(data, request.from_client))

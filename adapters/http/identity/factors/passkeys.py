@@ -7,8 +7,8 @@ from litestar.params import JSONBody
 from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.responses import Data, bare, identity_data, tokens
-from adapters.http.request.rules import PUBLIC, UNLIMITED, operation, rules
+from adapters.http.request.responses import Data, bare, identity_data
+from adapters.http.request.rules import PUBLIC, UNLIMITED, action, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
@@ -19,18 +19,16 @@ from domain.limits import Limit
 class PasskeysController(Controller):
     path = "/api/auth/passkeys"
     tags = ("auth",)
-    opt = rules(area="A")
 
     @post(
         "/begin",
-        **operation(
+        **action(
             "auth.begin-passkey-login",
             "Begin a login with a passkey",
             PUBLIC,
             limit=Limit("auth.begin-passkey-login", 10),
             example={},
         ),
-        status_code=200,
         description="Nobody is named: the browser offers the passkeys that it has for this service.",
     )
     async def begin(
@@ -42,7 +40,7 @@ class PasskeysController(Controller):
 
     @post(
         "/finish",
-        **operation(
+        **action(
             "auth.finish-passkey-login",
             "Log in with a passkey",
             PUBLIC,
@@ -56,14 +54,13 @@ class PasskeysController(Controller):
             parameters=(APP_ID,),
             example={"state": "the state of begin", "response": {}},
         ),
-        status_code=200,
         description="A passkey whose user was verified is two factors at once: no password and no second step follow.",
     )
     async def finish(
         self, request: StrictRequest, data: JSONBody[PasskeyLoginForm], passkey_login: NamedDependency[PasskeyLogin]
     ) -> Response[Data[LoginResult]]:
         app_id = requested_app_id(request, data.requested_app_id)
-        return tokens(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
+        return identity_data(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
 
 
 def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:
@@ -72,7 +69,7 @@ def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:
         name="passkey-origins",
         summary="Origins that may use passkeys of this service",
         tags=["keys"],
-        opt=rules(policy=PUBLIC, limit=UNLIMITED, area="A"),
+        opt=rules(policy=PUBLIC, limit=UNLIMITED),
     )
     async def listed() -> Response[RelatedOrigins]:
         return bare(RelatedOrigins(origins=related.origins))

@@ -4,8 +4,8 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import Data, identity_data, tokens
-from adapters.http.request.rules import ORDINARY, PEOPLE, operation, rules
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EmptyForm
 from application.identity.factors.reproofs import FactorReproofs
@@ -16,11 +16,10 @@ from application.identity.login.reauthentication import Reauthentication, Reauth
 class ReauthenticationController(Controller):
     path = "/api/auth/reauthenticate"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/",
-        **operation(
+        **action(
             "auth.reauthenticate",
             "Show again that it is you",
             PEOPLE,
@@ -31,7 +30,6 @@ class ReauthenticationController(Controller):
             "MFA_ENROLMENT_REQUIRED",
             example={"password": "your password", "isPasswordEncrypted": False},
         ),
-        status_code=200,
         description="Answers tokens of the same session, proved now; the refresh token of before is used up. "
         "An account with a second factor shows that one instead of the password.",
     )
@@ -41,12 +39,11 @@ class ReauthenticationController(Controller):
         data: JSONBody[ReauthenticationForm],
         reauthentication: NamedDependency[Reauthentication],
     ) -> Response[Data[RefreshResult]]:
-        return tokens(await reauthentication.show(request.caller, data, request.from_client))
+        return identity_data(await reauthentication.show(request.caller, data, request.from_client))
 
     @post(
         "/passkey",
-        **operation("auth.reauthenticate-passkey", "Ask for one of one's passkeys", PEOPLE, example={}),
-        status_code=200,
+        **action("auth.reauthenticate-passkey", "Ask for one of one's passkeys", PEOPLE, example={}),
         description="`state` and the browser's answer to `options` go to reauthenticate.",
     )
     async def ask(

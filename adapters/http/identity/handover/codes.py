@@ -5,8 +5,8 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
-from adapters.http.request.responses import Data, identity_data, tokens
-from adapters.http.request.rules import ORDINARY, PUBLIC, Policy, operation, rules
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import PUBLIC, Policy, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
 from application.identity.login.forms import LoginResult
@@ -22,11 +22,10 @@ EXCHANGE_TEXT = """A code lives 60 seconds and serves once. Its second use ends 
 class LoginCodesController(Controller):
     path = "/api/auth"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/codes",
-        **operation(
+        **action(
             "auth.make-code",
             "Hand this login over by a one-time code",
             Policy("any", recent=True, people=True),
@@ -36,7 +35,6 @@ class LoginCodesController(Controller):
                 "codeChallenge": "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
             },
         ),
-        status_code=200,
         description=MAKE_TEXT,
     )
     async def make(
@@ -46,7 +44,7 @@ class LoginCodesController(Controller):
 
     @post(
         "/code",
-        **operation(
+        **action(
             "auth.exchange-code",
             "Exchange a one-time code for the tokens of its login",
             PUBLIC,
@@ -58,11 +56,10 @@ class LoginCodesController(Controller):
             parameters=(APP_ID,),
             example={"code": "the code of the address", "codeVerifier": "what the challenge was made of"},
         ),
-        status_code=200,
         description=EXCHANGE_TEXT,
     )
     async def exchange(
         self, request: StrictRequest, data: JSONBody[ExchangeForm], login_codes: NamedDependency[LoginCodes]
     ) -> Response[Data[LoginResult]]:
         app_id = requested_app_id(request, None)
-        return tokens(await login_codes.exchange(data, app_id, request.from_client))
+        return identity_data(await login_codes.exchange(data, app_id, request.from_client))

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC_OR_TOKEN, operation, rules
+from adapters.http.request.rules import PEOPLE, PUBLIC_OR_TOKEN, action
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.acceptance import AcceptForm, InvitationAcceptance, JoinedTenant
 from application.identity.login.forms import LoginResult
@@ -20,11 +20,10 @@ where the address has an account, log in first. Whatever keeps a link from servi
 class AcceptanceController(Controller):
     path = "/api/auth/invitations"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/accept",
-        **operation(
+        **action(
             "auth.accept-invitation",
             "Accept an invitation by its link",
             PUBLIC_OR_TOKEN,
@@ -36,7 +35,6 @@ class AcceptanceController(Controller):
             parameters=(APP_ID,),
             example={"token": "of the link", "fullName": "Ada Example", "password": "a password of your own"},
         ),
-        status_code=200,
         description=ACCEPT_TEXT,
     )
     async def accept(
@@ -49,10 +47,7 @@ class AcceptanceController(Controller):
 
     @post(
         "/{invitation_id:str}/accept",
-        **operation(
-            "auth.accept-received-invitation", "Accept an invitation to one's own address", PEOPLE, "FORBIDDEN"
-        ),
-        status_code=200,
+        **action("auth.accept-received-invitation", "Accept an invitation to one's own address", PEOPLE, "FORBIDDEN"),
         description="Only for a proved address. Takes no body.",
     )
     async def accept_received(

@@ -1,11 +1,13 @@
 """/api/tenants/current/domains: domains of the caller's tenant, and what people with an address there get."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, needs, operation, rules
+from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.domains import DomainAdministration, DomainForm, DomainItem
 from domain.limits import VERIFY_DOMAIN
@@ -18,16 +20,15 @@ somebody with a confirmed address there gets at their next login: `join` makes t
 asks the tenant, `off` does nothing. For a domain that is there already, mode and roles are replaced. 409 for a domain \
 that is verified elsewhere."""
 
+Domains: TypeAlias = NamedDependency[DomainAdministration]
+
 
 class DomainsController(Controller):
     path = "/api/tenants/current/domains"
     tags = ("tenants",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get("/", **operation("tenants.domains", "List the tenant's domains", MAY_READ))
-    async def all(
-        self, request: StrictRequest, domains: NamedDependency[DomainAdministration]
-    ) -> Response[Data[list[DomainItem]]]:
+    async def all(self, request: StrictRequest, domains: Domains) -> Response[Data[list[DomainItem]]]:
         return identity_data(await domains.all(request.caller))
 
     @post(
@@ -42,13 +43,13 @@ class DomainsController(Controller):
         description=ADD_TEXT,
     )
     async def save(
-        self, request: StrictRequest, data: JSONBody[DomainForm], domains: NamedDependency[DomainAdministration]
+        self, request: StrictRequest, data: JSONBody[DomainForm], domains: Domains
     ) -> Response[Data[DomainItem]]:
         return identity_data(await domains.save(request.caller, data, request.from_client))
 
     @post(
         "/{domain:str}/verify",
-        **operation(
+        **action(
             "tenants.verify-domain",
             "Look up the record of a domain",
             MAY_CHANGE,
@@ -56,22 +57,18 @@ class DomainsController(Controller):
             "CONFLICT",
             limit=VERIFY_DOMAIN,
         ),
-        status_code=200,
         description="409 while the record is not there. It is looked up again every day. Takes no body.",
     )
     async def verify(
-        self, request: StrictRequest, domain: FromPath[str], domains: NamedDependency[DomainAdministration]
+        self, request: StrictRequest, domain: FromPath[str], domains: Domains
     ) -> Response[Data[DomainItem]]:
         return identity_data(await domains.verify(request.caller, domain, request.from_client))
 
     @delete(
         "/{domain:str}",
-        **operation("tenants.remove-domain", "Remove a domain", MAY_CHANGE, "NOT_FOUND"),
-        status_code=200,
+        **action("tenants.remove-domain", "Remove a domain", MAY_CHANGE, "NOT_FOUND"),
         description="Members who came by it stay.",
     )
-    async def remove(
-        self, request: StrictRequest, domain: FromPath[str], domains: NamedDependency[DomainAdministration]
-    ) -> Response[MessageOnly]:
+    async def remove(self, request: StrictRequest, domain: FromPath[str], domains: Domains) -> Response[MessageOnly]:
         await domains.remove(request.caller, domain, request.from_client)
         return identity_message("The domain is removed: nobody joins by it any more.")

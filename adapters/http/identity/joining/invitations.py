@@ -1,11 +1,13 @@
 """/api/invitations: invitations into the caller's tenant."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, Parameter, needs, operation, rules
+from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.invitations import (
     STATUSES,
@@ -23,12 +25,12 @@ PARAMETERS = (
     Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
     Parameter("status", {"type": "string"}, f"One or more, separated by commas, of: {', '.join(STATUSES)}."),
 )
+Invitations: TypeAlias = NamedDependency[InvitationAdministration]
 
 
 class InvitationsController(Controller):
     path = "/api/invitations"
     tags = ("invitations",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -41,9 +43,7 @@ class InvitationsController(Controller):
         ),
         description="The latest first.",
     )
-    async def page(
-        self, request: StrictRequest, invitations: NamedDependency[InvitationAdministration]
-    ) -> Response[Data[InvitationPage]]:
+    async def page(self, request: StrictRequest, invitations: Invitations) -> Response[Data[InvitationPage]]:
         return identity_data(await invitations.page(request.caller, request.parameters()))
 
     @post(
@@ -59,10 +59,7 @@ class InvitationsController(Controller):
         description="The answer, and its time, do not tell whether the address has an account. 200 a day.",
     )
     async def create(
-        self,
-        request: StrictRequest,
-        data: JSONBody[InvitationForm],
-        invitations: NamedDependency[InvitationAdministration],
+        self, request: StrictRequest, data: JSONBody[InvitationForm], invitations: Invitations
     ) -> Response[Data[InvitationItem]]:
         return identity_data(await invitations.create(request.caller, data, request.from_client))
 
@@ -79,33 +76,28 @@ class InvitationsController(Controller):
         description="All or none: errors name the items that fail.",
     )
     async def create_batch(
-        self,
-        request: StrictRequest,
-        data: JSONBody[InvitationBatch],
-        invitations: NamedDependency[InvitationAdministration],
+        self, request: StrictRequest, data: JSONBody[InvitationBatch], invitations: Invitations
     ) -> Response[Data[InvitationsMade]]:
         return identity_data(await invitations.create_batch(request.caller, data, request.from_client))
 
     @post(
         "/{invitation_id:str}/resend",
-        **operation(
+        **action(
             "invitations.resend", "Send an invitation again", needs("create:invitations"), "CONFLICT", limit=INVITE
         ),
-        status_code=200,
         description="With a new link, which ends the old one; the caller becomes the inviter. Takes no body.",
     )
     async def resend(
-        self, request: StrictRequest, invitation_id: PathId, invitations: NamedDependency[InvitationAdministration]
+        self, request: StrictRequest, invitation_id: PathId, invitations: Invitations
     ) -> Response[Data[InvitationItem]]:
         return identity_data(await invitations.resend(request.caller, read_id(invitation_id), request.from_client))
 
     @delete(
         "/{invitation_id:str}",
-        **operation("invitations.revoke", "Revoke an invitation", needs("delete:invitations"), "CONFLICT"),
-        status_code=200,
+        **action("invitations.revoke", "Revoke an invitation", needs("delete:invitations"), "CONFLICT"),
     )
     async def revoke(
-        self, request: StrictRequest, invitation_id: PathId, invitations: NamedDependency[InvitationAdministration]
+        self, request: StrictRequest, invitation_id: PathId, invitations: Invitations
     ) -> Response[MessageOnly]:
         await invitations.revoke(request.caller, read_id(invitation_id), request.from_client)
         return identity_message("The invitation is revoked: its link does not work any more.")

@@ -1,11 +1,13 @@
 """/api/join-requests: people who ask to join the caller's tenant."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, Parameter, needs, operation, rules
+from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.join_requests import (
     AdmittedMember,
@@ -19,12 +21,12 @@ PARAMETERS = (
     Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
 )
 MAY_DECIDE = needs("create:invitations")
+Requests: TypeAlias = NamedDependency[JoinRequestAdministration]
 
 
 class JoinRequestsController(Controller):
     path = "/api/join-requests"
     tags = ("join-requests",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -33,14 +35,12 @@ class JoinRequestsController(Controller):
         ),
         description="Those that wait, the oldest first. The id of a request is that of the account.",
     )
-    async def page(
-        self, request: StrictRequest, join_requests: NamedDependency[JoinRequestAdministration]
-    ) -> Response[Data[JoinRequestPage]]:
+    async def page(self, request: StrictRequest, join_requests: Requests) -> Response[Data[JoinRequestPage]]:
         return identity_data(await join_requests.page(request.caller, request.parameters()))
 
     @post(
         "/{user_id:str}/approve",
-        **operation(
+        **action(
             "join-requests.approve",
             "Let somebody join",
             MAY_DECIDE,
@@ -48,27 +48,19 @@ class JoinRequestsController(Controller):
             "CONFLICT",
             example={"roles": ["Member"]},
         ),
-        status_code=200,
         description="Without `roles` those of the domain are given. 409 when the account has another address by now.",
     )
     async def approve(
-        self,
-        request: StrictRequest,
-        user_id: PathId,
-        data: JSONBody[ApprovalForm],
-        join_requests: NamedDependency[JoinRequestAdministration],
+        self, request: StrictRequest, user_id: PathId, data: JSONBody[ApprovalForm], join_requests: Requests
     ) -> Response[Data[AdmittedMember]]:
         found = read_id(user_id)
         return identity_data(await join_requests.approve(request.caller, found, data, request.from_client))
 
     @delete(
         "/{user_id:str}",
-        **operation("join-requests.decline", "Decline a request to join", MAY_DECIDE, "NOT_FOUND"),
-        status_code=200,
+        **action("join-requests.decline", "Decline a request to join", MAY_DECIDE, "NOT_FOUND"),
         description="Nobody is told. The next login does not ask again; an invitation still lets the person in.",
     )
-    async def decline(
-        self, request: StrictRequest, user_id: PathId, join_requests: NamedDependency[JoinRequestAdministration]
-    ) -> Response[MessageOnly]:
+    async def decline(self, request: StrictRequest, user_id: PathId, join_requests: Requests) -> Response[MessageOnly]:
         await join_requests.decline(request.caller, read_id(user_id), request.from_client)
         return identity_message("The request is declined.")

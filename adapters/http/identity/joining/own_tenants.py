@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ORDINARY, PEOPLE, operation, rules
+from adapters.http.request.rules import PEOPLE, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.own_tenants import OwnTenantForm, OwnTenants
 from domain.identity.users import Tenant
@@ -15,7 +15,6 @@ from domain.limits import CREATE_TENANT
 class OwnTenantsController(Controller):
     path = "/api/auth/tenants"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/",

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, Policy, operation, rules, super_admin
+from adapters.http.request.rules import Policy, action, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.ownership import OwnerForm, OwnerItem, Ownership, TransferForm
 
@@ -13,12 +13,10 @@ from application.identity.joining.ownership import OwnerForm, OwnerItem, Ownersh
 class OwnershipController(Controller):
     path = "/api/tenants"
     tags = ("tenants",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/current/transfer",
-        **operation("tenants.transfer", "Pass one's tenant on", Policy("tenant", recent=True, people=True)),
-        status_code=200,
+        **action("tenants.transfer", "Pass one's tenant on", Policy("tenant", recent=True, people=True)),
         description="For owners: an active member becomes the owner in their place. Both are told by mail.",
     )
     async def transfer(
@@ -29,8 +27,7 @@ class OwnershipController(Controller):
 
     @post(
         "/current/leave",
-        **operation("tenants.leave", "Leave the tenant", Policy("tenant", people=True), "NOT_FOUND", "CONFLICT"),
-        status_code=200,
+        **action("tenants.leave", "Leave the tenant", Policy("tenant", people=True), "NOT_FOUND", "CONFLICT"),
         description="The last owner and the last active Admin stay. Takes no body; the token is stale afterwards.",
     )
     async def leave(self, request: StrictRequest, ownership: NamedDependency[Ownership]) -> Response[MessageOnly]:

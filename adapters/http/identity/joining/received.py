@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, operation, rules
+from adapters.http.request.rules import PEOPLE, PUBLIC, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.received import (
     InvitationInbox,
@@ -19,7 +19,6 @@ from domain.limits import INVITATION_LINK
 class ReceivedInvitationsController(Controller):
     path = "/api/auth/invitations"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -33,8 +32,7 @@ class ReceivedInvitationsController(Controller):
 
     @post(
         "/preview",
-        **operation("auth.preview-invitation", "See what a link is for", PUBLIC, limit=INVITATION_LINK),
-        status_code=200,
+        **action("auth.preview-invitation", "See what a link is for", PUBLIC, limit=INVITATION_LINK),
     )
     async def preview(
         self, data: JSONBody[LinkForm], inbox: NamedDependency[InvitationInbox]
@@ -43,8 +41,7 @@ class ReceivedInvitationsController(Controller):
 
     @post(
         "/decline",
-        **operation("auth.decline-invitation", "Decline an invitation by its link", PUBLIC, limit=INVITATION_LINK),
-        status_code=200,
+        **action("auth.decline-invitation", "Decline an invitation by its link", PUBLIC, limit=INVITATION_LINK),
     )
     async def decline(
         self, request: StrictRequest, data: JSONBody[LinkForm], inbox: NamedDependency[InvitationInbox]

@@ -4,7 +4,7 @@ from litestar import Controller, Response, delete
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import ORDINARY, Policy, operation, rules
+from adapters.http.request.rules import Policy, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.self_service import SelfService
 
@@ -12,12 +12,10 @@ from application.identity.self_service import SelfService
 class SelfServiceController(Controller):
     path = "/api/auth/me"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @delete(
         "/",
-        **operation("auth.delete-me", "Delete one's own account", Policy("any", recent=True, people=True), "CONFLICT"),
-        status_code=200,
+        **action("auth.delete-me", "Delete one's own account", Policy("any", recent=True, people=True), "CONFLICT"),
         description="The last owner or Admin of a tenant and the last super-admin stay. Takes no body.",
     )
     async def remove(self, request: StrictRequest, self_service: NamedDependency[SelfService]) -> Response[MessageOnly]:

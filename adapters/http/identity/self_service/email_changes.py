@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import ORDINARY, Policy, operation, rules
+from adapters.http.request.rules import Policy, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.email_changes import EmailChangeRequests, NewEmailForm
 from domain.limits import CHANGE_EMAIL
@@ -18,11 +18,10 @@ the same for every address, in the same time; five a day. A new password, or ano
 class EmailChangesController(Controller):
     path = "/api/auth/me/email"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @post(
         "/",
-        **operation(
+        **action(
             "auth.change-email",
             "Ask for another e-mail address",
             Policy("any", recent=True, people=True),
@@ -30,7 +29,6 @@ class EmailChangesController(Controller):
             by_email="silent",
             example={"email": "ada@new.example"},
         ),
-        status_code=200,
         description=CHANGE_TEXT,
     )
     async def request(

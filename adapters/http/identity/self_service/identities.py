@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, PEOPLE, Policy, operation, rules
+from adapters.http.request.rules import PEOPLE, Policy, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.linked_identities import LinkedIdentities
 from application.ports.identity.accounts import LinkedProvider
@@ -14,7 +14,6 @@ from application.ports.identity.accounts import LinkedProvider
 class IdentitiesController(Controller):
     path = "/api/auth/identities"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -28,14 +27,13 @@ class IdentitiesController(Controller):
 
     @delete(
         "/{provider:str}",
-        **operation(
+        **action(
             "auth.unlink-identity",
             "Unlink an account at a social provider",
             Policy("any", recent=True, people=True),
             "NOT_FOUND",
             "CONFLICT",
         ),
-        status_code=200,
         description="409 where it is the only way to log in: without a password, a passkey and another provider.",
     )
     async def unlink(

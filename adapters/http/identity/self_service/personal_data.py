@@ -4,7 +4,7 @@ from litestar import Controller, Response, get
 from litestar.di import NamedDependency
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ORDINARY, Policy, operation, rules
+from adapters.http.request.rules import Policy, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.personal_export import PersonalExport
 from application.ports.identity.personal_data import PersonalData
@@ -14,7 +14,6 @@ from domain.limits import PERSONAL_EXPORT
 class PersonalDataController(Controller):
     path = "/api/auth/me/export"
     tags = ("auth",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",

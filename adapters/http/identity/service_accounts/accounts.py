@@ -1,12 +1,14 @@
 """/api/service-accounts: accounts of the caller's tenant that stand for no person."""
 
+from typing import TypeAlias
+
 from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
 from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ORDINARY, Parameter, needs, operation, rules
+from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.forms import (
@@ -22,12 +24,12 @@ PARAMETERS = (
     IS_ACTIVE,
 )
 HOLDS = "Nobody gives, takes, stops or starts what they do not hold themselves."
+Accounts: TypeAlias = NamedDependency[ServiceAccountAdministration]
 
 
 class ServiceAccountsController(Controller):
     path = "/api/service-accounts"
     tags = ("service-accounts",)
-    opt = rules(area="A", limit=ORDINARY)
 
     @get(
         "/",
@@ -39,9 +41,7 @@ class ServiceAccountsController(Controller):
             parameters=PARAMETERS,
         ),
     )
-    async def page(
-        self, request: StrictRequest, service_accounts: NamedDependency[ServiceAccountAdministration]
-    ) -> Response[Data[ServiceAccountPage]]:
+    async def page(self, request: StrictRequest, service_accounts: Accounts) -> Response[Data[ServiceAccountPage]]:
         return identity_data(await service_accounts.page(request.caller, request.parameters()))
 
     @post(
@@ -57,10 +57,7 @@ class ServiceAccountsController(Controller):
         response_headers=[LOCATION],
     )
     async def create(
-        self,
-        request: StrictRequest,
-        data: JSONBody[ServiceAccountForm],
-        service_accounts: NamedDependency[ServiceAccountAdministration],
+        self, request: StrictRequest, data: JSONBody[ServiceAccountForm], service_accounts: Accounts
     ) -> Response[Data[ServiceAccountItem]]:
         account = await service_accounts.create(request.caller, data, request.from_client)
         return identity_data(account, headers={"location": f"/api/service-accounts/{account.id}"})
@@ -70,10 +67,7 @@ class ServiceAccountsController(Controller):
         **operation("service-accounts.get", "Read a service account", needs("read:service-accounts")),
     )
     async def read(
-        self,
-        request: StrictRequest,
-        account_id: PathId,
-        service_accounts: NamedDependency[ServiceAccountAdministration],
+        self, request: StrictRequest, account_id: PathId, service_accounts: Accounts
     ) -> Response[Data[ServiceAccountItem]]:
         return identity_data(await service_accounts.get(request.caller, read_id(account_id)))
 
@@ -89,22 +83,18 @@ class ServiceAccountsController(Controller):
         request: StrictRequest,
         account_id: PathId,
         data: JSONBody[ServiceAccountChange],
-        service_accounts: NamedDependency[ServiceAccountAdministration],
+        service_accounts: Accounts,
     ) -> Response[Data[ServiceAccountItem]]:
         changed = await service_accounts.update(request.caller, read_id(account_id), data, request.from_client)
         return identity_data(changed)
 
     @delete(
         "/{account_id:str}",
-        **operation("service-accounts.delete", "Delete a service account", needs("delete:service-accounts")),
-        status_code=200,
+        **action("service-accounts.delete", "Delete a service account", needs("delete:service-accounts")),
         description="Its keys and tokens are dead on the next request.",
     )
     async def remove(
-        self,
-        request: StrictRequest,
-        account_id: PathId,
-        service_accounts: NamedDependency[ServiceAccountAdministration],
+        self, request: StrictRequest, account_id: PathId, service_accounts: Accounts
     ) -> Response[MessageOnly]:
         await service_accounts.delete(request.caller, read_id(account_id), request.from_client)
         return identity_message("The service account is deleted.")

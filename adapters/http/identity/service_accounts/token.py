@@ -12,7 +12,7 @@ from litestar.openapi.spec import Operation
 from msgspec import Struct
 
 from adapters.http.request.responses import NO_STORE, Json, bare
-from adapters.http.request.rules import PUBLIC, UNLIMITED, operation, rules
+from adapters.http.request.rules import PUBLIC, UNLIMITED, action, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.service_accounts.client_credentials import (
     GRANT_TYPE,
@@ -70,7 +70,7 @@ class TokenController(Controller):
 
     @post(
         "/",
-        **operation(
+        **action(
             "oauth.token",
             "Get a token with client credentials",
             PUBLIC,
@@ -79,7 +79,6 @@ class TokenController(Controller):
             "PAYLOAD_TOO_LARGE",
             "UNSUPPORTED_MEDIA_TYPE",
         ),
-        status_code=200,
         description="RFC 6749, section 4.4: `client_id` is the id of a service account, `client_secret` one of its "
         "keys, both in the body or both by HTTP Basic. There is no refresh token.",
         request_max_body_size=LARGEST_FORM,
