@@ -7,7 +7,7 @@ from litestar import Response, delete, get, patch, post, put
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 
-from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
+from adapters.http.entities.bodies import EntityBodies, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.entities.served_entity import ServedEntity
@@ -175,7 +175,6 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     errors = ("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY")
 
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
-        ensure_no_parameters(request)
         caller = request.caller
         with entity.fields.concealing(caller):
             written = await crud.restore(write_of(request), model, read_id(id))
