@@ -52,8 +52,8 @@ class AuthController(Controller):
     async def login(
         self, request: StrictRequest, data: JSONBody[LoginForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, data.requested_app_id)
-        return identity_data(await sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
+        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        return identity_data(await sign_in.login(form, request.from_client))
 
     @post(
         "/refresh",

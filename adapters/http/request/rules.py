@@ -62,6 +62,7 @@ PUBLIC_OR_TOKEN = Policy(None, reads_token=True, people=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
 PEOPLE = Policy("any", people=True)
+RECENT_PEOPLE = Policy("any", recent=True, people=True)
 
 
 def needs(permission: str, *, recent: bool = False, people: bool = False) -> Policy:

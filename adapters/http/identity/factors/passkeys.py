@@ -59,8 +59,8 @@ class PasskeysController(Controller):
     async def finish(
         self, request: StrictRequest, data: JSONBody[PasskeyLoginForm], passkey_login: NamedDependency[PasskeyLogin]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, data.requested_app_id)
-        return identity_data(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
+        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        return identity_data(await passkey_login.finish(form, request.from_client))
 
 
 def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:
