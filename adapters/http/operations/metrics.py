@@ -14,7 +14,7 @@ from adapters.http.operations.access_log import AccessLine
 from adapters.http.operations.gauges import Families, ProcessGauges, process_families, shared_families
 from adapters.http.operations.workers import Workers
 from adapters.http.request.responses import NO_STORE, Bytes
-from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.rules import public_page
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine
 from application.operations.monitoring import Monitoring, ProcessLoad, SharedState
@@ -122,7 +122,7 @@ class Scraping:
 def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
     scraping = Scraping(metrics, monitoring, token)
 
-    @get("/metrics", name="metrics", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    @get("/metrics", **public_page("metrics"))
     async def scrape(request: StrictRequest) -> Response[Any]:
         return await scraping.text(request)
 

@@ -168,6 +168,11 @@ def action(name: str, summary: str, policy: Policy, *errors: str, **options: Unp
     return {**operation(name, summary, policy, *errors, **options), "status_code": 200}
 
 
+def public_page(name: str) -> dict[str, Any]:
+    """Arguments of the decorator of a page that anybody may see; the document of the API does not list it."""
+    return {"name": name, "include_in_schema": False, "opt": rules(policy=PUBLIC, limit=UNLIMITED)}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rules:
     """The rules of one handler as they stand after ``opt`` was merged from application to handler.
