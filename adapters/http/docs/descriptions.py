@@ -10,7 +10,7 @@ from litestar.datastructures import ResponseHeader
 
 from adapters.http.request.encodings import chosen_coding
 from adapters.http.request.responses import NOT_MODIFIED, EntityData, Json, NoBody, entity_data
-from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, rules
+from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.description_forms import EntityList
 from application.entities.descriptions import Descriptions
@@ -48,10 +48,13 @@ def descriptions_router(descriptions: Descriptions) -> Router:
 
     @get(
         "/",
-        name="entities.described",
-        summary="Describe the entities that the caller may read",
+        **operation(
+            "entities.described",
+            "Describe the entities that the caller may read",
+            TENANT_TOKEN,
+            parameters=(IF_NONE_MATCH,),
+        ),
         description=TEXT,
-        opt=rules(policy=TENANT_TOKEN, parameters=(IF_NONE_MATCH,)),
         response_headers=[ETAG],
         responses=NOT_MODIFIED,
     )

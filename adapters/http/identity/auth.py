@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import PEOPLE, PUBLIC, action
+from adapters.http.request.rules import NO_SESSION, PEOPLE, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -37,10 +37,7 @@ class AuthController(Controller):
             PUBLIC,
             "INVALID_CREDENTIALS",
             "ACCOUNT_LOCKED",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             limit=LOGIN,
             by_email=True,
@@ -63,10 +60,7 @@ class AuthController(Controller):
             PUBLIC,
             "TOKEN_INVALID",
             "TOKEN_EXPIRED",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
@@ -89,14 +83,7 @@ class AuthController(Controller):
     @post(
         "/switch-tenant",
         **action(
-            "auth.switch-tenant",
-            "Go to a tenant, with a Global or a Tenant Token",
-            PEOPLE,
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
-            "FORBIDDEN",
+            "auth.switch-tenant", "Go to a tenant, with a Global or a Tenant Token", PEOPLE, *NO_SESSION, "FORBIDDEN"
         ),
     )
     async def switch_tenant(

@@ -156,6 +156,10 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
     return dict(options)
 
 
+NO_SESSION = ("ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "MFA_REQUIRED", "MFA_ENROLMENT_REQUIRED")
+"""Errors of an account that proved who it is, and gets no session as it stands."""
+
+
 def operation(
     name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]
 ) -> dict[str, Any]:

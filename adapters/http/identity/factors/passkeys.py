@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, bare, identity_data
-from adapters.http.request.rules import PUBLIC, UNLIMITED, action, rules
+from adapters.http.request.rules import NO_SESSION, PUBLIC, UNLIMITED, action, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
@@ -45,10 +45,7 @@ class PasskeysController(Controller):
             "Log in with a passkey",
             PUBLIC,
             "INVALID_CREDENTIALS",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             limit=Limit("auth.finish-passkey-login", 10),
             parameters=(APP_ID,),

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import PUBLIC, RECENT_PEOPLE, action
+from adapters.http.request.rules import NO_SESSION, PUBLIC, RECENT_PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
 from application.identity.login.forms import LoginResult
@@ -48,10 +48,7 @@ class LoginCodesController(Controller):
             "auth.exchange-code",
             "Exchange a one-time code for the tokens of its login",
             PUBLIC,
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             parameters=(APP_ID,),
             example={"code": "the code of the address", "codeVerifier": "what the challenge was made of"},
