@@ -208,6 +208,14 @@ def email_key(text: str) -> str | None:
     return f"{folded}@{host}" if folded == local.lower() else None
 
 
+def counted_as(text: str) -> str:
+    """The name under which attempts are counted for what was sent as an address.
+
+    A text that is no address is counted as well, under a form that belongs to no account.
+    """
+    return email_key(text) or text.strip()[:EMAIL_LENGTH]
+
+
 def mailbox_key(address_key: str) -> str:
     """The address that mail to a normal address reaches: ``ada+news@acme.example`` is ``ada@acme.example``.
 

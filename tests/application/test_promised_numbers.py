@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from application.entities.transfers import imports
 from application.identity import email_changes
 from application.identity.administration import listing, roles, tenant_forms, tenant_settings, user_forms
 from application.identity.factors import passkeys, registering
@@ -107,6 +108,7 @@ PROMISED = {
     "rows of a file": (sheets.MOST_ROWS, 200_000),
     "columns of a file": (sheets.MOST_COLUMNS, 1_000),
     "errors that an import names": (sheets.MOST_ERRORS, 1_000),
+    "rows of an import that renews statistics": (imports.ANALYZED_FROM, 10_000),
     "rows of a workbook": (sheets.MOST_XLSX_ROWS, 1_048_575),
     "characters of a cell": (sheets.LONGEST_XLSX_TEXT, 32_767),
     "first pause of a mail": (mail_delivery.FIRST_PAUSE, 10 * SECOND),

@@ -77,10 +77,10 @@ FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
 AND t.created_at < $4::TIMESTAMP WITH TIME ZONE
+AND nullif(t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
 AND t.status = ANY ($5::TEXT[])
-AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default")
+AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) AS r) AS r
 
@@ -96,10 +96,10 @@ FROM (SELECT r.id AS id, r.name AS name, r.description AS description, r.created
 FROM (SELECT t.id AS id, t.name AS name, t.description AS description, t.created_at AS created_at, t.updated_at AS updated_at, t.created_by AS created_by, t.updated_by AS updated_by, t.is_deleted AS is_deleted, t.deleted_at AS deleted_at, t.deleted_by AS deleted_by, t.version AS version, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM categories AS t
 WHERE t.tenant_id = $2::UUID
-AND lower(t.name COLLATE "default") = lower($3::VARCHAR COLLATE "default")
-AND lower(t.name COLLATE "default") = ANY (array((SELECT lower(text COLLATE "default") AS lower_1
+AND nullif(lower(t.name COLLATE "default") = lower($3::VARCHAR COLLATE "default")
+AND lower(t.name COLLATE "default") = ANY (array((SELECT lower(text COLLATE "default") AS lower_2
 FROM unnest($4::TEXT[]) AS text)))
-AND (t.description IS NULL) = $5::BOOLEAN
+AND (t.description IS NULL) = $5::BOOLEAN, false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
 
@@ -115,8 +115,8 @@ FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default"))
+AND nullif((lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default")), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $5::BIGINT) AS r) AS r
 
@@ -334,30 +334,30 @@ FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
 AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))) ELSE (SELECT count(*) AS count_1
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))) ELSE (SELECT count(*) AS count_2
 FROM products AS t
-WHERE t.tenant_id = $4::UUID
+WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
+FROM "found by index") AS UUID[])) AS unnest_1)
+AND nullif(t.tenant_id = $4::UUID
 AND NOT t.is_deleted
 AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
-AND t.id = ANY (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[]))) END END AS total
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL) END END AS total
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
-WHERE t.tenant_id = $4::UUID
+WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
+FROM "found by index") AS UUID[])) AS unnest_2)
+AND nullif(t.tenant_id = $4::UUID
 AND NOT t.is_deleted
 AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
-AND t.id = ANY (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[]))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))
+AND nullif((lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
 AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
 FROM "found by index") AS UUID[]) IS NULL
 ORDER BY t.created_at DESC, t.id DESC
@@ -377,18 +377,18 @@ AND head.hits < $6::INTEGER) SELECT r.id AS id, r.name AS name, CASE WHEN (r."th
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
-WHERE t.tenant_id = $2::UUID
+WHERE (t.tenant_id, t.id) IN (SELECT $2::UUID AS anon_1, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_2
+FROM "found by index") AS UUID[])) AS unnest_1)
+AND nullif(t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")
-AND t.id = ANY (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_1
-FROM "found by index") AS UUID[]))
+AND lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")
-AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_1
+AND nullif(lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"), false) IS NOT NULL
+AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_2
 FROM "found by index") AS UUID[]) IS NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT)) AS r) AS r

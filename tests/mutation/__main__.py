@@ -53,8 +53,8 @@ TESTS = {
 }
 """What is recorded, each by a process of its own: tests that take long and reach little of what is changed are not."""
 
-DOCUMENTS = ("tests/documentation/", "tests/http/docs/")
-"""Folders of tests that compare documents with the code and its constants."""
+DOCUMENTS = ("tests/documentation/", "tests/http/docs/", "tests/application/test_promised_numbers.py")
+"""Tests that compare documents and promises with the code and its constants: no line of a constant leads to them."""
 
 Told = Callable[[Mutant, Outcome], None]
 Decide = Callable[[Run, Told], None]

@@ -14,6 +14,12 @@ class Equivalent(NamedTuple):
 
 EQUIVALENT: tuple[Equivalent, ...] = (
     Equivalent(
+        "adapters/memory/clock.py",
+        "START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)",
+        "11  →  12",
+        "a test may begin at any time, and names START where it says when",
+    ),
+    Equivalent(
         "adapters/memory/entities/row_json.py",
         "_WIDE = Context(prec=1_000)",
         "1000  →  1001",
@@ -26,10 +32,34 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "the line before has found that they differ",
     ),
     Equivalent(
+        "adapters/postgres/entities/reading/select_rows.py",
+        "some = sa.select(constant(1)).select_from(rows).where(*reach).limit(constant(FEW + 1)).subquery()",
+        "1  →  2",
+        "the rows are counted, and what stands in them is not read",
+    ),
+    Equivalent(
+        "adapters/postgres/entities/writing/removal_statements.py",
+        'refers.append(table.c.tenant_id == parameter(f"tenant_{number}", sa.Uuid()))',
+        "refers.append(table.c.tenant_id == parameter(f'tenant_{number}', sa.Uuid()))  →  left out",
+        "the foreign key has the tenant too; the condition is for the index, which begins with the tenant",
+    ),
+    Equivalent(
+        "application/ports/replicas.py",
+        "BEGINNING = Position(0, 0)",
+        "0  →  1",
+        "every position of a server is later: timelines begin with 1, and the first write stands far behind 1",
+    ),
+    Equivalent(
         "domain/entities/query/read_query.py",
         'text = "9" * 17',
         "17  →  18",
         "any number of so many digits is past every limit",
+    ),
+    Equivalent(
+        "domain/forms.py",
+        "@lru_cache(maxsize=1024)  # msgspec evaluates every annotation of the struct anew",
+        "1024  →  1025",
+        "how many forms are remembered decides about time alone",
     ),
 )
 

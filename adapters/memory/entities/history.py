@@ -21,7 +21,7 @@ def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: t
         return
     before, after = rows
     lines = tables.setdefault(TABLE, {})
-    entry = Entry(_version(after), action, act.at, act.by, tuple(_changes(model, before, after)))
+    entry = Entry(version_of(after), action, act.at, act.by, tuple(_changes(model, before, after)))
     lines[UUID(int=len(lines) + 1)] = {
         "tenant_id": after["tenant_id"],
         "entity": model.plural,
@@ -30,7 +30,7 @@ def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: t
     }
 
 
-def _version(row: Row) -> int:
+def version_of(row: Row) -> int:
     version = row["version"]
     assert isinstance(version, int)
     return version

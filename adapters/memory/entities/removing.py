@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from uuid import UUID
 
-from adapters.memory.entities.history import record
+from adapters.memory.entities.history import record, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living
 from adapters.memory.store import Row, Tables
 from application.ports.entities.history import Action
@@ -92,23 +92,18 @@ class MemoryRemoval:
     def _change(self, key: Key, action: Action, values: Row) -> None:
         model, row_id = key
         row = self.tables[model.table][row_id]
-        changed = {**row, **values, "version": _version(row) + 1}
+        changed = {**row, **values, "version": version_of(row) + 1}
         self.tables[model.table][row_id] = changed
         record(self.tables, model, self.act, action, (row, changed))
 
     def _purge(self, key: Key) -> None:
         model, row_id = key
         row = self.tables[model.table].pop(row_id)
-        record(self.tables, model, self.act, "purged", (row, {**row, "version": _version(row) + 1}))
+        if model.declaration.history:  # rows that nobody writes have no version, and no history either
+            record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
 
 
 def _key(model: EntityModel, row: Row) -> Key:
     row_id = row["id"]
     assert isinstance(row_id, UUID)
     return model, row_id
-
-
-def _version(row: Row) -> int:
-    version = row.get("version", 0)
-    assert isinstance(version, int)
-    return version

@@ -31,22 +31,23 @@ async def test_what_is_compared_without_case_is_not(planned: dict[str, dict[str,
     assert planned["categories"]["name.eq=…"] == SCANS
 
 
-ONE_TENANTS_CATEGORIES = """
-INSERT INTO categories (id, tenant_id, name, created_at, updated_at, version)
-SELECT gen_random_uuid(), $1, 'category ' || n, now(), now(), 1 FROM generate_series(1, 3000) AS n"""
+ONE_TENANTS_PRODUCTS = """
+INSERT INTO products (id, tenant_id, name, sku, price, stock, status, created_at, updated_at, version)
+SELECT gen_random_uuid(), $1, 'product ' || n, 'S-' || n, n, 1, 'draft', now(), now(), 1
+FROM generate_series(1, 3000) AS n"""
 
 
 async def test_a_plan_is_that_for_a_tenant_with_rows(
     postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """For a tenant without rows PostgreSQL would expect nothing behind the tenant's id in any index."""
-    await owner.execute(ONE_TENANTS_CATEGORIES, UUID(int=7))
-    await owner.execute("ANALYZE categories")
+    await owner.execute(ONE_TENANTS_PRODUCTS, UUID(int=7))
+    await owner.execute("ANALYZE products")
     try:
-        every = {plan.asked: plan.steps for plan in (await plans_of(database_url, registry))["categories"]}
+        every = {plan.asked: plan.steps for plan in (await plans_of(database_url, registry))["products"]}
     finally:
-        await owner.execute("DELETE FROM categories; ANALYZE categories")
-    assert "Seq Scan categories" in every["name.eq=…"]
+        await owner.execute("DELETE FROM products; ANALYZE products")
+    assert every["sku.eq=…"][-1] == "Index Scan uq_products_sku"
 
 
 async def test_a_search_is_found_by_an_index(planned: dict[str, dict[str, str | None]]) -> None:

@@ -12,7 +12,7 @@ from adapters.memory.cache import MemoryCache
 from adapters.postgres.database import PostgresDatabase
 from application.identity.login.forms import LoginForm
 from domain.entities.declaration import Registry
-from domain.errors import MfaRequired
+from domain.errors import AccountLocked, InvalidCredentials, MfaRequired
 from domain.scope import Client, EveryTenant, Scope
 from entrypoints.composition import memory_adapters
 from entrypoints.settings.settings import read_settings
@@ -83,8 +83,8 @@ async def counted(postgres: PostgresDatabase, registry: Registry) -> tuple[Servi
     return services, database, cache
 
 
-async def log_in(services: Services) -> None:
-    await services.sign_in.login(LoginForm(email=EMAIL, password=PASSWORD, is_password_encrypted=False), HERE)
+async def log_in(services: Services, password: str = PASSWORD) -> None:
+    await services.sign_in.login(LoginForm(email=EMAIL, password=password, is_password_encrypted=False), HERE)
 
 
 async def test_a_login_without_factors_takes_three_statements_and_one_call_of_the_cache(
@@ -98,6 +98,18 @@ async def test_a_login_without_factors_takes_three_statements_and_one_call_of_th
     await log_in(services)
     assert len(database.sent) == 3, database.sent
     assert cache.calls == ["drop"]
+
+
+async def test_an_account_that_is_locked_is_not_looked_up(counted: tuple[Services, Counted, CountedCalls]) -> None:
+    """Else the time of the answer would tell whether there is an account."""
+    services, database, _ = counted
+    with pytest.raises(AccountLocked):  # noqa: PT012  # the attempt that finds the lock is the last one
+        while True:
+            database.sent.clear()
+            with pytest.raises(InvalidCredentials):
+                await log_in(services, "a wrong password")
+    assert [query.partition(" (")[0] for query in database.sent] == ["WITH own AS", "INSERT INTO audit_events"]
+    assert "INSERT INTO login_attempts" in database.sent[0]
 
 
 async def test_a_login_that_waits_begins_no_session(

@@ -1,8 +1,10 @@
 """A tenant's logo: the addresses that a page may show, and what its policy names."""
 
+from itertools import product
+
 import pytest
 
-from application.identity.handover.appearance import Logo, logo_of
+from application.identity.handover.appearance import Appearance, Logo, logo_of
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,30 @@ def test_a_picture_is_named_exactly(given: str, address: str, source: str | None
 )  # fmt: skip
 def test_what_a_policy_cannot_name_exactly_is_no_picture(given: str | None) -> None:
     assert logo_of(given) is None
+
+
+def test_an_address_of_a_picture_has_2000_characters_at_most() -> None:
+    start, end = "https://acme.example/", ".svg"
+    longest = start + "a" * (2_000 - len(start + end)) + end
+    assert logo_of(longest) == Logo(address=longest, source=longest)
+    assert logo_of(longest.replace(end, f"a{end}")) is None
+
+
+def luminance(channels: tuple[int, ...]) -> float:
+    """Relative luminance as WCAG 2.2 defines it."""
+    shares = [channel / 255 for channel in channels]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return sum(weight * share for weight, share in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_a_text_is_read_on_every_colour() -> None:
+    """The contrast is 4.5 at least, as level AA asks of texts."""
+    steps = range(0, 256, 15)
+    for channels in (*product(steps, repeat=3), *((grey, grey, grey) for grey in range(256))):
+        appearance = Appearance(name="Acme", color="#{:02x}{:02X}{:02x}".format(*channels))
+        text = {"#000000": 0.0, "#ffffff": 1.0}[appearance.text_color]
+        dark, light = sorted((text, luminance(channels)))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, appearance
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """LastWrites: what a session wrote is known to every process, or nothing is."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -45,6 +46,24 @@ async def test_an_earlier_write_that_is_told_later_changes_nothing(last_writes: 
     for position in (Position(2, 0x10), Position(1, 0xFFFF), Position(2, 0xF)):
         await last_writes.note(session, position)
         assert await last_writes.of(session) == Position(2, 0x10)
+
+
+async def test_a_write_is_remembered_for_a_minute(redis_server: RedisServer, session: UUID) -> None:
+    clock = MovableClock()
+    memory = MemoryLastWrites(clock)
+    await memory.note(session, Position(1, 1))
+    clock.move(timedelta(seconds=60) - timedelta.resolution)
+    assert await memory.of(session) == Position(1, 1)
+    clock.move(timedelta.resolution)
+    assert await memory.of(session) == BEGINNING
+    pipeline, prefix = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER), uuid4().hex
+    async with redis_client(redis_server.url) as client:
+        before, _ = await client.time()
+        await RedisLastWrites(pipeline, prefix=prefix, on_all_after=0).note(session, Position(1, 1))
+        after, _ = await client.time()
+        ends_at = await client.pexpiretime(f"{{{prefix}}}:written:{session}") / 1_000
+    await pipeline.close()
+    assert before + 60 <= ends_at < after + 61
 
 
 async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer, session: UUID) -> None:

@@ -1,11 +1,12 @@
 """Bodies of one row and of many: fields that a caller may send, and the errors of the others."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from domain.entities.bodies import (
     EVERYTHING,
@@ -17,6 +18,7 @@ from domain.entities.bodies import (
     read_items,
     read_new_from,
 )
+from domain.entities.markers import entity, guarded
 from domain.entities.registry import build_registry
 from domain.errors import FieldError, Forbidden, ValidationError
 from tests.library import LIBRARY
@@ -52,6 +54,18 @@ def test_what_holders_of_permissions_may_send() -> None:
     assert field_access(VOLUMES, ["read:codes"]) == FieldAccess(frozenset(), frozenset({"cost"}))
     assert not field_access(VOLUMES, ["*"])
     assert field_access(build_registry(LIBRARY)["shelves"], []) is EVERYTHING
+
+
+def test_a_field_with_both_permissions_is_sent_by_whoever_may_write_it() -> None:
+    @entity("safes")
+    class Safe(Struct):
+        code: Annotated[str, guarded(read="read:codes", write="write:codes")] = ""
+
+    safes = build_registry([Safe])["safes"]
+    assert field_access(safes, []) == FieldAccess(frozenset({"code"}), frozenset())
+    assert field_access(safes, ["read:codes"]) == FieldAccess(frozenset(), frozenset({"code"}))
+    for permissions in (["write:codes"], ["read:codes", "write:codes"]):
+        assert field_access(safes, permissions) == FieldAccess()
 
 
 def test_a_hint_never_names_what_does_not_exist() -> None:

@@ -180,6 +180,15 @@ def test_a_bound_that_the_digits_can_just_hold_is_fine(bound: str) -> None:
     assert "price" in build_registry([declared({"price": Annotated[Decimal, amounts]})])["as"].by_name
 
 
+@pytest.mark.parametrize(("marks", "bits"), [((), 32), ((big,), 64)])
+def test_a_bound_that_the_bits_can_just_hold_is_fine(marks: tuple[object, ...], bits: int) -> None:
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    build_registry([declared({"stock": whole(*marks, ge=least, le=most)})])
+    for beyond in (whole(*marks, ge=least - 1), whole(*marks, le=most + 1)):
+        (told,) = mistakes(declared({"stock": beyond}))
+        assert f"is stored in {bits} bits, from {least} to {most}" in told
+
+
 def test_names_of_60_bytes_are_fine() -> None:
     registry = build_registry([declared({"f" * 60: str, "ß" * 30: str}, plural="a" * 60)])
     assert [len(field.name.encode()) for field in registry["a" * 60].declared] == [60, 60]
@@ -304,6 +313,12 @@ def test_fields_that_could_not_be_read_are_no_further_mistakes() -> None:
         "A: field 'p_id'",
         "Q:",
     ]
+
+
+def test_a_reference_of_a_wrong_type_is_told_with_its_wrong_target() -> None:
+    told = mistakes(declared({"b_id": Annotated[set[UUID], ref("bs")]}))
+    assert [re.split(" (?:has|leads)", mistake)[0] for mistake in told] == ["A: field 'b_id'", "A: relation 'b'"]
+    assert "'bs', which is not declared" in told[1]
 
 
 def test_a_relation_has_the_fields_name_without_id_whatever_the_spelling() -> None:

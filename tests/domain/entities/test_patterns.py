@@ -75,7 +75,12 @@ POWERS = {
     r"^[^@\s]+@[^@\s]+\.[^@\s]+$": 2,
     r"^\S+@\S+\.\S+$": 3,
     r"^\w+@\w+\.\w+$": 1,
+    r"\A[a-z]+\Z": 1,  # the same as ^ and $ here, which (?m) turns into those of a line
+    r"(?m)\A[a-z]+\Z": 1,
+    "(?m)^[a-z]+$": 2,
     "^[a-z]{1,30}-?[a-z]{1,30}$": 1,
+    # 19 times one of two: a second of work begins at 20
+    "^(?:[a-z]{1,2}){19}$": 1,
     "^[a-z]{1,3000}-?[a-z]{1,3000}$": 2,
     r"^.*.*.*.*=$": 4,
     "^(?:xy|a)+a+$": 2,

@@ -103,6 +103,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("category.nam=a", ["category.nam"], "did you mean 'category.name'?"),
         ("categry.name=a", ["categry.name"], "did you mean 'category'?"),
         ("releasedAfter=2026-01-01", ["releasedAfter"], "did you mean 'releasedAtAfter'?"),
+        ("createdAftr=2026-01-01", ["createdAftr"], "did you mean 'createdAfter'?"),
         ("category=a", ["category"], "category.id"),
         ("price.contains=3", ["price.contains"], "eq, ne, in, isNull, gt, gte, lt, lte"),
         ("price.like=3", ["price.like"], "has no operator 'like'"),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, json
 from msgspec.structs import replace
 
 from domain.errors import Forbidden
@@ -114,6 +114,14 @@ ISSUE = Issue(
         grace=MINUTE,
     ),
 )
+
+
+def test_a_token_says_when_its_holder_was_proved_and_nothing_where_that_is_not_known() -> None:
+    proved = replace(SESSION, authenticated_at=NOW - MINUTE)
+    assert claims_for(STANDING, MEMBER, proved, NOW, ISSUE).auth_time == SECONDS - 60
+    unknown = claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE)
+    assert SESSION.authenticated_at is None
+    assert "auth_time" not in json.decode(json.encode(unknown))
 
 
 def test_a_tenant_token_carries_the_permissions_held_in_the_tenant() -> None:

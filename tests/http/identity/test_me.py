@@ -2,9 +2,11 @@
 
 from uuid import UUID
 
+import pytest
 from msgspec.structs import replace
 
 from application.ports.shared_memory import TOMBSTONE
+from domain.identity.users import profile_key
 from domain.scope import EveryTenant
 from tests.http.identity.steps import join, move
 from tests.http.two_tenants import TwoTenants, email_of
@@ -57,6 +59,17 @@ async def test_the_profile_shows_what_became_of_a_tenant_at_once(tenants: TwoTen
     assert await seen() == ["Ac,Otherwise", "Ac"]
     await tenants.call("root", "DELETE", path)
     assert await seen() == ["Ac", "Ac"]
+
+
+@pytest.mark.parametrize("path", ["/api/users/{member}", "/api/tenants/{acme}/users/{member}"])
+async def test_the_profile_of_whoever_is_gone_is_remembered_no_longer(tenants: TwoTenants, path: str) -> None:
+    key = profile_key(UUID(tenants.users["member"]))
+    move(tenants, TOMBSTONE)
+    assert (await tenants.call("member", "GET", "/api/auth/me/complete")).status_code == 200
+    assert await tenants.app.adapters.cache.get(key) is not None
+    path = path.format(**tenants.users, **tenants.tenants)
+    assert (await tenants.call("admin", "DELETE", path)).status_code == 200
+    assert await tenants.app.adapters.cache.get(key) is None
 
 
 async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) -> None:

@@ -55,3 +55,12 @@ async def test_who_has_a_factor_shows_one_again(person: Person) -> None:
     assert claims_of(by_key["token"])["amr"] == ["pwd", "otp", "mfa", "hwk", "user"]
     by_recovery = await person.done("reauthenticate", {"code": person.codes[0]})
     assert by_recovery["token"]
+
+
+async def test_half_of_a_passkeys_answer_lacks_the_other_half_and_no_code(person: Person) -> None:
+    await person.add_passkey()
+    asked = await person.done("reauthenticate/passkey", {})
+    whole = {"state": asked["state"], "response": person.key.show(asked["options"])}
+    for sent, missing in (("state", "response"), ("response", "state")):
+        refused = await person.post("reauthenticate", {sent: whole[sent]}, signed=True)
+        assert (refused.status_code, [wrong["field"] for wrong in refused.json()["errors"]]) == (400, [missing])

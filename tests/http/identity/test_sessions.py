@@ -83,6 +83,18 @@ async def test_a_closed_tenant_takes_nobody_and_its_tokens_are_stale(tenants: Tw
     assert (await refresh(tenants, session["refreshToken"])).status_code == 200
 
 
+async def test_the_tokens_of_a_tenant_that_is_deleted_are_stale_at_once(tenants: TwoTenants) -> None:
+    session = await log_in(tenants, "member")
+    tenants.app.tokens["member"] = session["token"]
+    # asked before, so that the process knows the versions of the token
+    assert (await tenants.call("member", "GET", "/api/auth/me")).status_code == 200
+    gone = await tenants.call("root", "DELETE", f"/api/tenants/{tenants.tenants['acme']}")
+    assert gone.status_code == 200
+    dead = await tenants.call("member", "GET", "/api/auth/me")
+    assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    assert (await refresh(tenants, session["refreshToken"])).status_code in (401, 403)
+
+
 async def test_a_token_of_one_kind_is_none_of_another(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     tenants.app.tokens["wrong"] = session["refreshToken"]

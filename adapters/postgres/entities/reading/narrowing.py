@@ -19,7 +19,7 @@ from adapters.postgres.entities.reading.conditions import has_word
 from adapters.postgres.schema.scaled import ordered_name
 from adapters.postgres.schema.search import SEARCH, search_function_name
 from adapters.postgres.statements.compiled import constant, parameter
-from adapters.postgres.statements.rows import Value, living, owner, without_case
+from adapters.postgres.statements.rows import TENANT, Truth, Value, living, owner, without_case
 from domain.entities.declaration import EntityModel
 from domain.entities.query.operators import PARTS
 from domain.entities.query.query import Count, Query, SortKey, default_sort, searched
@@ -105,6 +105,11 @@ def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value
     is_whole = func.num_nulls(*arrays) == constant(0)
     # a cast, for ANY takes a bare subquery for one with an id in each row
     return sa.cast(sa.select(sa.case((is_whole, every))).scalar_subquery(), _IDS)
+
+
+def among(rows: FromClause, ids: Value) -> Truth:
+    """Whether a row's id is among the ids, told by the whole key: so it is looked up, whatever else may seem cheap."""
+    return sa.tuple_(rows.c.tenant_id, rows.c.id).in_(sa.select(TENANT, func.unnest(ids)))
 
 
 def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing) -> sa.CTE:

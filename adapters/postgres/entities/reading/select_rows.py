@@ -15,7 +15,8 @@ from sqlalchemy import CompoundSelect, FromClause, Select, func
 from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
-from adapters.postgres.entities.reading.narrowing import Narrowing, ids_of
+from adapters.postgres.entities.reading.expectations import held_by_most, is_found
+from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.scaled import ordered_name
@@ -146,11 +147,11 @@ class SelectRows:
 
     def count(self) -> Value:
         """The number of matching rows, of those that the index found where it was asked."""
-        every = self.matching(func.count())
+        every = self.matching(func.count()).scalar_subquery()
         if self.ids is None:
-            return every.scalar_subquery()
-        found = every.where(self.rows.c.id == sa.any_(self.ids))
-        return sa.case((self.ids.is_(None), every.scalar_subquery()), else_=found.scalar_subquery())
+            return every
+        found = sa.select(func.count()).select_from(self.rows).where(*self._among(self.ids))
+        return sa.case((self.ids.is_(None), every), else_=found.scalar_subquery())
 
     @cached_property
     def ids(self) -> Value | None:
@@ -166,16 +167,24 @@ class SelectRows:
         columns = [rows.c[name] for name in carried if name in rows.c]
         keys = [key.value.label(_key(number)) for number, key in enumerate(ordered)]
         behind = [] if self.shape.after is None else [after(ordered, self.shape.after)]
-        found = sa.select(*columns, *keys).select_from(joined).where(*self.where, *behind)
-        found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))
-        if self.shape.after is None:
-            found = found.offset(OFFSET)
-        either = found if self.ids is None else self._narrowed(found, self.ids)
+        found = sa.select(*columns, *keys).select_from(joined)
+        in_order = self._paged(found.where(*self._expected(), *behind), ordered)
+        if self.ids is None:
+            either: Select[Any] | CompoundSelect[Any] = in_order
+        else:
+            # the rows among the ids, or the rows in their order where there are none: one half has no row
+            by_ids = self._paged(found.where(*self._among(self.ids), *behind), ordered)
+            either = sa.union_all(by_ids, in_order.where(self.ids.is_(None)))
         return self._joined_back(either) if self.shape.is_deep else either.subquery("r")
 
-    def _narrowed(self, found: Select[Any], ids: Value) -> CompoundSelect[Any]:
-        """The rows among the ids, or the rows in their order where there are none: one half has no row."""
-        return sa.union_all(found.where(self.rows.c.id == sa.any_(ids)), found.where(ids.is_(None)))
+    def _paged(self, found: Select[Any], ordered: list[Ordered]) -> Select[Any]:
+        found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))
+        return found if self.shape.after is not None else found.offset(OFFSET)
+
+    def _among(self, ids: Value) -> list[Truth]:
+        """``where`` for the rows of these ids."""
+        # told as fulfilled by most, the tenant too: otherwise all rows of an average tenant look cheaper than ten ids
+        return [among(self.rows, ids), held_by_most(self.where)]
 
     def _joined_back(self, ids: Select[Any] | CompoundSelect[Any]) -> FromClause:
         """The page's rows, fetched by the ids that were found."""
@@ -196,10 +205,26 @@ class SelectRows:
     @cached_property
     def where(self) -> list[Truth]:
         """The conditions of the query, without where the page begins."""
-        asked = [Asked(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
+        return [*self.reached(), *self._hold(self.model, self.rows, self._asked(), 0), *self._words()]
+
+    def _expected(self) -> list[Truth]:
+        """``where``, told so that the planner follows the page's order where no index finds the conditions."""
+        asked = self._asked()
+        order = next((key.path for key in self.shape.sort), None)
+        further = [each for each in asked if each.path.steps or each.path != order]
+        is_left_to_planner = self.shape.reach.is_every or not self.model.tenant_owned
+        if is_left_to_planner or any(is_found(self.model, each.path, each.operator) for each in further):
+            return self.where
+        unfound = [*(condition(self.model, self.rows, each) for each in further), *self._words()]
+        ordering = (condition(self.model, self.rows, each) for each in asked if each not in further)
+        return [*self.reached(), *ordering, *([held_by_most(unfound)] if unfound else [])]
+
+    def _asked(self) -> list[Asked]:
+        return [Asked(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
+
+    def _words(self) -> list[Truth]:
         fields = searched(self.model, self.shape.view.hidden)
-        words = (has_word(self.rows, fields, f"word_{n}") for n in range(self.shape.words))
-        return [*self.reached(), *self._hold(self.model, self.rows, asked, 0), *words]
+        return [has_word(self.rows, fields, f"word_{n}") for n in range(self.shape.words)]
 
     def _hold(self, model: EntityModel, rows: FromClause, asked: list[Asked], depth: int) -> Iterator[Truth]:
         """Conditions on ``rows``, and on rows related to them.

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.http.identity.joining.invited import Invited, told
+from tests.http.identity.steps import join
 from tests.http.two_tenants import SYSTEM, email_of
 
 
@@ -126,6 +127,30 @@ async def test_the_last_owner_stays(invited: Invited, how: str) -> None:
     assert (await own(invited, "second")).status_code == 200
     assert (await invited.tenants.call("admin", method, path, body)).status_code == 200
     assert await owners(invited) - {"admin"} == {"second"}
+
+
+async def test_the_last_owner_stays_where_another_tenant_keeps_the_account(invited: Invited) -> None:
+    await invited.tenants.make_user("second", "acme", ["Admin"])
+    await invited.tenants.log_in("second", "acme")
+    await join(invited.tenants, "admin", "other")
+    await own(invited, "admin")
+    path = f"/api/users/{invited.tenants.users['admin']}"
+    refused = await invited.tenants.call("second", "DELETE", path)
+    assert told(refused) == (409, "CONFLICT", [])
+    assert await owners(invited) == {"admin"}
+    assert (await own(invited, "second")).status_code == 200
+    assert (await invited.tenants.call("second", "DELETE", path)).status_code == 200
+    assert await owners(invited) == {"second"}
+
+
+async def test_the_owner_of_another_tenant_leaves_ones_own(invited: Invited) -> None:
+    other, stranger = invited.tenants.tenants["other"], invited.tenants.users["stranger"]
+    await invited.tenants.call("root", "PUT", f"/api/tenants/{other}/users/{stranger}", {"isOwner": True})
+    await join(invited.tenants, "stranger", "acme")
+    assert (await invited.tenants.call("admin", "DELETE", f"/api/users/{stranger}")).status_code == 200
+    assert email_of("stranger") not in await invited.members()
+    left = (await invited.tenants.call("root", "GET", f"/api/tenants/{other}/users")).json()["data"]["items"]
+    assert [member["email"] for member in left if member["isOwner"]] == [email_of("stranger")]
 
 
 async def test_a_super_admin_does_not_delete_the_account_of_a_last_owner(invited: Invited) -> None:

@@ -1,0 +1,104 @@
+"""Plans that PostgreSQL remembers for all tenants also suit one that has a thousand times the rows of the others."""
+
+from collections.abc import AsyncIterator
+from urllib.parse import parse_qsl
+
+import asyncpg
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities.reading.select import page_shape
+from adapters.postgres.entities.reading.select_rows import page_statement
+from adapters.postgres.transaction import PostgresTransaction
+from domain.entities.declaration import Registry
+from domain.entities.query.read_query import read_query
+from domain.scope import EveryTenant, OneTenant, Scope
+from tests.builders import new_id
+from tests.conftest import NewDatabase
+
+LARGE = OneTenant(new_id())
+ROWS = 5_000
+REMEMBERED_AFTER = 6
+"""Runs of a statement until PostgreSQL may keep a plan for all values: five are planned for their own."""
+
+# every row has a "lamp" and one in fifty the stock 1, so that a page is full long before all rows were read
+FILL = """
+INSERT INTO products (tenant_id, id, name, sku, price, stock, status, created_at, updated_at, version)
+SELECT CASE WHEN n <= $2::int THEN $1::uuid ELSE gen_random_uuid() END, gen_random_uuid(), 'Red Lamp ' || n, 'S-' || n,
+    n, n % 50, 'draft', timestamptz '2026-01-01' + n * interval '1 second', now(), 1
+FROM generate_series(1, $2::int + 1000) n"""
+READ = "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = 'products'"
+
+
+@pytest.fixture(scope="module")
+async def uneven(new_database: NewDatabase, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    """A database with a tenant of 5,000 rows beside 1,000 tenants of one, of which the planner knows."""
+    url = await new_database()
+    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
+    try:
+        await owner.execute(FILL, LARGE.id, ROWS)
+        await owner.execute("VACUUM ANALYZE products")
+    finally:
+        await owner.close()
+    database = PostgresDatabase(url, registry, CountingIds(), connections=1)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def rows_read(session: PostgresTransaction) -> int:
+    return int(await session.connection.fetchval(READ))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "length"),
+    [
+        ("search=lamp", 20),
+        ("search=la", 20),
+        ("search=red lamp", 20),
+        ("search=4321", 1),
+        ("name.contains=lamp", 20),
+        ("name.contains=4321", 1),
+        ("stock=1", 20),
+        ("stock=1&sort=createdAt", 20),
+        ("search=lamp&createdAfter=2026-01-01&createdBefore=2026-02-01", 20),
+        ("search=4321&createdAfter=2026-01-01&createdBefore=2026-02-01", 1),
+        ("search=lamp&status=draft&include=category", 20),
+        ("search=4321&status=draft&count=exact", 1),
+    ],
+)
+async def test_a_page_reads_few_rows_of_many(
+    uneven: PostgresDatabase, registry: Registry, parameters: str, length: int
+) -> None:
+    model = registry["products"]
+    query = read_query(model, registry, frozenset(), {"count": "none", **dict(parse_qsl(parameters))}.items())
+    read = []
+    async with uneven.snapshot(LARGE) as session:
+        for _ in range(2 * REMEMBERED_AFTER):
+            before = await rows_read(session)
+            page = await session.records.page(model, query)
+            assert (page.length, page.has_next) == (length, length == 20)
+            read.append(await rows_read(session) - before)
+    assert max(read) < ROWS / 2, read
+
+
+def test_conditions_that_an_index_finds_are_left_to_the_planner(registry: Registry) -> None:
+    """A filter of a category is no more frequent than it is: its index finds the rows."""
+    model = registry["products"]
+
+    def told(parameters: str, scope: Scope = LARGE) -> bool:
+        query = read_query(model, registry, frozenset(), parse_qsl(parameters))
+        return "nullif" in page_statement(registry, model, page_shape(scope, query)).text
+
+    assert told("stock=1")
+    assert told("createdAfter=2026-01-01&search=lamp")
+    assert told("sku.contains=lamp")
+    assert not told("")
+    assert not told("createdAfter=2026-01-01")
+    assert not told("createdAfter=2026-01-01&stock=1&sort=price")
+    assert not told("sku=A-1&stock=1")
+    assert not told(f"categoryId={new_id()}&search=lamp")
+    assert not told("category.name=books&search=lamp")
+    assert not told("category.name=books&sort=category.name")
+    assert not told("stock=1", EveryTenant())
