@@ -36,7 +36,9 @@ def _mails() -> Iterator[str]:
 
 
 def _content(kind: MailKind) -> MailContent:
-    link = f"https://api.example.com/account/{PAGES[kind]}#token=…" if kind in PAGES else None
+    # as the relay writes them: those of an account name its address too
+    told = "email=ada%40example.com&token=…" if kind in LINKS else "token=…"
+    link = f"https://api.example.com/account/{PAGES[kind]}#{told}" if kind in PAGES else None
     return MailContent(
         id=UUID(int=0),
         kind=kind,

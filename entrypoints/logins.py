@@ -25,6 +25,7 @@ from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import Joining, SignIn
+from application.identity.login.turns import TurnsByKey
 from domain.limits import Lockout
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
@@ -89,6 +90,7 @@ def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> Sign
         clock=adapters.clock,
         ids=adapters.ids,
         joining=joining,
+        turns=TurnsByKey(),
     )
 
 

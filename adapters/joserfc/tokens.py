@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import msgspec
 from joserfc import jws
@@ -10,6 +11,7 @@ from joserfc.errors import JoseError
 from joserfc.jwa import JWSAlgModel
 from joserfc.jwk import OKPKey
 from msgspec import UNSET, Raw, Struct
+from msgspec.structs import replace
 
 from adapters.joserfc.sealing import Sealing, decoded, encoded, public_text
 from domain.bounded_cache import BoundedCache
@@ -95,7 +97,7 @@ class JoserfcTokens:
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._remembered.get(digest)
         if claims is None:
-            claims = self._verified(token, now)
+            claims = _compact(self._verified(token, now))
             self._remembered.drop_ended(now.timestamp())
             self._remembered.put(digest, claims, len(token), claims.exp + _LEEWAY)
         if now.timestamp() >= claims.exp + _LEEWAY:
@@ -133,6 +135,18 @@ class JoserfcTokens:
         mine = (claims.iss, claims.aud) == (self._issuance.issuer, self._issuance.audience)
         if not mine or max(claims.iat, claims.nbf) > now + _LEEWAY or not _is_consistent(claims):
             raise TokenInvalid
+
+
+@lru_cache(1024)
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of all equal tuples."""
+    return names
+
+
+def _compact(claims: Claims) -> Claims:
+    """Equal claims that share their longest parts with those of other tokens, for the cache."""
+    # A role's holders have the same permissions: of 6 kB for a token with 24 of them 4 kB are these names.
+    return replace(claims, permissions=_shared(claims.permissions), roles=_shared(claims.roles))
 
 
 def _is_consistent(claims: Claims) -> bool:

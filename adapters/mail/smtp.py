@@ -25,21 +25,11 @@ class SmtpMailer:
     context: SSLContext = field(default_factory=create_default_context, repr=False)
 
     async def send(self, message: Message) -> None:
-        mime, to, server = mime_of(message, self.sender), recipient_of(message), self.server
+        mime, to = mime_of(message, self.sender), recipient_of(message)
         try:
-            async with asyncio.timeout(self.seconds):
-                await aiosmtplib.send(
-                    mime,
-                    recipients=[to.addr_spec],  # the envelope's: otherwise they would be read from the headers
-                    hostname=server.host,
-                    port=server.port,
-                    username=server.user,
-                    password=server.password,
-                    use_tls=server.tls,
-                    start_tls=server.starttls,
-                    tls_context=self.context if server.tls or server.starttls else None,
-                    timeout=self.seconds,
-                )
+            async with asyncio.timeout(self.seconds), self._client() as client:
+                # the envelope's recipients: otherwise they would be read from the headers
+                await client.send_message(mime, recipients=[to.addr_spec])
         except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
             # 5xx is final; 4xx, such as greylisting, asks to try again.
             if all(500 <= refused.code < 600 for refused in _refused(refusal)):
@@ -47,6 +37,27 @@ class SmtpMailer:
             raise MailServerUnavailable(_reason(refusal)) from refusal
         except (SMTPException, OSError) as error:
             raise MailServerUnavailable(_reason(error)) from error
+
+    async def ensure_accepted(self) -> None:
+        """Encrypts and logs in as for a mail, and sends none. Raises MailServerUnavailable with the reason."""
+        try:
+            async with asyncio.timeout(self.seconds), self._client():
+                pass
+        except (SMTPException, OSError) as error:
+            raise MailServerUnavailable(_reason(error)) from error
+
+    def _client(self) -> aiosmtplib.SMTP:
+        server = self.server
+        return aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.user,
+            password=server.password,
+            use_tls=server.tls,
+            start_tls=server.starttls,
+            tls_context=self.context if server.tls or server.starttls else None,
+            timeout=self.seconds,
+        )
 
 
 def _refused(refusal: SMTPRecipientsRefused | SMTPRecipientRefused) -> list[SMTPRecipientRefused]:

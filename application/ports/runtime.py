@@ -1,6 +1,7 @@
 """Time, new identifiers, secrets of links, password hashing, and passwords known from breaches."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -45,6 +46,14 @@ class Passwords(Protocol):
 
     def is_outdated(self, stored: str) -> bool:
         """Whether the hash is weaker than what ``hash`` makes now."""
+        ...
+
+
+class Turns(Protocol):
+    """Work that is done one piece at a time for each key; implemented by application/identity/login/turns.py."""
+
+    def taken(self, key: Hashable) -> AbstractAsyncContextManager[None]:
+        """Waits for the key's turn and keeps it until the end of the block; raises TooBusy where too many wait."""
         ...
 
 

@@ -39,6 +39,7 @@ REDIS_REFUSES = {
         "TENANTRY_REDIS_URL names a node of a cluster: write redis+cluster:// and the hosts of some of its nodes."
     ),
 }
+MAKES_ROLE = " Where TENANTRY_DATABASE_OWNER_URL names the owner, `tenantry migrate` makes the role."
 REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """Errors of servers that answer, and want another URL."""
 
@@ -79,7 +80,8 @@ def _refusal(error: Exception) -> str:
         return REDIS_REFUSES[error.refusal].format(reason=error.reason)
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return f"PostgreSQL says: {error}: create it, or correct its name in TENANTRY_DATABASE_URL."
-    return f"PostgreSQL refuses the role or its password ({error}): correct them in TENANTRY_DATABASE_URL."
+    way = MAKES_ROLE if "does not exist" in str(error) else ""
+    return f"PostgreSQL refuses the role or its password ({error}): correct them in TENANTRY_DATABASE_URL.{way}"
 
 
 def _reason(error: BaseException) -> str:

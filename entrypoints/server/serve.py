@@ -214,14 +214,16 @@ class Greeting:
         here = f"http://{host_and_port(_reachable(settings.host), settings.port)}"
         data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
         yield f"Tenantry listens on {here}, its data is in {data}"
+        # Who names the hosts has a proxy: this machine's own address may be answered 400.
+        called = settings.base_url.rstrip("/") if settings.allowed_hosts else here
         if settings.console and console.is_built():
-            yield f"Console: http://{_named(settings)}/console"
-        yield f"Documentation: {here}/{settings.docs_root}/index.html"
+            yield f"Console: {called if settings.allowed_hosts else f'http://{_named(settings)}'}/console"
+        yield f"Documentation: {called}/{settings.docs_root}/index.html"
         if self.password is None:
             yield "Try first, with your password:"
         else:
             yield "Try first; the password of the first super-admin was made just now, and is shown this once:"
-        yield f"  {_login(here, settings.admin_email, self.password or '…')}"
+        yield f"  {_login(called, settings.admin_email, self.password or '…')}"
         yield "Ctrl-C stops it."
 
 
@@ -236,9 +238,9 @@ def _greeting(settings: Settings, *, is_embedded: bool) -> Iterator[Greeting]:
             click.echo(f"The password of {settings.admin_email}, shown this once: {greeting.password}")
 
 
-def _login(here: str, email: str, password: str) -> str:
+def _login(called: str, email: str, password: str) -> str:
     body = shlex.quote(json.dumps({"email": email, "password": password}, ensure_ascii=False))
-    return f"curl -s {here}/api/auth/login -H 'Content-Type: application/json' -d {body}"
+    return f"curl -s {called}/api/auth/login -H 'Content-Type: application/json' -d {body}"
 
 
 def _reachable(host: str) -> str:

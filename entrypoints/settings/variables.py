@@ -259,7 +259,10 @@ BASE_URL = Variable("an http:// or https:// URL without query and fragment", _ba
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
 EMAIL = Variable("an e-mail address", _email)
 SMTP_URL = Variable(
-    "smtp://user:password@host:port, with ?starttls=true if wanted, or smtps://…", _smtp_url, secret=True
+    "smtp://user:password@host:port, with ?starttls=true if wanted, or smtps://…; @ and / in user or password as"
+    " %40 and %2F",
+    _smtp_url,
+    secret=True,
 )
 SENDER = Variable("an e-mail address, or a name and <the address>", _sender)
 PASSWORD = secret(

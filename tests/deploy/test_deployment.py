@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from entrypoints.cli.main import tenantry
-from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
+from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES, read_settings
+from entrypoints.testing import SECRET_KEY
 from tenantry.testing import open_app
 from tests.entrypoints.processes import ROOT, free_port
 from tests.waiting import HUNG_AFTER
@@ -24,7 +25,7 @@ from tests.waiting import HUNG_AFTER
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = [ROOT / "compose.yaml", DEPLOY / "compose" / "compose.yaml"]
-UNITS = sorted((DEPLOY / "systemd").iterdir())
+UNITS = sorted(path for path in (DEPLOY / "systemd").iterdir() if path.suffix in (".service", ".timer"))
 TEXTS = sorted(path for path in DEPLOY.rglob("*") if path.is_file())
 
 
@@ -121,6 +122,25 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     )
     own = [line for line in verified.stderr.splitlines() if "tenantry" in line]
     assert (verified.returncode, own) == (0, [])
+
+
+def test_settings_of_the_units_are_taken_once_the_key_is_written() -> None:
+    """By systemd's rules for the file: what stands behind the first = is the value."""
+    lines = (DEPLOY / "systemd" / "tenantry.env.example").read_text().splitlines()
+    given = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    settings = read_settings({**given, "TENANTRY_SECRET_KEY": SECRET_KEY})
+    assert settings.base_url == "https://api.example.com"
+    assert given["TENANTRY_SECRET_KEY"] == ""
+    assert settings.database_owner_url is not None
+
+
+def test_the_page_s_commands_name_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "deploying.md").read_text()
+    named = set(re.findall(r"deploy/systemd/[\w.*-]+", page.partition("## systemd")[2]))
+    assert named == {"deploy/systemd/tenantry.env.example", "deploy/systemd/*.service", "deploy/systemd/*.timer"}
+    assert all(list(ROOT.glob(name)) for name in named)
+    for unit in UNITS:
+        assert "Documentation=file:" not in unit.read_text(), unit  # an installation has no documents
 
 
 def test_units_read_the_same_settings_and_have_no_rights() -> None:

@@ -5,14 +5,16 @@ import socket
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 import rich_click as click
 
 from entrypoints.cli.main import tenantry as commands
-from entrypoints.cli.reports.doctor import _redis, _replicas
+from entrypoints.cli.reports.doctor import _mail_server, _redis, _replicas
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.redis_server import RedisServer
+from tests.smtp_server import certificate, smtp_server
 
 PAGE = Path("docs/command-line.md")
 
@@ -52,6 +54,25 @@ async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:
         finally:
             server.kill()
         assert [policy in finding for finding in found] == [True] * count
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
+async def test_a_mail_server_that_refuses_the_login_or_whose_certificate_nobody_vouches_for_is_told(
+    tmp_path: Path,
+) -> None:
+    sender = "no-reply@example.com"
+    async with smtp_server(login=True) as server:
+        url = "smtp://mailer:{}@127.0.0.1:" + str(server.port)
+        assert [finding async for finding in _mail_server(url.format("p%40ss%3Aword%2F"), sender)] == []
+        (refused,) = [finding async for finding in _mail_server(url.format("another"), sender)]
+    assert "takes no mail from here (535" in refused
+    assert "another" not in refused
+    shown, _ = certificate(tmp_path)
+    async with smtp_server(starttls=shown) as server:
+        url = f"smtp://127.0.0.1:{server.port}?starttls=true"
+        (unknown,) = [finding async for finding in _mail_server(url, sender)]
+    assert "CERTIFICATE_VERIFY_FAILED" in unknown
+    assert server.envelopes == []
 
 
 def test_the_page_names_every_command() -> None:

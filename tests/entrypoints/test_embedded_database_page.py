@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from domain.scope import SYSTEM_TENANT_ID
 from tests.entrypoints.processes import ROOT, Serve
 from tests.waiting import HUNG_AFTER
 
@@ -12,8 +13,7 @@ PAGE = (ROOT / "docs" / "embedded-database.md").read_text()
 
 def test_the_page_s_commands_show_users_and_the_rows_of_one_tenant(serve: Serve, tmp_path: Path) -> None:
     serve()
-    (shell,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
-    (sql,) = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    shell, sql = (re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)[0] for language in ("sh", "sql"))
     (tmp_path / "look.sql").write_text(sql)
     (tmp_path / ".venv").symlink_to(ROOT / ".venv")
     script = shell.replace('pathlib.Path(".venv").rglob(', 'pathlib.Path(".venv/lib").rglob(')
@@ -29,3 +29,4 @@ def test_the_page_s_commands_show_users_and_the_rows_of_one_tenant(serve: Serve,
     assert ran.returncode == 0, ran.stderr
     assert "admin@example.com | t" in ran.stdout
     assert "(1 row)" in ran.stdout
+    assert str(SYSTEM_TENANT_ID) in ran.stdout  # the tenant that the page names is one

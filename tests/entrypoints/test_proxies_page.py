@@ -61,10 +61,13 @@ def configuration(tmp_path: Path) -> Path:
 def proxied(configuration: Path, serve: Serve, migrated: dict[str, str]) -> Iterator[str]:
     """Address of nginx in front of a running service."""
     assert NGINX is not None
-    behind = {name: value for name, value in settings().items() if name != "BASE_URL"}
-    served = serve(**migrated, **behind)
+    served = serve(**migrated, **settings())
+    # what the start tells to try is what the proxy answers, and not 400 for a host that is not named
+    assert "Console: https://api.example.com/console" in served.words
+    assert "curl -s https://api.example.com/api/auth/login" in served.words
     port = free_port()
     text = configuration.read_text().replace("listen 443", f"listen 127.0.0.1:{port}")
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{free_port()};")
     configuration.write_text(text.replace("http://127.0.0.1:8000", served.url))
     with subprocess.Popen([NGINX, "-c", str(configuration), "-p", str(configuration.parent)]) as nginx:
         eventually((configuration.parent / "pid").exists)

@@ -100,6 +100,15 @@ def test_an_unknown_role_and_one_that_may_not_log_in(tenantry: Tenantry, shared:
         assert f"PostgreSQL refuses the role or its password ({reason}): correct" in said
 
 
+@pytest.mark.parametrize("command", ["check", "doctor"])
+def test_a_role_of_the_service_that_is_not_made_yet(tenantry: Tenantry, migrated: dict[str, str], command: str) -> None:
+    """As after a restore on a new server: the tables are there, and their owner."""
+    url = migrated["DATABASE_URL"]
+    said = told(tenantry, command, 1, migrated, DATABASE_OWNER_URL=url, DATABASE_URL=as_role(url, "tenantry_nobody"))
+    assert 'PostgreSQL refuses the role or its password (role "tenantry_nobody" does not exist)' in said
+    assert "`tenantry migrate` makes the role" in said
+
+
 @pytest.mark.parametrize(("command", "exit_code"), COMMANDS)
 def test_an_unknown_database(tenantry: Tenantry, shared: dict[str, str], command: str, exit_code: int) -> None:
     said = told(tenantry, command, exit_code, shared, DATABASE_URL=renamed(shared["DATABASE_URL"], "no_such_database"))

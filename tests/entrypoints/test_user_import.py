@@ -35,7 +35,9 @@ async def test_a_file_that_cannot_be_read_is_said_plainly(
     for name, content, said in (
         ("people.xlsx", b"", "neither .csv nor .jsonl"),
         ("latin.csv", HEADER.encode() + b"ada@example.com,Ad\xe4,,,,\n", "not UTF-8"),
-        ("other.csv", b"mail,name\n", "'mail'"),
+        ("other.csv", b"mail,name\n", "The column 'mail' is not known; did you mean 'email'? 0 rows"),
+        ("far.csv", b"xyzzy,name\n", "The column 'xyzzy' is not known. 0 rows"),
+        ("excel.csv", b"email;fullName\nada@example.com;Ada\n", "not separated by commas"),
     ):
         (tmp_path / name).write_bytes(content)
         ended = tenantry("users", "import", str(tmp_path / name), **migrated)

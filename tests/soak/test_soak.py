@@ -25,6 +25,9 @@ QUIET, FLOOD = 10, 150
 AT_FIRST, MAY_GROW_MIB = 0.2, 24.0
 """Share of the time in which the service warms up, and what its processes may grow by afterwards."""
 
+TOKEN_MINUTES = str(max(1, int(MINUTES * AT_FIRST)))
+"""Lifetime of tokens: verified ones are remembered while they live, so that memory is flat after this time only."""
+
 GROWING = {"products", "sessions", "revocation_counts", "audit_events", "login_networks"}
 """Tables that have a row for each login or for each session beyond a hundred, or that the load itself fills."""
 
@@ -36,7 +39,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 async def rig(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Rig]:
-    async with rig_on(tmp_path_factory.mktemp("soak")) as rig:
+    async with rig_on(tmp_path_factory.mktemp("soak"), ACCESS_TOKEN_MINUTES=TOKEN_MINUTES) as rig:
         yield rig
 
 

@@ -21,6 +21,8 @@ PARSED = "parsed_json"
 
 # a tag may hold commas
 _TAG = re.compile(rb'(?:^|(?<=[\s,]))(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[\s,]|$)')
+# Proxies that compress add the coding to the tag (Caddy, Apache), and take it off If-None-Match at most.
+_VERSION = re.compile(rb'"([0-9]{1,9})(?:--?(?:gzip|br|zstd|deflate))?"')
 _CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -172,5 +174,5 @@ def _tags(given: bytes) -> list[bytes]:
 
 
 def _strong_version(tag: bytes) -> int:
-    digits = tag[1:-1]
-    return int(digits) if tag[:1] == b'"' and digits.isdigit() and len(digits) < 10 else NO_VERSION
+    found = _VERSION.fullmatch(tag)
+    return NO_VERSION if found is None else int(found[1])

@@ -30,6 +30,9 @@ class Waiter:
     given: "asyncio.Future[Given]"
     passed_over: int = 0
 
+    def has_been_given(self) -> bool:
+        return self.given.done() and not self.given.cancelled() and self.given.exception() is None
+
     def give_up(self) -> None:
         if not self.given.done():
             self.given.set_exception(PoolBusy())
@@ -54,14 +57,15 @@ class WaitingRequests:
         try:
             return await waiter.given
         except BaseException:
-            given = waiter.given
-            if given.done() and not given.cancelled() and given.exception() is None:
-                unwanted(given.result(), waiter)
+            if waiter.has_been_given():
+                unwanted(waiter.given.result(), waiter)
             else:
                 self._leave(waiter)
             raise
         finally:
             patience.cancel()
+            # The error knows this frame, and the waiter knows the error: a circle that memory would keep for a while.
+            del waiter, patience
 
     def next_for(self, state: str | None, *, hoped_for: Callable[[str], bool]) -> Waiter | None:
         """The waiter that a connection with this session state goes to, taken out of its rows.

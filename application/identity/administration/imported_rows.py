@@ -77,7 +77,10 @@ def _csv_rows(lines: Iterable[str]) -> Iterator[Row]:
 def _column(name: str) -> str:
     known = COLUMNS.get(name.strip().replace("_", "").lower())
     if known is None:
-        raise BadRequest(f"The column {name.strip()!r} {unknown_name(name.strip(), COLUMNS.values())}.")
+        if any(mark in name for mark in ";\t"):
+            raise BadRequest("The columns of the first row are not separated by commas: save the file as such a CSV.")
+        said = f"The column {name.strip()!r} {unknown_name(name.strip(), COLUMNS.values())}"
+        raise BadRequest(said if said.endswith("?") else f"{said}.")
     return known
 
 

@@ -19,7 +19,7 @@ from application.identity.login.issuing import Entered, TokenIssuing
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity
-from application.ports.runtime import Clock, Ids
+from application.ports.runtime import Clock, Ids, Turns
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import (
@@ -32,7 +32,6 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.account_states import ensure_may_sign_in
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
@@ -44,7 +43,15 @@ from domain.identity.tokens import (
     session_subject,
     user_subject,
 )
-from domain.identity.users import AccountState, Membership, User, profile_key, tenant_name
+from domain.identity.users import (
+    AccountState,
+    Membership,
+    User,
+    counted_as,
+    ensure_may_sign_in,
+    profile_key,
+    tenant_name,
+)
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -66,11 +73,18 @@ class SignIn:
     clock: Clock
     ids: Ids
     joining: Joining
+    turns: Turns
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
+        """Logins of one address and network take turns in a process.
+
+        Each counts as a guess until its password has proved right: without turns, six right ones at the same moment
+        would lock the account for the last of them.
+        """
         how = form.is_password_encrypted
-        verified = await self.authentication.by_password(form.email, form.password, how, client)
-        return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        async with self.turns.taken((counted_as(form.email), client.network)):
+            verified = await self.authentication.by_password(form.email, form.password, how, client)
+            return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
     async def complete_login(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client

@@ -20,6 +20,8 @@ CONNECTIONS_BESIDE_POOL = 2
 """Connections that each worker may open for background work."""
 MAIL_SERVER_ANSWERS_WITHIN = 3.0
 """Seconds."""
+MAIL_SERVER_ACCEPTS_WITHIN = 10.0
+"""Seconds for TLS and the login: some servers let a client wait a moment before they greet it."""
 
 
 def examine(settings: Settings, findings: Findings) -> bool:
@@ -147,11 +149,26 @@ async def _mail(settings: Settings) -> AsyncIterator[str]:
     if given_up:
         yield "Mails were given up: `tenantry mail list` shows them with the reason, `tenantry mail retry` sends them."
     if settings.smtp_url is not None:
-        from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
+        async for finding in _mail_server(settings.smtp_url.reveal(), settings.mail_from):
+            yield finding
 
-        server = read_smtp_url(settings.smtp_url.reveal())
-        if not await _answers(server.host, server.port):
-            yield f"The mail server {server.host}:{server.port} does not answer: check TENANTRY_SMTP_URL."
+
+async def _mail_server(url: str, sender: str) -> AsyncIterator[str]:
+    from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415
+    from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
+    from application.ports.mail_delivery import MailServerUnavailable  # noqa: PLC0415
+
+    server = read_smtp_url(url)
+    if not await _answers(server.host, server.port):
+        yield f"The mail server {server.host}:{server.port} does not answer: check TENANTRY_SMTP_URL."
+        return
+    try:
+        await SmtpMailer(server, sender, MAIL_SERVER_ACCEPTS_WITHIN).ensure_accepted()
+    except MailServerUnavailable as refusal:
+        yield (
+            f"The mail server {server.host}:{server.port} answers, and takes no mail from here ({refusal}): check"
+            " TENANTRY_SMTP_URL."
+        )
 
 
 async def _answers(host: str, port: int) -> bool:

@@ -1,6 +1,8 @@
 """Who gets which connection: one that shows the right rows if there is one, nobody waits for ever, none is lost."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncIterator
 from random import Random
 
@@ -9,7 +11,7 @@ import pytest
 
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.pool import SOON
-from adapters.postgres.connection.waiting import PASSED_OVER
+from adapters.postgres.connection.waiting import PASSED_OVER, PoolBusy, WaitingRequests
 from adapters.postgres.database import Patience, PostgresDatabase
 from application.ports.load import PoolLoad
 from domain.entities.declaration import Registry
@@ -216,3 +218,23 @@ async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(
         while pool.pool.get_idle_size() == 0:  # noqa: ASYNC110  # nobody tells
             await asyncio.sleep(0.01)
     assert await backend(two_connections, ONE) == of_one
+
+
+async def test_a_request_that_waited_in_vain_leaves_nothing_behind() -> None:
+    """Nothing for the collector of circles: under load this happens hundreds of times a second."""
+    waiting, left = WaitingRequests(), list[weakref.ref[PoolBusy]]()
+
+    async def wait_in_vain() -> None:
+        try:
+            await waiting.wait("", 0.001, stays=True, takes_any=True, unwanted=lambda given, waiter: None)
+        except PoolBusy as error:
+            left.append(weakref.ref(error))
+
+    gc.disable()
+    try:
+        await wait_in_vain()
+        await asyncio.sleep(0)  # the loop holds the future for as long as the turn that it woke lasts
+        assert [reference() for reference in left] == [None]
+    finally:
+        gc.enable()
+    assert waiting.number() == 0

@@ -146,3 +146,20 @@ async def test_a_login_shows_in_the_profile_at_once(service: InMemoryService) ->
     service.clock.move(PAUSE)
     after = await service.services.profiles.complete(await service.admin())
     assert after.last_login_at != before.last_login_at
+
+
+async def test_right_logins_at_the_same_moment_lock_nobody_out(service: InMemoryService) -> None:
+    """More than the attempts that lock, as the workers of a test suite log in with one account."""
+    made = await service.register()
+    await service.confirm(await service.token())
+    answers = await asyncio.gather(*(service.login() for _ in range(20)))
+    assert {service.caller(answer).user_id for answer in answers} == {made.id}
+    assert len({service.caller(answer).session_id for answer in answers}) == 20
+
+
+async def test_guesses_at_the_same_moment_lock_as_ever(service: InMemoryService) -> None:
+    await service.register()
+    await service.confirm(await service.token())
+    guesses = (service.login("a wrong password") for _ in range(20))
+    answers = await asyncio.gather(*guesses, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [InvalidCredentials] * 5 + [AccountLocked] * 15

@@ -310,3 +310,13 @@ def kid_of(token: str) -> str:
 
 def published_kids(tokens: JoserfcTokens, now: datetime) -> list[str]:
     return [json.loads(bytes(key))["kid"] for key in tokens.public_keys(now)]
+
+
+def test_remembered_tokens_of_equal_rights_share_their_names() -> None:
+    """Names of permissions are most of a token's memory, and a role's holders have the same."""
+    changes: dict[str, Any] = {"permissions": ("read:products", "update:products"), "roles": ("Editor",)}
+    first, second = (TOKENS.read(TOKENS.sign(claims(sub=UUID(int=number), **changes), NOW), NOW) for number in (20, 21))
+    assert first.sub != second.sub
+    assert first.permissions == changes["permissions"]
+    assert first.permissions is second.permissions
+    assert first.roles is second.roles

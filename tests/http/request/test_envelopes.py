@@ -174,6 +174,17 @@ async def test_an_etag_spares_reading_again_and_guards_writing(app: TestApp) -> 
         assert (refused.status_code, refused.json()["error"]["code"]) == (412, "PRECONDITION_FAILED")
 
 
+@pytest.mark.parametrize("coding", ["gzip", "br", "zstd", "deflate", "-gzip"])
+async def test_a_tag_to_which_a_compressing_proxy_added_its_coding_is_the_row_s(app: TestApp, coding: str) -> None:
+    body = {"name": "Lamp", "sku": "LAMP-1", "price": 1}
+    path = (await app.call("POST", "/api/products", as_whom="acme", json=body)).headers["Location"]
+    known = await app.call("GET", path, as_whom="acme", headers={"If-None-Match": f'"1-{coding}"'})
+    assert known.status_code == 304
+    for tag, status in ((f'"2-{coding}"', 412), (f'"1-{coding}x"', 412), (f'"1-{coding}"', 200)):
+        changed = await app.call("PUT", path, as_whom="acme", json={"price": 2}, headers={"If-Match": tag})
+        assert changed.status_code == status, tag
+
+
 class BrokenDatabase:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[RecordTransaction]:
         raise RuntimeError("a secret detail")
