@@ -23,24 +23,12 @@ from domain.entities.declaration import Registry
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import Conflict, NotFound, SerializationConflict, UnprocessableEntity
-from domain.scope import Caller, OneTenant, Scope
-from tests.builders import new_id
+from domain.scope import OneTenant, Scope
+from tests.builders import caller, new_id
 from tests.library import Condition, Genre, Loan, Volume
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
-ADA = Caller(
-    user_id=new_id(),
-    session_id=new_id(),
-    tenant_id=HERE.id,
-    name="Ada",
-    email="ada@example.com",
-    roles=(),
-    permissions=("*",),
-    is_super_admin=True,
-    app_id=None,
-    issued={},
-    expires_at=0,
-)
+ADA = caller(tenant_id=HERE.id, permissions=("*",), is_super_admin=True)
 IDS = CountingIds()
 
 
