@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import TypedDict
 
-from adapters.http.operations.invitation_counts import InvitationCounts
+from adapters.http.operations.outcomes import InvitationCounts
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.email_changes import EmailChangeRequests

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
-from adapters.http.operations.invitation_counts import InvitationCounts
-from adapters.http.operations.outcomes import CodeCounts, OutcomeCounts
+from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, OutcomeCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches

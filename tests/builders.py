@@ -7,6 +7,7 @@ from uuid import UUID
 from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import Role, Tenant, User
+from domain.scope import Caller
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -60,3 +61,10 @@ def service_account(tenant_id: UUID, **given: object) -> ServiceAccount:
 def api_key(account: ServiceAccount, **given: object) -> ApiKey:
     values = {"id": new_id(), "tenant_id": account.tenant_id, "account_id": account.id, "name": "Key", "start": "tnt_1"}
     return ApiKey(**{**values, "created_at": NOW, "created_by": account.id, **given})  # type: ignore[arg-type]
+
+
+def caller(**given: object) -> Caller:
+    """Somebody with an account, without a tenant and without rights."""
+    values = {"user_id": new_id(), "session_id": new_id(), "tenant_id": None, "name": "Ada", "email": "ada@example.com"}
+    rights = {"roles": (), "permissions": (), "is_super_admin": False, "app_id": None, "issued": {}, "expires_at": 0}
+    return Caller(**{**values, **rights, **given})  # type: ignore[arg-type]

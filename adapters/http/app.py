@@ -15,8 +15,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.account.mail_pages import account_handlers
 from adapters.http.account.pages import SignInPages, sign_in_page_handlers
-from adapters.http.account.social import SocialPages, social_page_handlers
-from adapters.http.account.state_cookie import StateCookie
+from adapters.http.account.social import SocialPages, social_page_handlers, state_cookie
 from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
 from adapters.http.console.session import session_router
 from adapters.http.console.session_cookie import SessionCookie
@@ -179,7 +178,7 @@ def _account_handlers(services: UseCases, settings: HttpSettings) -> list[Contro
         codes=services.login_codes,
         tokens=services.tokens,
         pages=pages,
-        state=StateCookie(settings.console.base_url),
+        state=state_cookie(settings.console.base_url),
         session=SessionCookie(settings.console),
     )
     return [

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER = 64 * 1024
 LONGEST_TOKEN = 8 * 1024
+
+REGISTRATION_ERRORS = frozenset(
+    {"invalid_client", "unauthorized_client", "redirect_uri_mismatch", "incorrect_client_credentials"}
+)
+"""Errors that no login causes: RFC 6749, 5.2, and GitHub's own. Wrong codes and tokens have other names."""
+
+FACEBOOK_REGISTRATION_CODES = frozenset({1, 101, 191})
+"""Of ``error.code``, for a code's exchange: a wrong secret, an unknown application, another redirect address."""
 
 T = TypeVar("T")
 
@@ -56,6 +65,12 @@ class ProviderClient:
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             # `from None`, and the class alone: the error's text holds the URL, and some URLs hold tokens.
             raise away(f"cannot be reached: {type(error).__name__}") from None
+        if (wrong := _registration_error(question, status, body)) is not None:
+            # Whoever logs in sees a refused login: the operator alone can mend it.
+            sentence = (
+                "The social provider at %s refuses this service (%s): check client id, secret and redirect address."
+            )
+            logging.getLogger(__name__).warning(sentence, urlsplit(question.url).netloc, wrong)
         if 400 <= status < 500 and status not in (408, 429):  # a timeout or a rate limit says nothing of the token
             return None
         if status != 200:
@@ -87,6 +102,34 @@ class ProviderClient:
                 if sum(map(len, pieces)) > LONGEST_ANSWER:
                     raise away("answers too much")  # leaving the block closes the connection unread
             return response.status_code, b"".join(pieces)
+
+
+class _Refusal(Struct, frozen=True):
+    """Facebook's errors are objects."""
+
+    error: "str | _FacebookError" = ""
+
+
+class _FacebookError(Struct, frozen=True):
+    code: int = 0
+
+
+def _registration_error(question: Question, status: int, body: bytes) -> str | None:
+    """What is wrong with the service's registration by the provider's answer, None where nothing is.
+
+    GitHub refuses a code with status 200, and a wrong id or secret of basic authorisation with 401.
+    """
+    if status == 401 and question.basic is not None:
+        return "401"
+    if question.form is None:
+        return None
+    try:
+        error = msgspec.json.decode(body, type=_Refusal).error
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    if isinstance(error, _FacebookError):
+        return f"code {error.code}" if error.code in FACEBOOK_REGISTRATION_CODES else None
+    return error if error in REGISTRATION_ERRORS else None
 
 
 def away(why: str) -> ServiceUnavailable:

@@ -10,9 +10,8 @@ from msgspec import Raw
 
 from domain.entities.bodies import EVERYTHING, FieldAccess, field_access
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.sheets import RowError
 from domain.entities.visibility import hidden_from
-from domain.errors import Error, UnprocessableEntity
+from domain.errors import Error
 from domain.scope import Caller
 
 NOTHING: frozenset[str] = frozenset()
@@ -29,7 +28,7 @@ class GuardedFields:
 
     def shown(self, caller: Caller, body: Raw) -> bytes:
         """JSON of a row that was written, without the fields that its writer may not read."""
-        hidden = self._hidden_from(caller)
+        hidden = self.hidden_from(caller)
         if not hidden:
             return bytes(body)
         members = msgspec.json.decode(body, type=dict[str, Raw])
@@ -44,30 +43,19 @@ class GuardedFields:
         try:
             yield
         except Error as error:
-            hidden = self._hidden_from(caller)
+            hidden = self.hidden_from(caller)
             fields = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2].partition("[")[0] not in hidden]
             if len(fields) == len(error.fields):
                 raise
             raise type(error)(fields=fields) from None
 
-    def told(self, caller: Caller, errors: Sequence[RowError]) -> list[RowError]:
-        """Errors of stored rows, without the fields that do not exist for the caller."""
-        hidden = self._hidden_from(caller)
-        return [_told(error, hidden) for error in errors] if hidden else [*errors]
-
-    @cached_property
-    def _has_guards(self) -> bool:
-        return any(field.guard.read or field.guard.write for field in self.model.declared)
-
-    def _hidden_from(self, caller: Caller) -> frozenset[str]:
+    def hidden_from(self, caller: Caller) -> frozenset[str]:
+        """Names, as answers spell them, of the fields that do not exist for the caller."""
         if not self._has_guards:
             return NOTHING
         hidden = hidden_from(self.registry, caller.permissions)
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
 
-
-def _told(error: RowError, hidden: frozenset[str]) -> RowError:
-    kept = [wrong for wrong in error.details if wrong.field not in hidden]
-    if len(kept) == len(error.details):
-        return error
-    return RowError.on(error.row, kept) if kept else RowError(error.row, UnprocessableEntity.sentence)
+    @cached_property
+    def _has_guards(self) -> bool:
+        return any(field.guard.read or field.guard.write for field in self.model.declared)

@@ -46,7 +46,13 @@ class FirstStart:
         return None if password else chosen
 
     async def ensure_system(self) -> None:
-        """Makes the tenant ``system`` and the shipped roles where a database was migrated and never served."""
+        """Makes the tenant ``system`` and the shipped roles where a database was migrated and never served.
+
+        Reads first: nearly always they are there, and then nothing is locked.
+        """
+        async with self.database.read_only(EveryTenant()) as read:
+            if await read.tenants.by_id(SYSTEM_TENANT_ID) is not None and not await self._missing_roles(read):
+                return
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.roles.lock_super_admins()  # the lock of all that makes them
             await self._ensure_system(tx)
@@ -95,9 +101,13 @@ class FirstStart:
                     created_at=self.clock.now(),
                 )
             )
-        for name, permissions in SHIPPED_ROLES.items():
-            if await tx.roles.by_id(shipped_role_id(name)) is None:
-                await tx.roles.add(Role(id=shipped_role_id(name), tenant_id=None, name=name, permissions=permissions))
+        for name in await self._missing_roles(tx):
+            role_id, permissions = shipped_role_id(name), SHIPPED_ROLES[name]
+            await tx.roles.add(Role(id=role_id, tenant_id=None, name=name, permissions=permissions))
+
+    async def _missing_roles(self, tx: Transaction) -> list[str]:
+        """Names of the shipped roles that the database has not."""
+        return [name for name in SHIPPED_ROLES if await tx.roles.by_id(shipped_role_id(name)) is None]
 
 
 def shipped_role_id(name: str) -> UUID:

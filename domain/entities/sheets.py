@@ -12,7 +12,7 @@ from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import View, at_end, shown
 from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
+from domain.errors import FieldError, Forbidden, UnprocessableEntity, ValidationError, unknown_name
 from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
@@ -304,6 +304,13 @@ class RowError(Struct, frozen=True):
     @classmethod
     def on(cls, row: int, fields: Sequence[FieldError]) -> Self:
         return cls(row, sentence(fields), tuple(fields))
+
+    def without(self, hidden: frozenset[str]) -> Self:
+        """The error for somebody to whom the ``hidden`` fields do not exist."""
+        kept = [wrong for wrong in self.details if wrong.field not in hidden]
+        if len(kept) == len(self.details):
+            return self
+        return self.on(self.row, kept) if kept else type(self)(self.row, UnprocessableEntity.sentence)
 
 
 def stale(row: int, version: int, stored: int) -> RowError:

@@ -25,6 +25,30 @@ def ensure_super_admin(caller: Caller) -> None:
         raise Forbidden
 
 
+def roles_named(names: Iterable[str], found: Iterable[Role], field: str = "roles") -> list[Role]:
+    """Roles of ``found`` by their names, each once. Raises ValidationError on ``field`` for a name of none.
+
+    Of a tenant's own role and a system role of the same name, ``found`` has the tenant's first, and that one is meant.
+    """
+    by_name: dict[str, Role] = {}
+    for role in found:
+        by_name.setdefault(role.name, role)
+    wanted = list(dict.fromkeys(names))
+    missing = [name for name in wanted if name not in by_name]
+    if missing:
+        raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
+    return [by_name[name] for name in wanted]
+
+
+def given_roles(caller: Caller, names: Iterable[str], found: Iterable[Role]) -> list[Role]:
+    """Roles as of ``roles_named``, for somebody who joins. Raises Forbidden for what the caller may not give."""
+    roles = roles_named(names, found)
+    ensure_may_give(caller, roles)
+    ensure_fit_membership(roles)
+    ensure_fits_token(roles, "roles")
+    return roles
+
+
 def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role] = ()) -> None:
     """Raises Forbidden unless the caller may replace the roles ``before`` by ``given``.
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from domain.errors import FieldError
+from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import EVERYTHING
 
@@ -99,6 +99,27 @@ class User(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime
     updated_at: datetime
     last_login_at: datetime | None = None
+
+
+# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
+def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
+    """Raises AccountDisabled or EmailNotConfirmed."""
+    if not user.is_active:
+        raise AccountDisabled
+    if confirmation_required and not user.email_confirmed:
+        raise EmailNotConfirmed
+
+
+def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
+    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
+    if max_age_days == 0 or user.password_set_at is None:
+        return None
+    remaining = user.password_set_at + timedelta(days=max_age_days) - now
+    return max(0, -(-remaining // timedelta(days=1)))
+
+
+def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
+    return user.must_change_password or days_until_expiration(user, max_age_days, now) == 0
 
 
 class Role(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -34,11 +34,17 @@ def operator(tenant_id: UUID | None = SYSTEM_TENANT_ID) -> Caller:
 
 
 @asynccontextmanager
-async def open_services(settings: Settings) -> AsyncIterator[Services]:
-    """The use cases on a database that has the tenant ``system`` and the shipped roles: no start need come before."""
+async def open_prepared(settings: Settings) -> AsyncIterator[tuple[Adapters, Services]]:
+    """Use cases on a database that has the tenant ``system`` and the shipped roles: no start need come before."""
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         services = assemble(adapters, settings)
         await services.first_start.ensure_system()
+        yield adapters, services
+
+
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[Services]:
+    async with open_prepared(settings) as (_, services):
         yield services
 
 

@@ -77,3 +77,42 @@ async def test_a_provider_that_is_in_order_is_asked(client: ProviderClient) -> N
     async with fake_provider() as provider:
         provider.replies["/who"] = Said(body={"id": "1"})
         assert await client.ask(Question(url=f"{provider.url}/who", bearer=SECRET), dict) == {"id": "1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "told"),
+    [
+        (401, {"error": "invalid_client", "error_description": "Unauthorized"}, "invalid_client"),
+        (400, {"error": "redirect_uri_mismatch"}, "redirect_uri_mismatch"),
+        (200, {"error": "incorrect_client_credentials"}, "incorrect_client_credentials"),
+        (400, {"error": {"message": "Error validating client secret.", "code": 1}}, "code 1"),
+        (400, {"error": "invalid_grant"}, None),
+        (400, {"error": {"message": "This authorization code has been used.", "code": 100}}, None),
+        (400, ["invalid_client"], None),
+    ],
+)
+async def test_a_provider_that_does_not_know_the_service_is_logged(
+    client: ProviderClient, caplog: pytest.LogCaptureFixture, status: int, answer: object, told: str | None
+) -> None:
+    """Whoever logs in sees a refused login in both cases; a wrong code is theirs, a wrong secret the operator's."""
+    async with fake_provider() as provider:
+        provider.replies["/token"] = Said(status, answer)
+        question = Question(url=f"{provider.url}/token?by={SECRET}", form={"code": "c", "client_secret": SECRET})
+        answered = await client.ask(question, dict[str, object])
+        assert answered == (answer if status == 200 else None)
+        host = provider.url.removeprefix("http://")
+    sentence = f"The social provider at {host} refuses this service ({told}): "
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warned == ([] if told is None else [f"{sentence}check client id, secret and redirect address."])
+    assert SECRET not in caplog.text
+
+
+async def test_a_refused_client_secret_is_logged_and_a_refused_token_is_not(
+    client: ProviderClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with fake_provider() as provider:
+        for status in (404, 401):
+            provider.replies["/applications/1/token"] = Said(status, {"message": "Bad credentials"})
+            question = Question(url=f"{provider.url}/applications/1/token", basic=("1", SECRET), body={})
+            assert await client.ask(question, dict[str, object]) is None
+            assert ("refuses this service (401)" in caplog.text) is (status == 401)

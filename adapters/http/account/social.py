@@ -10,14 +10,14 @@ from litestar.params import FromPath
 
 from adapters.http.account.asked import PageQuery, read_asked
 from adapters.http.account.pages import SignInPages
-from adapters.http.account.state_cookie import StateCookie
 from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
 from adapters.http.request.errors import error_body
+from adapters.http.request.host_cookie import HostCookie
 from adapters.http.request.responses import NO_STORE, Bytes, NoBody
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.login_codes import LoginCodes
-from application.identity.handover.social_redirect import BegunLogin, SocialRedirect
+from application.identity.handover.social_redirect import LIVES, BegunLogin, SocialRedirect
 from application.identity.handover.targets import Target
 from application.identity.login.forms import LoginResult
 from application.ports.identity.sessions import Tokens
@@ -28,13 +28,19 @@ ROOT = "../../../../"
 """The service's root, from the address that a provider sends browsers to."""
 
 
+def state_cookie(base_url: str) -> HostCookie:
+    """The cookie that binds a login at a provider to the browser in which it began."""
+    # Lax: the browser comes back from another site, by an address in its own bar
+    return HostCookie("tenantry-social", base_url, "Lax", LIVES)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SocialPages:
     redirect: SocialRedirect
     codes: LoginCodes
     tokens: Tokens
     pages: SignInPages
-    state: StateCookie
+    state: HostCookie
     session: SessionCookie
 
     async def start(self, request: StrictRequest, provider: str) -> Response[Any]:

@@ -15,7 +15,7 @@ from litestar.params import FromPath
 from adapters.http.docs.pages import HTML, TYPES, File, file_of
 from adapters.http.request.encodings import chosen_coding
 from adapters.http.request.responses import NoBody
-from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.rules import public_page
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 
@@ -78,17 +78,16 @@ def page_handlers(console: Console) -> list[HTTPRouteHandler]:
             raise NotFound
         return _answer(request, variants or found[PAGE])
 
-    opt = rules(policy=PUBLIC, limit=UNLIMITED)
     return [
-        get(ROOT, name="console.page", include_in_schema=False, opt=opt)(shown),
-        get(f"{ROOT}/{{name:path}}", name="console.file", include_in_schema=False, opt=opt)(file),
+        get(ROOT, **public_page("console.page"))(shown),
+        get(f"{ROOT}/{{name:path}}", **public_page("console.file"))(file),
     ]
 
 
 def front_handler(leads_to: str) -> HTTPRouteHandler:
     """`/`: leads a browser on; for programs there is nothing."""
 
-    @get("/", name="front", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED), status_code=302)
+    @get("/", **public_page("front"), status_code=302)
     async def front(request: StrictRequest) -> Response[Any]:
         if not is_browser(request):
             raise NotFound

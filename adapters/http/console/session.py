@@ -51,7 +51,7 @@ def session_router(services: UseCases, console: Console) -> Router:
 
     @post("/refresh", name="console.refresh", opt=rules(policy=PUBLIC), status_code=200)
     async def refresh(request: StrictRequest, data: JSONBody[TenantToRefresh]) -> Response[Any]:
-        form = RefreshForm(refresh_token=cookie.read(request), tenant_id=data.tenant_id)
+        form = RefreshForm(refresh_token=cookie.token(request), tenant_id=data.tenant_id)
         return cookie.answer(await services.sign_in.refresh(form, request.from_client))
 
     @post("/reauthenticate", name="console.reauthenticate", opt=rules(policy=PEOPLE), status_code=200)
@@ -60,8 +60,8 @@ def session_router(services: UseCases, console: Console) -> Router:
 
     @delete("/", name="console.sign-out", opt=rules(policy=PUBLIC), status_code=200)
     async def sign_out(request: StrictRequest) -> Response[Any]:
-        await services.sign_out.end(cookie.read(request), request.from_client)
-        return cookie.without()
+        await services.sign_out.end(cookie.token(request), request.from_client)
+        return cookie.ended()
 
     return Router(
         f"{ROOT}/session",
@@ -82,7 +82,7 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
 
     async def by_invitation(request: StrictRequest, body: Mapping[str, object]) -> Struct:
         """An account made by the link of an invitation; one that exists joins by the public endpoint."""
-        app_id = requested_app_id(request, None)
+        app_id = requested_app_id(request)
         return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
 
     async def by_factor(request: StrictRequest, body: Mapping[str, object]) -> Struct:

@@ -7,11 +7,10 @@ import math
 import msgspec
 from litestar import Response, Router, get
 from litestar.datastructures import ResponseHeader
-from litestar.openapi.datastructures import ResponseSpec
 
 from adapters.http.request.encodings import chosen_coding
-from adapters.http.request.responses import EntityData, Json, NoBody, entity_data
-from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, rules
+from adapters.http.request.responses import NOT_MODIFIED, EntityData, Json, NoBody, entity_data
+from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.description_forms import EntityList
 from application.entities.descriptions import Descriptions
@@ -29,7 +28,6 @@ LEVEL = 5
 
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if the description is still this one.", "header")
 ETAG = ResponseHeader(name="ETag", description="Of this description, for `If-None-Match`.", documentation_only=True)
-NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 # amounts are numbers here, as they are in rows
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -50,10 +48,13 @@ def descriptions_router(descriptions: Descriptions) -> Router:
 
     @get(
         "/",
-        name="entities.described",
-        summary="Describe the entities that the caller may read",
+        **operation(
+            "entities.described",
+            "Describe the entities that the caller may read",
+            TENANT_TOKEN,
+            parameters=(IF_NONE_MATCH,),
+        ),
         description=TEXT,
-        opt=rules(policy=TENANT_TOKEN, parameters=(IF_NONE_MATCH,)),
         response_headers=[ETAG],
         responses=NOT_MODIFIED,
     )

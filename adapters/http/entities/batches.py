@@ -17,6 +17,7 @@ from adapters.http.request.strict_request import RawBody, StrictRequest, raw_bod
 from application.entities.batches import Batches
 from application.entities.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
+from domain.entities.bodies import read_ids
 from domain.entities.declaration import EntityModel
 
 Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
@@ -139,8 +140,8 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
 
 
 async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
-    write, ids = write_of(request, await request.body()), EntityBodies(fields).ids(request, data)
-    written = await batches.delete(write, fields.model, ids)
+    write = write_of(request, await request.body())
+    written = await batches.delete(write, fields.model, read_ids(data))
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
     return entity_data(request, body, headers=replayed(written.is_replayed))
 

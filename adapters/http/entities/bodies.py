@@ -1,8 +1,7 @@
-"""Bodies of one entity's writes, read for their caller; parameters beside them are refused."""
+"""Bodies of one entity's writes, read for their caller, and flags of the query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
@@ -13,7 +12,6 @@ from domain.entities.bodies import (
     Values,
     read_changed_items,
     read_changes_from,
-    read_ids,
     read_items,
     read_new_from,
 )
@@ -26,33 +24,20 @@ class EntityBodies:
     fields: GuardedFields
 
     def new(self, request: StrictRequest, body: Body) -> Values:
-        ensure_no_parameters(request)
         return read_new_from(self.fields.model, body, self.fields.access(request.caller))
 
     def changes(self, request: StrictRequest, body: Body, row_id: str) -> SentChanges:
-        ensure_no_parameters(request)
         sent = read_changes_from(self.fields.model, body, self.fields.access(request.caller))
         _ensure_same_id(row_id, body)
         return sent
 
     def new_items(self, request: StrictRequest, body: Body) -> list[Values]:
-        ensure_no_parameters(request)
         access = self.fields.access(request.caller)
         return read_items(body, lambda item: read_new_from(self.fields.model, item, access))
 
     def changed_items(self, request: StrictRequest, body: Body) -> list[Item]:
-        ensure_no_parameters(request)
         access = self.fields.access(request.caller)
         return read_changed_items(body, lambda item: read_changes_from(self.fields.model, item, access))
-
-    def ids(self, request: StrictRequest, body: Body) -> list[UUID]:
-        ensure_no_parameters(request)
-        return read_ids(body)
-
-
-def ensure_no_parameters(request: StrictRequest) -> None:
-    """A misspelt parameter is told, not left aside."""
-    read_flags(request, ())
 
 
 def read_flags(request: StrictRequest, known: Sequence[str]) -> frozenset[str]:

@@ -6,7 +6,6 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import Struct
 
 from adapters.http.docs.files import FormOperation
-from adapters.http.entities.bodies import ensure_no_parameters
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import entity_operation, may_write
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
@@ -50,7 +49,6 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
     model = fields.model
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
-        ensure_no_parameters(request)
         # A place is taken before the file comes: it would be written to the disk for nothing.
         with importing.places.taken(request.caller):
             async with uploaded(request) as upload:

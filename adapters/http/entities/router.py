@@ -38,5 +38,5 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *([import_handler(entity.fields, services.importing)] if model.declaration.writable else []),
         ],
         tags=[model.plural],
-        opt=rules(area="B", takes_scope=True),
+        opt=rules(area="B", takes_scope=True, any_query=False),
     )

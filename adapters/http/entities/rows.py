@@ -5,9 +5,8 @@ from typing import Any
 
 from litestar import Response, delete, get, patch, post, put
 from litestar.handlers import HTTPRouteHandler
-from litestar.openapi.datastructures import ResponseSpec
 
-from adapters.http.entities.bodies import EntityBodies, ensure_no_parameters, read_flags
+from adapters.http.entities.bodies import EntityBodies, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.entities.served_entity import ServedEntity
@@ -21,7 +20,7 @@ from adapters.http.entities.shapes import (
     typed,
 )
 from adapters.http.request.body import ENTITY_BODY
-from adapters.http.request.responses import ETAG, LOCATION, NoBody, entity_data, enveloped, etag
+from adapters.http.request.responses import ETAG, LOCATION, NOT_MODIFIED, NoBody, entity_data, enveloped, etag
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.conditional_changes import change_of
@@ -30,7 +29,6 @@ from application.entities.crud import Crud
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
 QUERY_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
-NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 
 def row_handlers(entity: ServedEntity, crud: Crud) -> list[HTTPRouteHandler]:
@@ -175,7 +173,6 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     errors = ("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY")
 
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
-        ensure_no_parameters(request)
         caller = request.caller
         with entity.fields.concealing(caller):
             written = await crud.restore(write_of(request), model, read_id(id))

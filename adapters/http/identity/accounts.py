@@ -1,14 +1,16 @@
-"""/api/auth: confirming an address, and setting or changing a password."""
+"""/api/auth: making an account, confirming its address, and setting or changing its password."""
 
+import msgspec
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import MessageOnly, identity_message
-from adapters.http.request.rules import PUBLIC, Policy, action
+from adapters.http.request.responses import LOCATION, Json, MessageOnly, Success, identity_message
+from adapters.http.request.rules import PUBLIC, Policy, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
-from domain.limits import RESEND, RESET
+from application.identity.registration import Registered, RegisterForm, Registration
+from domain.limits import REGISTER, RESEND, RESET
 
 OWN_PASSWORD = Policy("tenant", people=True)
 SAME_TEXT = "The answer is the same for every address, in the same time."
@@ -17,6 +19,29 @@ SAME_TEXT = "The answer is the same for every address, in the same time."
 class AccountsController(Controller):
     path = "/api/auth"
     tags = ("auth",)
+
+    @post(
+        "/register",
+        **operation(
+            "auth.register",
+            "Make an account",
+            PUBLIC,
+            "CONFLICT",
+            "FORBIDDEN",
+            limit=REGISTER,
+            by_email=True,
+            example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
+        ),
+        description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
+        response_headers=[LOCATION],
+    )
+    async def register(
+        self, request: StrictRequest, data: JSONBody[RegisterForm], registration: NamedDependency[Registration]
+    ) -> Response[Success[Registered]]:
+        registered = await registration.register(data, request.from_client)
+        # the one success that is called "success" in area A: the specification's own word
+        body = b'{"success":true,"data":' + msgspec.json.encode(registered) + b"}"
+        return Json(body, headers={"location": f"/api/users/{registered.id}"})
 
     @post(
         "/confirm-email",

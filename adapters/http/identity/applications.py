@@ -15,7 +15,7 @@ APP_ID = Parameter(
 )
 
 
-def requested_app_id(request: StrictRequest, in_body: str | None) -> str | None:
+def requested_app_id(request: StrictRequest, in_body: str | None = None) -> str | None:
     """The header's application before the body's; an empty name is none, and none is longer than a registered one."""
     asked = request.header(b"x-app-id") or in_body or None
     if asked is not None and len(asked) > LONGEST:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import PEOPLE, PUBLIC, action
+from adapters.http.request.rules import NO_SESSION, PEOPLE, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -37,10 +37,7 @@ class AuthController(Controller):
             PUBLIC,
             "INVALID_CREDENTIALS",
             "ACCOUNT_LOCKED",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             limit=LOGIN,
             by_email=True,
@@ -52,8 +49,8 @@ class AuthController(Controller):
     async def login(
         self, request: StrictRequest, data: JSONBody[LoginForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, data.requested_app_id)
-        return identity_data(await sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
+        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        return identity_data(await sign_in.login(form, request.from_client))
 
     @post(
         "/refresh",
@@ -63,10 +60,7 @@ class AuthController(Controller):
             PUBLIC,
             "TOKEN_INVALID",
             "TOKEN_EXPIRED",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             example={"refreshToken": "the refreshToken of your last answer"},
         ),
@@ -89,14 +83,7 @@ class AuthController(Controller):
     @post(
         "/switch-tenant",
         **action(
-            "auth.switch-tenant",
-            "Go to a tenant, with a Global or a Tenant Token",
-            PEOPLE,
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
-            "FORBIDDEN",
+            "auth.switch-tenant", "Go to a tenant, with a Global or a Tenant Token", PEOPLE, *NO_SESSION, "FORBIDDEN"
         ),
     )
     async def switch_tenant(

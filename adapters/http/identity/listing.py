@@ -4,9 +4,12 @@ from adapters.http.request.rules import Parameter
 
 # told to the document only: application/identity/administration/listing.py reads them, and names every wrong one
 IS_ACTIVE = Parameter("isActive", {"type": "boolean"})
-LIST_PARAMETERS = (
+PAGE_PARAMETERS = (
     Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
     Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
+)
+LIST_PARAMETERS = (
+    *PAGE_PARAMETERS,
     Parameter("search", {"type": "string"}, "Every word must occur."),
     Parameter("sortBy", {"type": "string", "default": "createdAt"}, "A property's name."),
     Parameter("sortDirection", {"type": "string", "enum": ["asc", "desc"], "default": "desc"}),

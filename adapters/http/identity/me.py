@@ -4,7 +4,7 @@ from litestar import Response, Router, get, put
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import ANY_TOKEN, PEOPLE, Parameter, operation, rules
+from adapters.http.request.rules import ANY_TOKEN, PEOPLE, Parameter, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.own_account import OwnAccount, OwnAccountForm
 from application.identity.profiles import BasicProfile, Profile, Profiles
@@ -18,9 +18,7 @@ def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
 
     @get(
         "/",
-        name="auth.me",
-        summary="Who one is, as the token says",
-        opt=rules(policy=ANY_TOKEN, parameters=(INCLUDE,), errors=("VALIDATION_ERROR",)),
+        **operation("auth.me", "Who one is, as the token says", ANY_TOKEN, "VALIDATION_ERROR", parameters=(INCLUDE,)),
     )
     async def me(request: StrictRequest) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):
@@ -28,12 +26,7 @@ def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
         # from the claims alone: this answer needs no database
         return identity_data(profiles.basic(request.caller))
 
-    @get(
-        "/complete",
-        name="auth.me-complete",
-        summary="Who one is, as the database says",
-        opt=rules(policy=ANY_TOKEN),
-    )
+    @get("/complete", **operation("auth.me-complete", "Who one is, as the database says", ANY_TOKEN))
     async def complete(request: StrictRequest) -> Response[Data[Profile]]:
         return identity_data(await profiles.complete(request.caller))
 

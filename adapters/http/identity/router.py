@@ -21,15 +21,12 @@ from adapters.http.identity.joining.join_requests import JoinRequestsController
 from adapters.http.identity.joining.own_tenants import OwnTenantsController
 from adapters.http.identity.joining.ownership import OwnershipController
 from adapters.http.identity.joining.received import ReceivedInvitationsController
-from adapters.http.identity.joining.self_service import SelfServiceController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController
-from adapters.http.identity.registration import RegistrationController
 from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
-from adapters.http.identity.self_service.email_changes import EmailChangesController
 from adapters.http.identity.self_service.identities import IdentitiesController
-from adapters.http.identity.self_service.personal_data import PersonalDataController
+from adapters.http.identity.self_service.own_account import OwnAccountController
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController
@@ -49,7 +46,6 @@ CONTROLLERS = (
     PasskeysController,
     SocialController,
     LoginCodesController,
-    RegistrationController,
     AccountsController,
     SessionsController,
     MemberSessionsController,
@@ -66,10 +62,8 @@ CONTROLLERS = (
     JoinRequestsController,
     OwnershipController,
     OwnTenantsController,
-    SelfServiceController,
-    EmailChangesController,
+    OwnAccountController,
     IdentitiesController,
-    PersonalDataController,
     KeysController,
     ServiceAccountsController,
     ApiKeysController,

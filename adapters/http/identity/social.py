@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import PUBLIC, action
+from adapters.http.request.rules import NO_SESSION, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
@@ -20,10 +20,7 @@ one. Answers as login does."""
 
 ERRORS = (
     "INVALID_CREDENTIALS",
-    "ACCOUNT_DISABLED",
-    "EMAIL_NOT_CONFIRMED",
-    "MFA_REQUIRED",
-    "MFA_ENROLMENT_REQUIRED",
+    *NO_SESSION,
     "FORBIDDEN",
     "SERVICE_UNAVAILABLE",
 )
@@ -48,5 +45,5 @@ class SocialController(Controller):
     async def login(
         self, request: StrictRequest, data: JSONBody[SocialForm], social_sign_in: NamedDependency[SocialSignIn]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, data.requested_app_id)
-        return identity_data(await social_sign_in.login(replace(data, requested_app_id=app_id), request.from_client))
+        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        return identity_data(await social_sign_in.login(form, request.from_client))

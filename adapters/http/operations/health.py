@@ -5,7 +5,7 @@ from litestar.datastructures import State
 from litestar.openapi.datastructures import ResponseSpec
 from msgspec import Struct
 
-from adapters.http.request.responses import NO_STORE, bare
+from adapters.http.request.responses import bare
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.use_cases import UseCases
 
@@ -27,7 +27,7 @@ class Ready(Struct):
 def health_router(services: UseCases) -> Router:
     @get("/live", name="health.live", summary="Whether the process answers")
     async def live() -> Response[Live]:
-        return bare(Live("live"), headers=NO_STORE)
+        return bare(Live("live"))
 
     @get(
         "/ready",
@@ -40,9 +40,9 @@ def health_router(services: UseCases) -> Router:
     async def ready(state: State) -> Response[Ready]:
         database, redis = await services.database.is_ready(), await services.admissions.is_shared()
         if state.get("draining"):
-            return bare(Ready("draining", database, redis), 503, NO_STORE)
+            return bare(Ready("draining", database, redis), 503)
         if not database:
-            return bare(Ready("unavailable", database, redis), 503, NO_STORE)
-        return bare(Ready("ready" if redis else "degraded", database, redis), headers=NO_STORE)
+            return bare(Ready("unavailable", database, redis), 503)
+        return bare(Ready("ready" if redis else "degraded", database, redis))
 
     return Router("/health", route_handlers=[live, ready], tags=["health"], opt=rules(policy=PUBLIC, limit=UNLIMITED))

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from hmac import compare_digest
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +13,7 @@ from adapters.http.operations.access_log import AccessLine
 from adapters.http.operations.gauges import Families, ProcessGauges, process_families, shared_families
 from adapters.http.operations.workers import Workers
 from adapters.http.request.responses import NO_STORE, Bytes
-from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.rules import public_page
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine
 from application.operations.monitoring import Monitoring, ProcessLoad, SharedState
@@ -97,33 +96,22 @@ class Metrics:
         return generate_latest(every) + generate_latest(now)
 
 
-@dataclass(frozen=True)
-class Scraping:
+def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
     """Answers bearers of ``token``, without one this machine alone; NotFound for others."""
 
-    metrics: Metrics
-    monitoring: Monitoring
-    token: str | None = field(repr=False)
-
-    async def text(self, request: StrictRequest) -> Response[Any]:
-        self._ensure_may_ask(request)
-        self.metrics.see_load(self.monitoring.load())
-        return Bytes(self.metrics.text(await self.monitoring.shared_state()), TEXT, headers=NO_STORE)
-
-    def _ensure_may_ask(self, request: StrictRequest) -> None:
-        if self.token is None:
-            ensure_from_this_machine(request)
-            return
-        given = (request.header(b"authorization") or "").removeprefix("Bearer ")
-        if not compare_digest(given.encode(), self.token.encode()):
-            raise Unauthorized
-
-
-def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
-    scraping = Scraping(metrics, monitoring, token)
-
-    @get("/metrics", name="metrics", include_in_schema=False, opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    @get("/metrics", **public_page("metrics"))
     async def scrape(request: StrictRequest) -> Response[Any]:
-        return await scraping.text(request)
+        _ensure_may_ask(request, token)
+        metrics.see_load(monitoring.load())
+        return Bytes(metrics.text(await monitoring.shared_state()), TEXT, headers=NO_STORE)
 
     return scrape
+
+
+def _ensure_may_ask(request: StrictRequest, token: str | None) -> None:
+    if token is None:
+        ensure_from_this_machine(request)
+        return
+    given = (request.header(b"authorization") or "").removeprefix("Bearer ")
+    if not compare_digest(given.encode(), token.encode()):
+        raise Unauthorized

@@ -1,10 +1,11 @@
-"""What came of second factors and of one-time codes: counted by use cases, heard by the metrics of the process."""
+"""What came of second factors, one-time codes and invitations: counted by use cases, heard by the metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Hearer = Callable[[str, str], None]
 CodeHearer = Callable[[str], None]
+InvitationHearer = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
@@ -27,3 +28,14 @@ class CodeCounts:
     def count(self, outcome: str) -> None:
         for hear in self.hearers:
             hear(outcome)
+
+
+@dataclass(frozen=True)
+class InvitationCounts:
+    """As ``OutcomeCounts``, for invitations and requests to join, of which several may have come to the same."""
+
+    hearers: list[InvitationHearer] = field(default_factory=list)
+
+    def count(self, outcome: str, many: int = 1) -> None:
+        for hear in self.hearers:
+            hear(outcome, many)

@@ -57,10 +57,10 @@ NO_STORE = (b"cache-control", b"no-store")  # where a private response says noth
 class Outgoing:
     """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_body", "_client", "_is_head", "_is_https", "_send", "is_private", "status", "verdict")
+    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "is_private", "status", "verdict")
 
     def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
-        self._body, self._client, self._send = body, client, send
+        self.body, self._client, self._send = body, client, send
         self._is_head, self._is_https = method == "HEAD", is_https
         self.status = 0
         self.is_private = False
@@ -73,7 +73,7 @@ class Outgoing:
             # Errors too: they may name what only this caller may know.
             if self.is_private and not any(name == b"cache-control" for name, _ in headers):
                 headers.append(NO_STORE)
-            if self._body.left and not await self._body.drain():
+            if self.body.left and not await self.body.drain():
                 headers.append((b"connection", b"close"))
             message["headers"] = headers
         elif self._is_head and message["type"] == "http.response.body":
@@ -126,12 +126,12 @@ class Pipeline(ASGIMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         started = perf_counter()
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
-        body, outgoing = self._begin(http, receive, send)
+        outgoing = self._begin(http, receive, send)
         outgoing.is_private = rules.is_private
         if rules.allow:
             await _answer_options(rules, outgoing)
-        elif await self._is_let_in(rules, http, body, outgoing):
-            await next_app(http, body, outgoing)
+        elif await self._is_let_in(rules, http, outgoing):
+            await next_app(http, outgoing.body, outgoing)
         self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
             await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
@@ -139,47 +139,48 @@ class Pipeline(ASGIMiddleware):
     async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""
         started, http = perf_counter(), cast(HTTPScope, scope)
-        _, outgoing = self._begin(http, receive, send)
+        outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
         wrong_host = self._wrong_host(http["state"]["headers"])
         told = wrong_host or as_error(Request(http), error, NOWHERE, request_id)
         await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
         self._note(NOWHERE, http, outgoing.status, perf_counter() - started)
 
-    def _begin(self, scope: HTTPScope, receive: Receive, send: Send) -> tuple[BodyReader, Outgoing]:
+    def _begin(self, scope: HTTPScope, receive: Receive, send: Send) -> Outgoing:
         headers = dict(scope["headers"])
         client = read_client(scope, headers, self.proxies)
         state = scope["state"]
         state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
         scope["auth"] = None
         body = BodyReader(scope, receive, headers)
-        return body, Outgoing(body, client, scope["method"], send, is_https=self.is_https)
+        return Outgoing(body, client, scope["method"], send, is_https=self.is_https)
 
-    async def _is_let_in(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> bool:
+    async def _is_let_in(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> bool:
         """False once the request was answered with a refusal.
 
         The refusal is sent from here, as what a middleware raises would pass by its own ``send``.
         """
         try:
-            await self._judge(rules, scope, body, outgoing)
+            await self._judge(rules, scope, outgoing)
         except TooSlow:
-            await timed_out().respond(scope, body, outgoing)
+            await timed_out().respond(scope, outgoing.body, outgoing)
         except Exception as error:  # noqa: BLE001  # nothing may leave as a broken connection
             request_id = scope["state"]["client"].request_id
             told = as_error(Request(scope), error, rules.operation, request_id)
-            await ErrorResponse(told, rules.area, rules.operation, request_id).respond(scope, body, outgoing)
+            answer = ErrorResponse(told, rules.area, rules.operation, request_id)
+            await answer.respond(scope, outgoing.body, outgoing)
         else:
             return True
         return False
 
-    async def _judge(self, rules: Rules, scope: HTTPScope, body: BodyReader, outgoing: Outgoing) -> None:
+    async def _judge(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> None:
         """Host, token, limits, permission, tenants, parameters: in this order, and before the body is read."""
         headers = scope["state"]["headers"]
         if wrong_host := self._wrong_host(headers):
             raise wrong_host
         refusal = await self._identify(rules, scope, headers)
         if isinstance(rules.limit, Limit):
-            await self._admit(rules.limit, rules, scope, body, outgoing, refusal)
+            await self._admit(rules.limit, rules, scope, outgoing, refusal)
         if refusal is not None:
             raise refusal
         rules.policy.ensure(scope["auth"])
@@ -189,8 +190,8 @@ class Pipeline(ASGIMiddleware):
             await self._open_scope(rules, scope, headers[TENANT_SCOPE])
         if rules.query is not None and scope["query_string"]:
             _ensure_known(rules.query, scope["query_string"])
-        if body.left and scope["auth"] is not None:
-            body.arrived = partial(self._judge_again, scope)
+        if outgoing.body.left and scope["auth"] is not None:
+            outgoing.body.arrived = partial(self._judge_again, scope)
 
     async def _judge_again(self, scope: HTTPScope) -> None:
         """The token once more, when a body took its time: whoever sends it may have been disabled meanwhile."""
@@ -231,13 +232,7 @@ class Pipeline(ASGIMiddleware):
         return caller, partial(self.keys.renewed_caller, key, client, now)
 
     async def _admit(
-        self,
-        limit: Limit,
-        rules: Rules,
-        scope: HTTPScope,
-        body: BodyReader,
-        outgoing: Outgoing,
-        refusal: Error | None,
+        self, limit: Limit, rules: Rules, scope: HTTPScope, outgoing: Outgoing, refusal: Error | None
     ) -> None:
         """Limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
@@ -245,7 +240,7 @@ class Pipeline(ASGIMiddleware):
         address = Hit(limit, f"address:{client.network}")
         key, too_large = None, None
         if rules.by_email and self.counts_limits:
-            key, too_large = await _email_of(scope, body)
+            key, too_large = await _email_of(scope, outgoing.body)
         if key is None:
             hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
             admitted = await self.throttle.admit(hits, caller, instead, scope["state"].get("renewal"))

@@ -8,7 +8,6 @@ from typing import cast
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from adapters.http.operations.server_timing import TimedPipeline
-from adapters.http.request.body import BodyReader
 from adapters.http.request.pipeline import Outgoing, Pipeline
 from adapters.http.request.rules import RULES, Rules
 from application.freshness import Freshness
@@ -38,22 +37,16 @@ class ReplicaPipeline(Pipeline):
             WANTED.reset(before)
 
     async def _admit(
-        self,
-        limit: Limit,
-        rules: Rules,
-        scope: HTTPScope,
-        body: BodyReader,
-        outgoing: Outgoing,
-        refusal: Error | None,
+        self, limit: Limit, rules: Rules, scope: HTTPScope, outgoing: Outgoing, refusal: Error | None
     ) -> None:
         caller: Caller | None = scope["auth"]
         if caller is None or rules.area != "B" or rules.is_write:
-            await super()._admit(limit, rules, scope, body, outgoing, refusal)
+            await super()._admit(limit, rules, scope, outgoing, refusal)
             return
         # A task of its own joins the round trip that counts the limits: both are waiting when it is sent.
         asked = asyncio.create_task(self.freshness.wanted(caller.session_id))
         try:
-            await super()._admit(limit, rules, scope, body, outgoing, refusal)
+            await super()._admit(limit, rules, scope, outgoing, refusal)
             wanted = await asked
         finally:
             asked.cancel()

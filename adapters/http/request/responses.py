@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 from litestar import Response
 from litestar.datastructures import ResponseHeader
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
@@ -24,6 +25,7 @@ LOCATION = ResponseHeader(name="Location", description="The path of what was mad
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )
+NOT_MODIFIED = {304: ResponseSpec(None, description="Not modified.", generate_examples=False)}
 
 
 class Data(Generic[T]):

@@ -62,6 +62,7 @@ PUBLIC_OR_TOKEN = Policy(None, reads_token=True, people=True)
 ANY_TOKEN = Policy("any")
 TENANT_TOKEN = Policy("tenant")
 PEOPLE = Policy("any", people=True)
+RECENT_PEOPLE = Policy("any", recent=True, people=True)
 
 
 def needs(permission: str, *, recent: bool = False, people: bool = False) -> Policy:
@@ -155,6 +156,10 @@ def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
     return dict(options)
 
 
+NO_SESSION = ("ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "MFA_REQUIRED", "MFA_ENROLMENT_REQUIRED")
+"""Errors of an account that proved who it is, and gets no session as it stands."""
+
+
 def operation(
     name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]
 ) -> dict[str, Any]:
@@ -165,6 +170,11 @@ def operation(
 def action(name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]) -> dict[str, Any]:
     """Arguments as of ``operation``, for a POST or DELETE that makes nothing: it answers 200, with an envelope."""
     return {**operation(name, summary, policy, *errors, **options), "status_code": 200}
+
+
+def public_page(name: str) -> dict[str, Any]:
+    """Arguments of the decorator of a page that anybody may see; the document of the API does not list it."""
+    return {"name": name, "include_in_schema": False, "opt": rules(policy=PUBLIC, limit=UNLIMITED)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Requests that come from this machine: what an operator or a developer may see without a token."""
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
@@ -22,7 +22,8 @@ FORWARDED = (
 def ensure_from_this_machine(request: StrictRequest) -> None:
     """Raises NotFound for requests from elsewhere, and for those that came through a proxy."""
     is_forwarded = any(request.header(name) is not None for name in FORWARDED)
-    if is_forwarded or not _is_this_machine(request.from_client.address):
+    address = _address(request.from_client.address)
+    if is_forwarded or address is None or not address.is_loopback:
         raise NotFound
 
 
@@ -32,20 +33,12 @@ def ensure_named_as_this_machine(request: StrictRequest) -> None:
     # rebinding), and let that page read the answer. Such a name is none of these.
     host = (request.header(b"host") or "").lower()
     name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
-    if name != "localhost" and not name.endswith(".localhost") and not _is_address(name.strip("[]")):
+    if name != "localhost" and not name.endswith(".localhost") and _address(name.strip("[]")) is None:
         raise NotFound
 
 
-def _is_address(text: str) -> bool:
+def _address(text: str) -> IPv4Address | IPv6Address | None:
     try:
-        ip_address(text)
+        return ip_address(text)
     except ValueError:
-        return False
-    return True
-
-
-def _is_this_machine(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return False
+        return None

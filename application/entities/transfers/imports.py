@@ -84,7 +84,8 @@ class FileImport(RowWriter):
                     return replayed
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
                 # The sheet knows what its caller may not see; the database has judged whole rows.
-                report = _report(sheet, loaded, GuardedFields(model, self.registry).told(write.caller, loaded.errors))
+                hidden = GuardedFields(model, self.registry).hidden_from(write.caller)
+                report = _report(sheet, loaded, [error.without(hidden) for error in loaded.errors])
                 await self._ensure_still_may(tx, write.caller)
                 # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):

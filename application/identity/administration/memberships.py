@@ -21,6 +21,7 @@ from domain.identity.administration import (
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
+    roles_named,
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject
@@ -159,13 +160,7 @@ class MembershipAdministration:
         return state
 
     async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
-        found: dict[str, Role] = {}
-        for role in await tx.roles.by_names(tenant_id, names):
-            found.setdefault(role.name, role)
-        missing = [name for name in names if name not in found]
-        if missing:
-            raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
-        return list({role.id: role for role in (found[name] for name in names)}.values())
+        return roles_named(names, await tx.roles.by_names(tenant_id, names))
 
     async def _audit(
         self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client

@@ -25,7 +25,7 @@ from application.ports.identity.users import Departures, IdentityTransaction, Me
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import FieldError, ValidationError
+from domain.errors import FieldError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
@@ -35,6 +35,7 @@ from domain.identity.administration import (
     ensure_owner_stays,
     ensure_super_admin_stays,
     ensure_visible,
+    roles_named,
     takes_an_admin,
 )
 from domain.identity.tokens import grants_subject, user_subject
@@ -240,15 +241,7 @@ class UserAdministration:
 
     async def _roles(self, tx: IdentityTransaction, caller: Caller, names: Sequence[str], field: str) -> list[Role]:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
-        wanted = list(dict.fromkeys(names))
-        found: dict[str, Role] = {}
-        # The tenant's own role comes before a system role of the same name.
-        for role in await tx.roles.by_names(tenant_id, wanted):
-            found.setdefault(role.name, role)
-        missing = [name for name in wanted if name not in found]
-        if missing:
-            raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
-        return [found[name] for name in wanted]
+        return roles_named(names, await tx.roles.by_names(tenant_id, names), field)
 
     async def _checked_roles(self, tx: IdentityTransaction, caller: Caller, form: NewUserForm) -> list[Role]:
         roles = await self._roles(tx, caller, form.roles, "roles")

@@ -11,9 +11,8 @@ from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
 from application.retry import retry_on_conflict
 from domain.errors import SerializationConflict, TokenInvalid
-from domain.identity.account_states import ensure_may_sign_in
 from domain.identity.tokens import Session, TenantChoice, is_expired, membership_in
-from domain.identity.users import AccountState, Membership
+from domain.identity.users import AccountState, Membership, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 

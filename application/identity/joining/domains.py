@@ -12,7 +12,7 @@ from application.ports.identity.domains import DnsRecords, DnsUnavailable, Domai
 from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ServiceUnavailable, ValidationError
-from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give
+from domain.identity.administration import given_roles
 from domain.identity.domains import (
     DOMAINS,
     DomainMode,
@@ -154,23 +154,7 @@ class DomainAdministration:
             raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 
     async def _roles(self, tx: DomainTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:
-        return await given_roles(tx, caller, list(dict.fromkeys(names)))
-
-
-async def given_roles(tx: DomainTransaction, caller: Caller, wanted: Sequence[str]) -> list[Role]:
-    """The roles by their names. Raises ValidationError on ``roles``, and Forbidden for what the caller may not give."""
-    found: dict[str, Role] = {}
-    # The tenant's own role comes before a system role of the same name.
-    for role in await tx.roles.by_names(caller.tenant.id, wanted):
-        found.setdefault(role.name, role)
-    missing = [name for name in wanted if name not in found]
-    if missing:
-        raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
-    roles = [found[name] for name in wanted]
-    ensure_may_give(caller, roles)
-    ensure_fit_membership(roles)
-    ensure_fits_token(roles, "roles")
-    return roles
+        return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, list(names)))
 
 
 def _item(domain: TenantDomain, roles: tuple[str, ...]) -> DomainItem:

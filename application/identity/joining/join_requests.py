@@ -7,7 +7,6 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import ParameterReader, Parameters
-from application.identity.joining.domains import given_roles
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.users import Departures
@@ -15,7 +14,7 @@ from application.ports.runtime import Clock, InvitationOutcomes
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
-from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give
+from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, given_roles
 from domain.identity.domains import JoinRequest, domain_of
 from domain.identity.users import MEMBER, AccountState, Membership, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
@@ -133,16 +132,17 @@ class JoinRequestAdministration:
     async def _roles(
         self, tx: DomainTransaction, caller: Caller, request: JoinRequest, form: ApprovalForm
     ) -> list[Role]:
-        if form.roles is not UNSET:
-            return await given_roles(tx, caller, list(dict.fromkeys(form.roles)))
-        domain = await tx.domains.lock(request.tenant_id, request.domain)
-        if domain is None:
-            return await given_roles(tx, caller, [MEMBER])
-        roles = await tx.received.roles(request.tenant_id, domain.role_ids)
-        # Whoever set the domain may have held more than whoever approves.
-        ensure_may_give(caller, roles)
-        ensure_fit_membership(roles)
-        return roles
+        names = form.roles
+        if names is UNSET:
+            domain = await tx.domains.lock(request.tenant_id, request.domain)
+            if domain is not None:
+                roles = await tx.received.roles(request.tenant_id, domain.role_ids)
+                # Whoever set the domain may have held more than whoever approves.
+                ensure_may_give(caller, roles)
+                ensure_fit_membership(roles)
+                return roles
+            names = [MEMBER]
+        return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, names))
 
 
 def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:

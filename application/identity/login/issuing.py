@@ -14,7 +14,6 @@ from application.ports.database import Database
 from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
 from domain.errors import TokenInvalid
-from domain.identity.account_states import days_until_expiration, must_change_password
 from domain.identity.tokens import (
     Claims,
     Issue,
@@ -29,7 +28,7 @@ from domain.identity.tokens import (
     tenant_subject,
     unknown_session,
 )
-from domain.identity.users import AccountState, Membership
+from domain.identity.users import AccountState, Membership, days_until_expiration, must_change_password
 from domain.scope import EveryTenant
 
 

@@ -12,10 +12,9 @@ from application.ports.identity.sessions import Authentication, SessionTransacti
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import SerializationConflict, TokenInvalid, ValidationError
-from domain.identity.account_states import ensure_may_sign_in
 from domain.identity.factors import combined
 from domain.identity.tokens import Session, proved_by
-from domain.identity.users import AccountState, User
+from domain.identity.users import AccountState, User, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 

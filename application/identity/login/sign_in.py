@@ -32,7 +32,6 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
-from domain.identity.account_states import ensure_may_sign_in
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
@@ -44,7 +43,15 @@ from domain.identity.tokens import (
     session_subject,
     user_subject,
 )
-from domain.identity.users import AccountState, Membership, User, counted_as, profile_key, tenant_name
+from domain.identity.users import (
+    AccountState,
+    Membership,
+    User,
+    counted_as,
+    ensure_may_sign_in,
+    profile_key,
+    tenant_name,
+)
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 

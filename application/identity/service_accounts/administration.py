@@ -22,8 +22,8 @@ from application.ports.identity.service_accounts import ListedServiceAccount, Se
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.errors import NotFound, QuotaExceeded, ValidationError
-from domain.identity.administration import ensure_fits_token, ensure_may_give
+from domain.errors import NotFound, QuotaExceeded
+from domain.identity.administration import ensure_fits_token, ensure_may_give, roles_named
 from domain.identity.service_accounts import ACCOUNTS_PER_TENANT, ServiceAccount
 from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import Role
@@ -135,15 +135,8 @@ class ServiceAccountAdministration:
         return found
 
     async def _roles(self, tx: ServiceAccountTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:
-        wanted = list(dict.fromkeys(names))
-        found: dict[str, Role] = {}
-        # The tenant's own role comes before a system role of the same name.
-        for role in await tx.roles.by_names(caller.tenant.id, wanted):
-            found.setdefault(role.name, role)
-        missing = [name for name in wanted if name not in found]
-        if missing:
-            raise ValidationError.on("roles", f"there is no role {missing[0]!r} here")
-        return sorted((found[name] for name in wanted), key=lambda role: (role.name, role.id))
+        roles = roles_named(names, await tx.roles.by_names(caller.tenant.id, names))
+        return sorted(roles, key=lambda role: (role.name, role.id))
 
     async def _audit(
         self, tx: ServiceAccountTransaction, action: str, caller: Caller, target: UUID, client: Client

@@ -16,12 +16,11 @@ from application.identity.administration.imported_rows import Form, Row, read_ro
 from application.identity.administration.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
 from entrypoints.cli.errors import CommandError
+from entrypoints.cli.operator import open_prepared
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.cli.terminal.progress import progress_bar
-from entrypoints.composition import Adapters, open_adapters
-from entrypoints.entities import load_registry
+from entrypoints.composition import Adapters
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble
 
 AT_ONCE = 200  # rows stored together
 MOST_NAMED = 1000
@@ -38,8 +37,7 @@ async def import_users(settings: Settings, path: Path) -> str:
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise CommandError(f"{path.name} ends in neither .csv nor .jsonl: rename it by its content.")
-    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        await assemble(adapters, settings).first_start.ensure_system()
+    async with open_prepared(settings) as (adapters, _):
         counts = await _import(user_import(adapters), path, form)
     summary, data = _summary(counts), _data(counts)
     if counts[Outcome.REFUSED]:

@@ -18,6 +18,7 @@ from application.identity.password_rules import ServicePasswordRules
 from application.operations.first_start import FirstStart
 from domain.entities.declaration import Registry
 from domain.identity.users import SHIPPED_ROLES
+from domain.scope import EveryTenant
 from tests.conftest import NewDatabase
 from tests.databases import create_database, drop_database
 from tests.entrypoints.processes import ROOT
@@ -65,6 +66,16 @@ async def test_replicas_that_start_together_on_an_empty_database_make_one_admin(
         finally:
             await connection.close()
         assert tuple(counted or ()) == (1, 1, len(SHIPPED_ROLES))
+
+
+async def test_where_all_is_there_nothing_is_locked(new_database: NewDatabase, registry: Registry) -> None:
+    url = await new_database()
+    async with replica(url, registry, 0) as first, replica(url, registry, 1) as second:
+        await first.ensure_system()
+        async with first.database.transaction(EveryTenant()) as tx:
+            await tx.roles.lock_super_admins()
+            async with asyncio.timeout(10):
+                await second.ensure_system()
 
 
 async def test_processes_that_start_together_on_an_empty_database_all_serve(servers: tuple[str, str]) -> None:

@@ -23,8 +23,8 @@ from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.sheets import ImportOptions, Report
-from domain.scope import Caller, OneTenant
-from tests.builders import new_id
+from domain.scope import OneTenant
+from tests.builders import caller, new_id
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
@@ -63,23 +63,10 @@ class CountedAtAnalysis:
 async def imported(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep, rows: int, options: ImportOptions | None = None
 ) -> Report:
-    caller = Caller(
-        user_id=new_id(),
-        session_id=new_id(),
-        tenant_id=HERE.id,
-        name="",
-        email="",
-        roles=(),
-        permissions=("*",),
-        is_super_admin=False,
-        app_id=None,
-        issued={},
-        expires_at=0,
-    )
     importing = FileImport(database, registry, SystemClock(), ProcessSheets(), upkeep)
     with tempfile.TemporaryFile() as upload:
         upload.write(b"name,sku,price\r\n" + b"".join(b"A,SKU-%d,1\r\n" % n for n in range(rows)))
-        write = Write(caller=caller, scope=HERE)
+        write = Write(caller=caller(tenant_id=HERE.id, permissions=("*",)), scope=HERE)
         async with asyncio.timeout(HUNG_AFTER):
             written = await importing.import_(
                 write, registry["products"], upload, options or ImportOptions(), EVERYTHING

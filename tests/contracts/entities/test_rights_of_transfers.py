@@ -23,21 +23,15 @@ from domain.entities.sheets import ImportOptions
 from domain.errors import TokenExpired, TokenInvalid
 from domain.identity.tokens import grants_subject, user_subject
 from domain.scope import Caller, OneTenant
-from tests.builders import NOW, new_id
+from tests.builders import NOW, caller, new_id
 
 HERE = OneTenant(new_id())
 ADA = new_id()
 END = NOW.replace(microsecond=0) + timedelta(minutes=60)
-CALLER = Caller(
+CALLER = caller(
     user_id=ADA,
-    session_id=new_id(),
     tenant_id=HERE.id,
-    name="Ada",
-    email="ada@example.com",
-    roles=(),
     permissions=("*",),
-    is_super_admin=False,
-    app_id=None,
     issued={user_subject(ADA): 0, grants_subject(ADA): 0},
     expires_at=int(END.timestamp()),
 )

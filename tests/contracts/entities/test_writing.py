@@ -23,24 +23,12 @@ from domain.entities.declaration import Registry
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import Conflict, NotFound, SerializationConflict, UnprocessableEntity
-from domain.scope import Caller, OneTenant, Scope
-from tests.builders import new_id
+from domain.scope import OneTenant, Scope
+from tests.builders import caller, new_id
 from tests.library import Condition, Genre, Loan, Volume
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
-ADA = Caller(
-    user_id=new_id(),
-    session_id=new_id(),
-    tenant_id=HERE.id,
-    name="Ada",
-    email="ada@example.com",
-    roles=(),
-    permissions=("*",),
-    is_super_admin=True,
-    app_id=None,
-    issued={},
-    expires_at=0,
-)
+ADA = caller(tenant_id=HERE.id, permissions=("*",), is_super_admin=True)
 IDS = CountingIds()
 
 
@@ -234,6 +222,16 @@ async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDa
     await desk.create("reviews", product_id=ids[0], rating=1, author="Ada")
     assert await costs(desk.batches.delete(write, products, ids)) <= 4
     assert await costs(desk.batches.delete(write, categories, further)) <= 4
+
+
+async def test_one_row_with_its_history_costs_one_statement(postgres: PostgresDatabase, registry: Registry) -> None:
+    counting, categories = Counting(postgres), registry["categories"]
+    desk = Desk(counting, registry)  # type: ignore[arg-type]
+    made = await desk.create("categories", name="Books")
+    assert len(counting.statements) == 1, counting.statements
+    counting.statements.clear()
+    await desk.crud.update(Write(caller=ADA, scope=HERE), categories, Change(made.id, {"name": "Films"}))
+    assert len(counting.statements) == 1, counting.statements
 
 
 async def test_a_change_reads_the_row_first_where_a_rule_looks_at_what_changes(

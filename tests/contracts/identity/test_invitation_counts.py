@@ -1,6 +1,6 @@
 """InvitationOutcomes: every hearer learns every outcome, and without one nothing happens."""
 
-from adapters.http.operations.invitation_counts import InvitationCounts
+from adapters.http.operations.outcomes import InvitationCounts
 
 
 def test_every_hearer_learns_each_outcome() -> None:

@@ -10,7 +10,7 @@ from domain.errors import RateLimited
 from domain.identity.users import ADMIN
 from domain.scope import Caller, EveryTenant
 from tests.application.in_memory_service import HERE
-from tests.builders import new_id, role, user
+from tests.builders import caller, role, user
 
 
 async def opened(database: WholeDatabase, clock: MovableClock, ids: CountingIds) -> tuple[OwnTenants, Caller]:
@@ -19,20 +19,7 @@ async def opened(database: WholeDatabase, clock: MovableClock, ids: CountingIds)
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
         await tx.roles.add(role(None, name=ADMIN))
-    asking = Caller(
-        user_id=ada.id,
-        session_id=new_id(),
-        tenant_id=None,
-        name="Ada",
-        email="ada@example.com",
-        roles=(),
-        permissions=(),
-        is_super_admin=False,
-        app_id=None,
-        issued={},
-        expires_at=0,
-    )
-    return OwnTenants(database, MemoryCache(clock), clock, ids, is_open=True), asking
+    return OwnTenants(database, MemoryCache(clock), clock, ids, is_open=True), caller(user_id=ada.id)
 
 
 async def test_of_tenants_made_at_the_same_time_so_many_are_made_and_no_more(

@@ -14,14 +14,16 @@ from msgspec.structs import replace
 
 from domain.errors import AccountDisabled, EmailNotConfirmed
 from domain.identity import passwords
-from domain.identity.account_states import days_until_expiration, ensure_may_sign_in, must_change_password
 from domain.identity.passwords import is_common, password_errors
 from domain.identity.users import (
     User,
+    days_until_expiration,
     email_key,
+    ensure_may_sign_in,
     is_address,
     is_same_address,
     mailbox,
+    must_change_password,
     normal_password,
 )
 

@@ -306,6 +306,13 @@ async def test_a_parameter_that_nobody_takes_is_named(app: TestApp, path: str) -
     assert answer.json()["errors"][0]["field"] == "pgae"
 
 
+@pytest.mark.parametrize("path", ["/api/users", "/api/products", "/api/products/batch", "/api/products/import"])
+async def test_a_parameter_that_nobody_takes_is_named_before_the_body_is_read(app: TestApp, path: str) -> None:
+    answer = await app.call("POST", f"{path}?nme=x", as_whom="acme", content=b"{")
+    assert answer.status_code == 400
+    assert '"field":"nme"' in answer.text
+
+
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**40])
 async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -> None:
     with pytest.raises(BadRequest):

@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
-from adapters.http.request.rules import PEOPLE, Policy, action, needs, operation
+from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.factors.forms import (
     Begun,
@@ -22,7 +22,6 @@ from application.identity.factors.forms import (
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.resets import FactorResets
 
-RECENT_PEOPLE = Policy("any", recent=True, people=True)
 FINISH_TEXT = "With the first factor come recovery codes, which are shown this once."
 Factors: TypeAlias = NamedDependency[MyFactors]
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, bare, identity_data
-from adapters.http.request.rules import PUBLIC, UNLIMITED, action, rules
+from adapters.http.request.rules import NO_SESSION, PUBLIC, UNLIMITED, action, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
@@ -45,10 +45,7 @@ class PasskeysController(Controller):
             "Log in with a passkey",
             PUBLIC,
             "INVALID_CREDENTIALS",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             limit=Limit("auth.finish-passkey-login", 10),
             parameters=(APP_ID,),
@@ -59,8 +56,8 @@ class PasskeysController(Controller):
     async def finish(
         self, request: StrictRequest, data: JSONBody[PasskeyLoginForm], passkey_login: NamedDependency[PasskeyLogin]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, data.requested_app_id)
-        return identity_data(await passkey_login.finish(replace(data, requested_app_id=app_id), request.from_client))
+        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        return identity_data(await passkey_login.finish(form, request.from_client))
 
 
 def related_origins_handler(related: RelatedOrigins) -> HTTPRouteHandler:

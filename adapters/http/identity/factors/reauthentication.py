@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import PEOPLE, action
+from adapters.http.request.rules import NO_SESSION, PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EmptyForm
 from application.identity.factors.reproofs import FactorReproofs
@@ -24,10 +24,7 @@ class ReauthenticationController(Controller):
             "Show again that it is you",
             PEOPLE,
             "ACCOUNT_LOCKED",
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             example={"password": "your password", "isPasswordEncrypted": False},
         ),
         description="Answers tokens of the same session, proved now; the refresh token of before is used up. "

@@ -6,7 +6,7 @@ from litestar.params import JSONBody
 
 from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import PUBLIC, Policy, action
+from adapters.http.request.rules import NO_SESSION, PUBLIC, RECENT_PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
 from application.identity.login.forms import LoginResult
@@ -28,7 +28,7 @@ class LoginCodesController(Controller):
         **action(
             "auth.make-code",
             "Hand this login over by a one-time code",
-            Policy("any", recent=True, people=True),
+            RECENT_PEOPLE,
             "FORBIDDEN",
             example={
                 "redirect": "https://shop.example/signed-in",
@@ -48,10 +48,7 @@ class LoginCodesController(Controller):
             "auth.exchange-code",
             "Exchange a one-time code for the tokens of its login",
             PUBLIC,
-            "ACCOUNT_DISABLED",
-            "EMAIL_NOT_CONFIRMED",
-            "MFA_REQUIRED",
-            "MFA_ENROLMENT_REQUIRED",
+            *NO_SESSION,
             "FORBIDDEN",
             parameters=(APP_ID,),
             example={"code": "the code of the address", "codeVerifier": "what the challenge was made of"},
@@ -61,5 +58,4 @@ class LoginCodesController(Controller):
     async def exchange(
         self, request: StrictRequest, data: JSONBody[ExchangeForm], login_codes: NamedDependency[LoginCodes]
     ) -> Response[Data[LoginResult]]:
-        app_id = requested_app_id(request, None)
-        return identity_data(await login_codes.exchange(data, app_id, request.from_client))
+        return identity_data(await login_codes.exchange(data, requested_app_id(request), request.from_client))

@@ -43,7 +43,7 @@ class AcceptanceController(Controller):
         caller, client = request.caller_if_any, request.from_client
         if caller is not None:
             return identity_data(await acceptance.accept(caller, data, client))
-        return identity_data(await acceptance.register(data, requested_app_id(request, None), client))
+        return identity_data(await acceptance.register(data, requested_app_id(request), client))
 
     @post(
         "/{invitation_id:str}/accept",

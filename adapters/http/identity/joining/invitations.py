@@ -6,6 +6,7 @@ from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
+from adapters.http.identity.listing import PAGE_PARAMETERS
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
@@ -21,8 +22,7 @@ from application.identity.joining.invitations import (
 from domain.limits import INVITE
 
 PARAMETERS = (
-    Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
-    Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
+    *PAGE_PARAMETERS,
     Parameter("status", {"type": "string"}, f"One or more, separated by commas, of: {', '.join(STATUSES)}."),
 )
 Invitations: TypeAlias = NamedDependency[InvitationAdministration]

@@ -6,8 +6,9 @@ from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
+from adapters.http.identity.listing import PAGE_PARAMETERS
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import Parameter, action, needs, operation
+from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.join_requests import (
     AdmittedMember,
@@ -16,10 +17,6 @@ from application.identity.joining.join_requests import (
     JoinRequestPage,
 )
 
-PARAMETERS = (
-    Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),
-    Parameter("pageSize", {"type": "integer", "minimum": 1, "default": 20}, "More than 100 is 100."),
-)
 MAY_DECIDE = needs("create:invitations")
 Requests: TypeAlias = NamedDependency[JoinRequestAdministration]
 
@@ -31,7 +28,7 @@ class JoinRequestsController(Controller):
     @get(
         "/",
         **operation(
-            "join-requests.page", "List requests to join", MAY_DECIDE, "VALIDATION_ERROR", parameters=PARAMETERS
+            "join-requests.page", "List requests to join", MAY_DECIDE, "VALIDATION_ERROR", parameters=PAGE_PARAMETERS
         ),
         description="Those that wait, the oldest first. The id of a request is that of the account.",
     )

@@ -5,7 +5,7 @@ from litestar.di import NamedDependency
 from litestar.params import FromPath
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import PEOPLE, Policy, action, operation
+from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.linked_identities import LinkedIdentities
 from application.ports.identity.accounts import LinkedProvider
@@ -30,7 +30,7 @@ class IdentitiesController(Controller):
         **action(
             "auth.unlink-identity",
             "Unlink an account at a social provider",
-            Policy("any", recent=True, people=True),
+            RECENT_PEOPLE,
             "NOT_FOUND",
             "CONFLICT",
         ),

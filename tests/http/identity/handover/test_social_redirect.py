@@ -57,11 +57,11 @@ async def test_without_an_application_it_ends_at_the_console(browser: Browser) -
 
 
 async def test_the_cookie_is_bound_to_the_host_and_lives_for_ten_minutes() -> None:
-    from adapters.http.account.state_cookie import StateCookie
+    from adapters.http.account.social import state_cookie
 
-    kept = StateCookie("https://id.example").kept("x")
+    kept = state_cookie("https://id.example").kept("x")
     assert kept == "__Host-tenantry-social=x; Max-Age=600; Path=/; HttpOnly; SameSite=Lax; Secure"
-    assert StateCookie("http://localhost:8000").kept("x").startswith("tenantry-social=x;")
+    assert state_cookie("http://localhost:8000").kept("x").startswith("tenantry-social=x;")
 
 
 async def test_a_second_factor_is_asked_for_on_the_page(browser: Browser) -> None:

@@ -1,0 +1,31 @@
+"""Cookies that only this host can set, and that no script reads."""
+
+from datetime import timedelta
+from typing import Literal
+from urllib.parse import urlsplit
+
+from adapters.http.request.strict_request import StrictRequest
+
+
+class HostCookie:
+    """``__Host-NAME``, which no other host can set and no plain connection carries.
+
+    Where the service is reached by http, browsers would refuse it: there it is ``NAME`` and not ``Secure``.
+    """
+
+    def __init__(self, name: str, base_url: str, same_site: Literal["Lax", "Strict"], lives: timedelta) -> None:
+        is_secure = urlsplit(base_url).scheme == "https"
+        self.name = f"__Host-{name}" if is_secure else name
+        self._marks = f"Path=/; HttpOnly; SameSite={same_site}{'; Secure' if is_secure else ''}"
+        self._age = int(lives.total_seconds())
+
+    def read(self, request: StrictRequest) -> str | None:
+        return request.cookies.get(self.name)
+
+    def kept(self, value: str) -> str:
+        """The header ``Set-Cookie`` that has the browser keep the value."""
+        return f"{self.name}={value}; Max-Age={self._age}; {self._marks}"
+
+    def without(self) -> str:
+        """The header ``Set-Cookie`` that takes the cookie away."""
+        return f"{self.name}=; Max-Age=0; {self._marks}"
