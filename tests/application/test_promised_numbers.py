@@ -4,9 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from application.entities.transfers import imports
+from application.entities.transfers import imports, places
 from application.identity import email_changes
-from application.identity.administration import listing, roles, tenant_forms, tenant_settings, user_forms
+from application.identity.administration import (
+    listing,
+    roles,
+    security_forms,
+    tenant_forms,
+    tenant_settings,
+    user_forms,
+)
 from application.identity.factors import passkeys, registering
 from application.identity.handover import login_codes, social_redirect
 from application.identity.joining import own_tenants
@@ -69,6 +76,7 @@ PROMISED = {
     "service accounts of a tenant": (service_accounts.ACCOUNTS_PER_TENANT, 50),
     "keys of an account": (service_accounts.KEYS_PER_ACCOUNT, 10),
     "permissions of a key": (service_accounts.PERMISSIONS_PER_KEY, 50),
+    "characters of an account's name and description": ((forms.NAME_LENGTH, forms.DESCRIPTION_LENGTH), (100, 1_000)),
     "networks of a key": (service_accounts.NETWORKS_PER_KEY, 50),
     "random characters of a key": (service_accounts.SECRET_LENGTH, 32),
     "characters of its checksum": (service_accounts.CHECKSUM_LENGTH, 6),
@@ -93,6 +101,7 @@ PROMISED = {
     "characters of a tenant's domain": (tenant_forms.DOMAIN_LENGTH, 253),
     "characters of a setting": (tenant_forms.SETTING_LENGTH, 100),
     "characters of a brand and of its logo": ((tenant_settings.BRAND_LENGTH, tenant_settings.LOGO_LENGTH), (60, 2_000)),
+    "days of a session that a tenant sets": (security_forms.MOST_DAYS, 3_650),
     "permissions of a role": (roles.MAX_PERMISSIONS, 500),
     "rows of a page of identity": (listing.MAX_PAGE_SIZE, 100),
     "rows of a page that names no size": (read_query.DEFAULT_PAGE_SIZE, 20),
@@ -107,6 +116,7 @@ PROMISED = {
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),
     "rows of a file": (sheets.MOST_ROWS, 200_000),
     "columns of a file": (sheets.MOST_COLUMNS, 1_000),
+    "seconds after which a place is asked for again": (places.RETRY_AFTER, 10),
     "errors that an import names": (sheets.MOST_ERRORS, 1_000),
     "rows of an import that renews statistics": (imports.ANALYZED_FROM, 10_000),
     "rows of a workbook": (sheets.MOST_XLSX_ROWS, 1_048_575),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from adapters.postgres.backup.programs import NoProgram, fitting_program
 from adapters.redis.backup.forgetting import forget_everything
 from adapters.redis.client import redis_client
 from tests.conftest import NewDatabase
+from tests.databases import renamed
 from tests.entrypoints.conftest import settings_of
 from tests.entrypoints.processes import PASSWORD, Serve, Tenantry
 from tests.waiting import HUNG_AFTER
@@ -154,10 +156,9 @@ async def test_migrations_that_are_not_here_and_another_key_are_told(
     assert tenantry("restore", "first", "--replace", **migrated).returncode == 2
 
 
-@pytest.mark.long
-async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
-    tenantry: Tenantry, servers: tuple[str, str], empty_database: NewDatabase
-) -> None:
+@pytest.fixture
+async def plain(servers: tuple[str, str], empty_database: NewDatabase) -> AsyncIterator[list[dict[str, str]]]:
+    """Settings of two empty databases, whose owner has no rights beside them."""
     superuser, name = servers[0], f"tenantry_test_owner_{uuid4().hex[:8]}"
     urls = [await empty_database() for _ in range(2)]
     connection = await asyncpg.connect(superuser)
@@ -169,20 +170,55 @@ async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
         await connection.execute(f"GRANT tenantry_service TO {name}")
         for url in urls:
             await connection.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} OWNER TO {name}")
-        settings = [settings_of(as_role(url, name, "secret"), servers[1]) for url in urls]
-        assert tenantry("migrate", **settings[0]).returncode == 0
-        assert tenantry("demo", **settings[0]).returncode == 0
-        assert tenantry("backup", "first", **settings[0]).returncode == 0
-        restored = tenantry("restore", "first", **settings[1])
-        assert restored.returncode == 0, restored.stderr
-        before = await content_of(urls[0])
-        assert await content_of(urls[1]) == before
-        assert len([text for text in before.values() if text]) > 10
+        yield [settings_of(as_role(url, name, "secret"), servers[1]) for url in urls]
     finally:
         for url in urls:
             await connection.execute(f"DROP DATABASE {urlsplit(url).path[1:]} WITH (FORCE)")
         await connection.execute(f"DROP ROLE IF EXISTS {name}")
         await connection.close()
+
+
+def superusers(settings: Mapping[str, str], servers: tuple[str, str]) -> str:
+    """URL by which the content of a database is seen whole."""
+    return renamed(servers[0], urlsplit(settings["DATABASE_URL"]).path[1:])
+
+
+@pytest.mark.long
+async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
+    tenantry: Tenantry, plain: list[dict[str, str]], servers: tuple[str, str]
+) -> None:
+    assert tenantry("migrate", **plain[0]).returncode == 0
+    assert tenantry("demo", **plain[0]).returncode == 0
+    assert tenantry("backup", "first", **plain[0]).returncode == 0
+    restored = tenantry("restore", "first", **plain[1])
+    assert restored.returncode == 0, restored.stderr
+    before = await content_of(superusers(plain[0], servers))
+    assert await content_of(superusers(plain[1], servers)) == before
+    assert len([text for text in before.values() if text]) > 10
+
+
+@pytest.mark.long
+async def test_an_owner_without_rights_of_its_own_replaces_what_is_there_or_nothing(
+    tenantry: Tenantry, plain: list[dict[str, str]], servers: tuple[str, str], tmp_path: Path
+) -> None:
+    """Beside extensions, whose functions belong to a superuser."""
+    settings, url = plain[0], superusers(plain[0], servers)
+    assert tenantry("migrate", **settings).returncode == 0
+    assert tenantry("backup", "first", **settings).returncode == 0
+    before, policies = await content_of(url), await policies_of(url)
+    assert tenantry("tenants", "create", "later", "--name", "Later", **settings).returncode == 0
+    replaced = tenantry("restore", "first", "--replace", **settings)
+    assert replaced.returncode == 0, replaced.stderr
+    assert (await content_of(url), await policies_of(url)) == (before, policies)
+
+    dump, description = tmp_path / "first" / "database.dump", tmp_path / "first" / "backup.json"
+    dump.write_bytes(dump.read_bytes()[:-20_000])
+    told = json.loads(description.read_text()) | {"sha256": hashlib.sha256(dump.read_bytes()).hexdigest()}
+    description.write_text(json.dumps(told))
+    failed = tenantry("restore", "first", "--replace", **settings)
+    assert (failed.returncode, "nothing was changed" in failed.stderr) == (4, True), failed.stderr
+    assert (await content_of(url), await policies_of(url)) == (before, policies)
+    assert tenantry("migrations", "check", **settings).returncode == 0
 
 
 def as_role(url: str, name: str, password: str) -> str:

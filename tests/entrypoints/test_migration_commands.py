@@ -177,6 +177,21 @@ async def test_files_that_are_named_no_more_are_told_with_the_setting(
     assert tenantry("check", **shared).returncode == 0
 
 
+async def test_a_database_of_a_newer_version_is_not_said_to_lack_files(
+    tenantry: Tenantry, migrated: dict[str, str]
+) -> None:
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
+    await connection.execute("UPDATE alembic_version SET version_num = '0999'")
+    await connection.close()
+    for command in (("serve",), ("migrate",), ("check",)):
+        ended = tenantry(*command, **migrated, PORT=str(free_port()))
+        everything = ended.stdout + ended.stderr
+        assert ended.returncode != 0
+        assert "A newer version of Tenantry migrated the database: this one has no migration 0999." in everything
+        assert "stamp" not in everything
+        assert "Traceback" not in everything
+
+
 async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, shared: dict[str, str]) -> None:
     for words in (("--help",), ("stamp", "--help"), ("check", "--help")):
         assert tenantry("migrations", *words).returncode == 0

@@ -50,6 +50,12 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "every position of a server is later: timelines begin with 1, and the first write stands far behind 1",
     ),
     Equivalent(
+        "domain/entities/query/query.py",
+        "page_size: int = 20",
+        "20  →  21",
+        "whoever reads a page names its size, and an export has no pages",
+    ),
+    Equivalent(
         "domain/entities/query/read_query.py",
         'text = "9" * 17',
         "17  →  18",

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 import asyncpg
 from msgspec import Struct
 
+from adapters.postgres.backup.aside import delete_aside, has_search, put_back, set_aside
 from adapters.postgres.backup.programs import fitting_program
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
@@ -18,9 +19,6 @@ from adapters.postgres.schema.search import MAKE_SEARCH
 
 SAID = 5
 """Last lines of a program that failed, which name the reason."""
-ASIDE = "tenantry_before_restore"
-"""Schema that holds what a restore replaces, until it has succeeded."""
-
 _FACTS = """
 SELECT current_setting('server_version_num')::int / 10000 AS major,
     (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS sees_everything,
@@ -28,19 +26,6 @@ SELECT current_setting('server_version_num')::int / 10000 AS major,
         AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')) AS relations,
     (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
         AND application_name = 'tenantry') AS services"""
-_EXTENSIONS = """
-SELECT format('ALTER EXTENSION %I SET SCHEMA public', extname) FROM pg_extension
-WHERE extnamespace = $1::text::regnamespace"""
-_EXTENSIONS_BACK = """
-SELECT format('ALTER EXTENSION %I SET SCHEMA tenantry_before_restore', extname) FROM pg_extension
-WHERE extnamespace = 'public'::regnamespace"""
-
-# What a restore replaces has another name while it is under way.
-_PUBLIC_ASIDE = "ALTER SCHEMA public RENAME TO tenantry_before_restore"
-_PUBLIC_BACK = "ALTER SCHEMA tenantry_before_restore RENAME TO public"
-_HAS_SEARCH = "SELECT to_regnamespace('tenantry_search') IS NOT NULL"
-_SEARCH_ASIDE = "ALTER SCHEMA tenantry_search RENAME TO tenantry_search_before_restore"
-_SEARCH_BACK = "ALTER SCHEMA tenantry_search_before_restore RENAME TO tenantry_search"
 _NO_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
 
 # --no-owner gives all that is restored to whoever restores. Functions of searches run with the rights of their owner,
@@ -116,37 +101,16 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
 async def replacing(owner_url: str) -> AsyncIterator[None]:
     """An empty database inside the block; what was there is deleted after it, and is back when the block fails."""
     async with _connected(owner_url) as connection:
-        has_search = bool(await connection.fetchval(_HAS_SEARCH))
+        with_search = await has_search(connection)
         async with connection.transaction():
-            await _set_aside(connection, has_search=has_search)
+            await set_aside(connection, with_search=with_search)
         try:
             yield
         except BaseException:
             async with connection.transaction():
-                await _put_back(connection, has_search=has_search)
+                await put_back(connection, with_search=with_search)
             raise
-        await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
-        await connection.execute("DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE")
-
-
-async def _set_aside(connection: "asyncpg.Connection[asyncpg.Record]", *, has_search: bool) -> None:
-    await connection.execute(_PUBLIC_ASIDE)
-    await connection.execute("CREATE SCHEMA public")
-    await connection.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
-    if has_search:
-        await connection.execute(_SEARCH_ASIDE)
-    for (statement,) in await connection.fetch(_EXTENSIONS, ASIDE):
-        await connection.execute(statement)
-
-
-async def _put_back(connection: "asyncpg.Connection[asyncpg.Record]", *, has_search: bool) -> None:
-    for (statement,) in await connection.fetch(_EXTENSIONS_BACK):
-        await connection.execute(statement)
-    await connection.execute("DROP SCHEMA public CASCADE")
-    await connection.execute(_PUBLIC_BACK)
-    await connection.execute(_NO_SEARCH)
-    if has_search:
-        await connection.execute(_SEARCH_BACK)
+        await delete_aside(connection)
 
 
 @asynccontextmanager

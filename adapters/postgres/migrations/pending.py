@@ -15,6 +15,7 @@ from domain.entities.declaration import EntityModel, Registry
 VERSIONS = Path(__file__).parent / "versions"
 
 _REVISION = re.compile(r"^revision = ['\"](\w+)['\"]", re.MULTILINE)
+_OWN = re.compile(r"[0-9]{4}")
 _FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = ['\"](\w+)['\"]", re.MULTILINE)
 _VERSIONS = "SELECT version_num FROM alembic_version"
 # a login without rights of its own reads the version as the service
@@ -90,7 +91,17 @@ def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:
     return sorted(set(versions) - {found[1] for text in texts if (found := _REVISION.search(text))})
 
 
+def made_by_newer(lost: Sequence[str]) -> list[str]:
+    """Those of revisions without a file that a newer version of the service brought: its own have four digits."""
+    return [revision for revision in lost if _OWN.fullmatch(revision)]
+
+
 def unknown_sentence(lost: Sequence[str]) -> str:
+    if newer := made_by_newer(lost):
+        return (
+            f"A newer version of Tenantry migrated the database: this one has no migration {', '.join(newer)}. Start"
+            " that version or a newer one; the way back to this one is the backup from before (docs/upgrading.md)."
+        )
     return (
         f"The database was migrated with files that TENANTRY_ENTITIES does not name now: no migration has the revision "
         f"{', '.join(lost)}."

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.operations.parts import forget, make_parts
+from adapters.postgres.operations.reference_statistics import make_statistics
 from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.statements.rows import tables_of
 from domain.entities.declaration import EntityModel, Registry
@@ -61,9 +62,13 @@ class PostgresUpkeep:
                 return tended
             if await connection.fetchval(_OWNS_EVENTS):
                 await make_parts(connection)
+            unfilled = set(await make_statistics(connection, self.registry))
             for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
                 await connection.execute(_on(row["name"], _CLEAR if row["has_dead_rows"] else _ANALYZE))
                 tended.append(row["name"])
+            for table in sorted(unfilled - set(tended)):
+                await connection.execute(_on(table, _ANALYZE))
+                tended.append(table)
         return tended
 
     async def analyze(self, model: EntityModel) -> None:

@@ -22,6 +22,15 @@ async def test_beyond_the_most_requests_the_caller_not_seen_for_longest_is_forgo
     assert await admitted(admissions, "b"), "forgotten"
 
 
+async def test_a_request_that_is_taken_back_makes_room_for_one() -> None:
+    admissions = MemoryAdmissions(MovableClock(), most_requests=2)
+    assert await admitted(admissions, "a")
+    await admissions.recount([Hit(ONCE, "a")], [Hit(ONCE, "b")])
+    assert await admitted(admissions, "a")
+    assert await admitted(admissions, "c")
+    assert await admitted(admissions, "b"), "there is no room for three"
+
+
 async def test_a_request_that_left_its_window_makes_room_for_one() -> None:
     clock = MovableClock()
     admissions = MemoryAdmissions(clock, most_requests=2)

@@ -67,6 +67,16 @@ async def statements(database: PostgresDatabase, registry: Registry, query: Quer
     return sent, page.length
 
 
+async def test_rows_that_end_on_the_page_are_not_counted(postgres: PostgresDatabase, registry: Registry) -> None:
+    for products, number, expected in ((0, "1", 0), (60, "2", 10)):
+        if products:
+            await fill(postgres, registry, products)
+        asked = {"pageSize": "50", "page": number, "count": "estimated"}
+        query = read_query(registry["products"], registry, frozenset(), asked.items())
+        sent, length = await statements(postgres, registry, query)
+        assert (len(sent), length) == (1, expected), sent
+
+
 @pytest.mark.parametrize("include", ["", "category", "category,reviews", THREE])
 async def test_a_page_is_one_statement_with_its_total(
     postgres: PostgresDatabase, registry: Registry, include: str

@@ -15,9 +15,10 @@ from application.identity.administration.user_import import Result, UserImport
 from application.ports.identity.passwords import FOREIGN
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
+from domain.entities.query.query import Query
 from domain.errors import BadRequest, EmailNotConfirmed, InvalidCredentials
 from domain.identity.users import User
-from domain.scope import EveryTenant
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant, OneTenant
 from entrypoints.cli.identity.user_import import user_import
 from tests.application.identity.test_social_sign_in import account, open_service
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
@@ -100,6 +101,25 @@ async def test_importing_again_changes_nothing(service: InMemoryService, users: 
         ["Admin", "Member"],
         [],
     ]
+
+
+async def test_who_was_imported_is_in_the_trail_of_the_tenant(
+    service: InMemoryService, users: UserImport, registry: Registry
+) -> None:
+    """The trail of the tenant ``system`` has those without a tenant; who is kept as they are is in none."""
+    database, told = service.adapters.database, {}
+    for _ in range(2):
+        await users.store(csv(f"{EMAIL},Ada,{HASH},true,acme,Member", "bob@example.com,Bob,,,,"))
+    async with database.read_only(EveryTenant()) as read:
+        acme = await read.tenants.by_identifier("acme")
+    assert acme is not None
+    for tenant_id in (acme.id, SYSTEM_TENANT_ID):
+        async with database.read_only(OneTenant(tenant_id)) as read:
+            page = await read.records.page(registry["audit-events"], Query(sort=()))
+        events = [event for event in json.loads(bytes(page.items)) if event["action"] == "user.imported"]
+        told[tenant_id] = [(event["actorId"], event["targetId"]) for event in events]
+    ada, bob = [await known(service, email) for email in (EMAIL, "bob@example.com")]
+    assert told == {acme.id: [(None, str(ada.id))], SYSTEM_TENANT_ID: [(None, str(bob.id))]}
 
 
 async def test_joining_a_tenant_makes_issued_tokens_stale(service: InMemoryService, users: UserImport) -> None:

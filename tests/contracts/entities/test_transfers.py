@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from uuid import UUID
 
 import pytest
@@ -117,6 +118,13 @@ async def test_moments_have_six_digits_whatever_they_end_in(files: Files, form: 
     said = (await files.out(files.asked(sort="sku", fields="releasedAt"), form)).decode()
     found = re.findall(r"[\d-]{10}T[\d:]{8}\.\d{6}Z", said)
     assert found == [f"{moment:%Y-%m-%dT%H:%M:%S.%fZ}".zfill(27) for moment in moments]
+
+
+@pytest.mark.parametrize("form", ["csv", "cells"])
+async def test_amounts_have_all_digits_after_the_point(files: Files, form: Form) -> None:
+    await files.add("products", product(sku="AAA", price=Decimal(5)), product(sku="BBB", price=Decimal("0.5")))
+    text = (await files.out(files.asked(sort="sku", fields="sku,price"), form)).decode()
+    assert re.findall("[0-9.]*[.][0-9]+", text) == ["5.00", "0.50"]
 
 
 async def test_cells_have_no_header_and_no_escape(files: Files) -> None:

@@ -224,6 +224,16 @@ async def test_a_thousand_rows_cost_four_statements_at_most(postgres: PostgresDa
     assert await costs(desk.batches.delete(write, categories, further)) <= 4
 
 
+async def test_one_row_with_its_history_costs_one_statement(postgres: PostgresDatabase, registry: Registry) -> None:
+    counting, categories = Counting(postgres), registry["categories"]
+    desk = Desk(counting, registry)  # type: ignore[arg-type]
+    made = await desk.create("categories", name="Books")
+    assert len(counting.statements) == 1, counting.statements
+    counting.statements.clear()
+    await desk.crud.update(Write(caller=ADA, scope=HERE), categories, Change(made.id, {"name": "Films"}))
+    assert len(counting.statements) == 1, counting.statements
+
+
 async def test_a_change_reads_the_row_first_where_a_rule_looks_at_what_changes(
     postgres: PostgresDatabase, registry: Registry
 ) -> None:

@@ -145,6 +145,8 @@ async def test_every_part_holds_what_was_stored_and_nothing_of_others(database: 
     )
     assert [code.used_at for code in data.recovery_codes] == [NOW, None]
     assert data.sessions[0].methods == ["pwd"]
+    assert [account.tenant_id for account in data.service_accounts] == [other.id]
+    assert [key.tenant_id for key in data.api_keys] == [other.id]
     assert [factor.kind for factor in data.factors] == ["totp", "passkey"]
     addresses = {line.address for line in data.events if line.action == "thing.done" and line.actor_id == bob.id}
     others = {line.address for line in data.events if line.actor_id != bob.id}

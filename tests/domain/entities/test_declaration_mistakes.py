@@ -189,6 +189,12 @@ def test_a_bound_that_the_bits_can_just_hold_is_fine(marks: tuple[object, ...], 
         assert f"is stored in {bits} bits, from {least} to {most}" in told
 
 
+@pytest.mark.parametrize(("digits", "scale"), [(1, 0), (1, 1), (38, 0), (1_000, 1_000)])
+def test_an_amount_may_have_all_of_its_digits_on_one_side_of_the_point(digits: int, scale: int) -> None:
+    field = build_registry([declared({"price": Annotated[Decimal, money(digits, scale)]})])["as"].by_name["price"]
+    assert field.money == money(digits, scale)
+
+
 def test_names_of_60_bytes_are_fine() -> None:
     registry = build_registry([declared({"f" * 60: str, "ß" * 30: str}, plural="a" * 60)])
     assert [len(field.name.encode()) for field in registry["a" * 60].declared] == [60, 60]

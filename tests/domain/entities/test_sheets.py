@@ -5,11 +5,13 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
+from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import escaped, read_header, read_options, unescaped
 from domain.errors import Forbidden, ValidationError
@@ -106,6 +108,20 @@ def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
         read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(unknown=frozenset({"price"})))
     with pytest.raises(Forbidden):
         read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(closed=frozenset({"price"})))
+
+
+def test_the_key_is_the_one_that_was_named_or_the_only_one_and_none_where_rows_are_made() -> None:
+    @entity("books", unique=[unique("isbn"), unique("code")])
+    class Book(Struct):
+        isbn: str
+        code: str
+
+    books = build_registry([Book])["books"]
+    for key in ("isbn", "code"):
+        assert read_options(books, {"mode": "upsert", "key": key}).key == key
+    assert read_options(PRODUCT, {"mode": "upsert"}).key == "sku"
+    for model in (books, PRODUCT):
+        assert read_options(model, {"mode": "create"}).key is None
 
 
 @pytest.mark.parametrize(

@@ -316,3 +316,12 @@ async def test_everything_is_audited(app: TestApp) -> None:
     actions = {event["action"] for event in events.json()["data"]["items"]}
     assert {"user.registered", "email.confirmed", "password.reset"} <= actions
     assert NEW not in json.dumps(events.json())
+
+
+async def test_a_changed_password_is_audited_in_the_tenant_of_the_change(app: TestApp) -> None:
+    assert (await ask(app, "change-password", {"currentPassword": PASSWORD, "newPassword": NEW}, "reader"))[0] == 200
+    events = (await app.call("GET", "/api/audit-events?action=password.changed", as_whom="acme")).json()["data"][
+        "items"
+    ]
+    (reader,) = (await app.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
+    assert [event["actorId"] for event in events] == [reader["id"]]

@@ -1,5 +1,7 @@
 """Grants beyond what the giver holds are refused: the known ways round it, a test for each."""
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -76,6 +78,33 @@ async def test_what_was_held_is_not_given_any_more_once_it_is_taken(tenants: Two
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
     await tenants.log_in("clerk", "acme")
     assert (await tenants.call("clerk", "POST", "/api/roles", body)).status_code == 403
+
+
+CHANGES: dict[str, tuple[str, str, Any]] = {
+    "other roles": ("POST", "/api/users/{clerk}/roles", {"roleNames": ["Reader"]}),
+    "an updated user": ("PUT", "/api/users/{clerk}", {"roles": ["Reader"]}),
+    "another membership": ("POST", "/api/tenants/{acme}/users", {"userId": "{clerk}", "roles": ["Reader"]}),
+    "no membership": ("DELETE", "/api/tenants/{acme}/users/{clerk}", None),
+    "no account": ("DELETE", "/api/users/{clerk}", None),
+    "a disabled account": ("PUT", "/api/users/{clerk}", {"isActive": False}),
+    "a changed role": ("PUT", "/api/roles/{Clerk}", {"name": "Clerk", "permissions": []}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_token_that_was_used_before_is_refused_once_what_it_says_has_changed(
+    tenants: TwoTenants, change: str
+) -> None:
+    """The processes know its versions from the request before, and have to be told."""
+    method, path, body = CHANGES[change]
+    names = {**tenants.tenants, **tenants.users, **tenants.roles}
+    if body is not None and "userId" in body:
+        body = {**body, "userId": body["userId"].format(**names)}
+    assert (await tenants.call("clerk", "GET", "/api/auth/me")).status_code == 200
+    changed = await tenants.call("admin", method, path.format(**names), body)
+    assert changed.status_code == 200, changed.text
+    refused = await tenants.call("clerk", "GET", "/api/auth/me")
+    assert (refused.status_code, refused.json()["errorCode"]) in [(401, "TOKEN_EXPIRED"), (401, "TOKEN_INVALID")]
 
 
 async def test_ids_of_another_tenant_are_ids_of_nothing(tenants: TwoTenants) -> None:

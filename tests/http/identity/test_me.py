@@ -61,14 +61,24 @@ async def test_the_profile_shows_what_became_of_a_tenant_at_once(tenants: TwoTen
     assert await seen() == ["Ac", "Ac"]
 
 
-@pytest.mark.parametrize("path", ["/api/users/{member}", "/api/tenants/{acme}/users/{member}"])
-async def test_the_profile_of_whoever_is_gone_is_remembered_no_longer(tenants: TwoTenants, path: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("DELETE", "/api/users/{member}", None),
+        ("DELETE", "/api/tenants/{acme}/users/{member}", None),
+        ("POST", "/api/users/{member}/roles", {"roleNames": ["Reader"]}),
+        ("PUT", "/api/users/{member}", {"fullName": "Renamed"}),
+    ],
+)
+async def test_the_profile_of_whoever_is_gone_or_changed_is_remembered_no_longer(
+    tenants: TwoTenants, method: str, path: str, body: object
+) -> None:
     key = profile_key(UUID(tenants.users["member"]))
     move(tenants, TOMBSTONE)
     assert (await tenants.call("member", "GET", "/api/auth/me/complete")).status_code == 200
     assert await tenants.app.adapters.cache.get(key) is not None
     path = path.format(**tenants.users, **tenants.tenants)
-    assert (await tenants.call("admin", "DELETE", path)).status_code == 200
+    assert (await tenants.call("admin", method, path, body)).status_code == 200
     assert await tenants.app.adapters.cache.get(key) is None
 
 

@@ -95,6 +95,13 @@ async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     assert (await tenants.call("admin", "GET", path)).status_code == 404
 
 
+async def test_a_telephone_number_may_be_taken_away(tenants: TwoTenants) -> None:
+    path = f"/api/users/{tenants.users['member']}"
+    for number in ("+49 30 1", ""):
+        changed = await tenants.call("admin", "PUT", path, {"phoneNumber": number})
+        assert (changed.status_code, changed.json()["data"]["phoneNumber"]) == (200, number)
+
+
 async def test_unknown_role_names_are_told_on_their_field(tenants: TwoTenants) -> None:
     for method, path, body, field in (
         ("POST", f"/api/users/{tenants.users['member']}/roles", {"roleNames": ["X"]}, "roleNames"),

@@ -61,6 +61,9 @@ def _value_type(operator: Operator, field: FieldModel) -> sa.types.TypeEngine[An
 
 
 def _lowered(operator: Operator, value: Value) -> Value:
+    if operator in (Operator.EQ, Operator.NE):
+        # a subquery is evaluated once, where a plan for any values would evaluate the function for each row
+        return sa.select(without_case(value)).scalar_subquery()
     if operator is not Operator.IN:
         return without_case(value)
     text = func.unnest(value).column_valued("text")

@@ -9,14 +9,29 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.memory.dns import MemoryDnsRecords
-from application.identity.joining.domain_joining import KNOWN_FOR
+from application.identity.joining.domain_joining import KNOWN_FOR, KnownDomains
 from domain.identity.domains import DOMAINS
+from tests.builders import NOW
 from tests.http.app import ADMIN, PASSWORD, Json
 from tests.http.identity.joining.invited import Invited, told
 from tests.http.two_tenants import SYSTEM, email_of
 
 PATH = "/api/tenants/current/domains"
 DOMAIN = "people.example"
+
+
+@pytest.mark.parametrize(
+    ("since", "are_old"),
+    [
+        (timedelta(0), False),
+        (KNOWN_FOR - timedelta.resolution, False),
+        (KNOWN_FOR, True),
+        (-timedelta.resolution, True),  # a clock that was put back
+    ],
+)
+def test_domains_that_were_read_are_known_for_a_while(since: timedelta, are_old: bool) -> None:
+    assert KnownDomains(read_at=NOW).are_old(NOW + since) is are_old
+    assert KnownDomains().are_old(NOW)
 
 
 def dns_of(invited: Invited) -> MemoryDnsRecords:
