@@ -23,13 +23,32 @@ _PARTS = 8
 
 @dataclass
 class Upload:
-    """``digest`` tells one form from another."""
+    """A form that fills as its parts come; ``digest`` tells one form from another, ``parts`` are their names."""
 
     file: BinaryIO
     size: int = 0
-    has_file: bool = False
+    parts: list[str] = field(default_factory=list)
     options: bytearray = field(default_factory=bytearray)
     digest: bytes = b""
+
+    def begin(self, name: str) -> None:
+        if name not in ("file", "options"):
+            raise ValidationError.on(name, "is not known; a form has file and options")
+        if name in self.parts:
+            raise ValidationError.on(name, "is given twice")
+        self.parts.append(name)
+
+    def take(self, piece: bytes) -> None:
+        """Adds a piece of the part that was begun last."""
+        if self.parts[-1] == "file":
+            self.size += len(piece)
+            if self.size > LARGEST_FILE:
+                raise _too_large()
+            self.file.write(piece)
+            return
+        self.options += piece
+        if len(self.options) > LARGEST_OPTIONS:
+            raise ValidationError.on("options", f"takes {LARGEST_OPTIONS // 1024} kB at most")
 
 
 @asynccontextmanager
@@ -44,7 +63,7 @@ async def uploaded(request: StrictRequest) -> AsyncIterator[Upload]:
             raise BadRequest("The body is not a whole multipart form.") from None
         except RequestEntityTooLarge:
             raise _too_large() from None
-        if not upload.has_file:
+        if "file" not in upload.parts:
             raise ValidationError.on("file", "is required")
         file.flush()
         file.seek(0)
@@ -74,47 +93,18 @@ def _boundary(request: StrictRequest) -> str:
 
 async def _read(request: StrictRequest, boundary: str, upload: Upload) -> None:
     """Litestar's stream ends the form at the handler's limit; the parts are judged as they come."""
-    parser, sink = PushMultipartParser(boundary, max_segment_count=_PARTS), _Sink(upload)
-    digest = hashlib.sha256()
+    parser, digest = PushMultipartParser(boundary, max_segment_count=_PARTS), hashlib.sha256()
     async for piece in request.stream():
         if not piece:  # the stream ends with one, and the parser takes it for the end of the form
             break
         for event in parser.parse(piece):
             if isinstance(event, MultipartSegment):
-                sink.begin(event)
+                upload.begin(event.name)
             elif event is not None:
-                sink.take(bytes(event))
+                upload.take(bytes(event))
                 digest.update(event)
     parser.close()
     upload.digest = digest.digest()
-
-
-class _Sink:
-    def __init__(self, upload: Upload) -> None:
-        self._upload = upload
-        self._names: set[str] = set()
-        self._name = ""
-
-    def begin(self, segment: MultipartSegment) -> None:
-        self._name = segment.name
-        if self._name not in ("file", "options"):
-            raise ValidationError.on(self._name, "is not known; a form has file and options")
-        if self._name in self._names:
-            raise ValidationError.on(self._name, "is given twice")
-        self._names.add(self._name)
-        self._upload.has_file |= self._name == "file"
-
-    def take(self, piece: bytes) -> None:
-        upload = self._upload
-        if self._name == "file":
-            upload.size += len(piece)
-            if upload.size > LARGEST_FILE:
-                raise _too_large()
-            upload.file.write(piece)
-            return
-        upload.options += piece
-        if len(upload.options) > LARGEST_OPTIONS:
-            raise ValidationError.on("options", f"takes {LARGEST_OPTIONS // 1024} kB at most")
 
 
 def _too_large() -> PayloadTooLarge:
