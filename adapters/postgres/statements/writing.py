@@ -57,6 +57,9 @@ def creation_columns() -> dict[str, Value]:
 
 
 def update_columns(rows: FromClause) -> dict[str, Value]:
+    """Columns that tell of a change; none where the entity is only shown (``writable=False``)."""
+    if "version" not in rows.c:
+        return {}
     return {"updated_at": AT, "updated_by": BY, "version": next_version(rows)}
 
 

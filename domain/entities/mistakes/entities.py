@@ -109,6 +109,8 @@ def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mis
             yield Mistake(f"search names {name!r}, which is not one of its text fields")
     if not (declaration.search or declaration.search_index):
         yield Mistake("search_index=False is declared, but no search fields are")
+    if declaration.history and not declaration.writable:
+        yield Mistake("history is declared beside writable=False, but rows that nobody writes have no changes to keep")
     sort = model.by_name.get(declaration.sort.removeprefix("-"))
     if sort is None:
         yield Mistake(f"sort names {declaration.sort!r}, which is not a field of it")

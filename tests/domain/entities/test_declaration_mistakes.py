@@ -149,6 +149,10 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
         declared({"a_id": Annotated[UUID, ref("as")]}, has_many={"the.as": many("as", by="a_id")}),
         "relation 'the.as' has a name that no filter can spell",
     ),
+    "a history of rows that nobody writes": (
+        declared({"name": str}, history=True, writable=False, sort="name"),
+        "history is declared beside writable=False",
+    ),
     "an empty title": (declared({"name": str}, title=""), "title is '', which is no text to show"),
     "a row named by no field": (declared({"name": str}, display="nam"), "display names 'nam', which is not a field"),
     "a row named by a list": (declared({"words": list[str]}, display="words"), "which is a list and names no row"),
