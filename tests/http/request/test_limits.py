@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from adapters.http.request.client_address import forwarded_address
-from adapters.http.request.rules import Policy, Unlimited
+from adapters.http.request.rules import PUBLIC, PUBLIC_OR_TOKEN, Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from domain.limits import Limit
 from domain.scope import EveryTenant
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
-from tests.http.served import served_by
+from tests.http.served import Served, served_by
 
 WRONG = {"email": "nobody@example.com", "password": "wrong password", "isPasswordEncrypted": False}
 
@@ -51,6 +51,35 @@ def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> No
     }
     assert {key: limits[key].count for key in TABLE} == TABLE
     assert limits["PUT", "/api/products/{id}"] == limits["PATCH", "/api/products/{id}"]
+
+
+ORDINARY_COUNT = 100
+
+WITHOUT_A_LIMIT_OF_THEIR_OWN = {
+    "auth.refresh",
+    "auth.social-login",
+    "auth.exchange-code",
+    "auth.confirm-email",
+    "auth.reset-password",
+    "console.refresh",
+    "console.sign-out",
+}
+"""What nobody guesses: they take a secret of 256 bits, or a provider's token."""
+
+
+def test_whoever_needs_no_token_states_its_own_limit(app: TestApp) -> None:
+    """The router of identity has 100 a minute for all that state none: too many for a code of six digits."""
+    usual = {
+        served.operation
+        for served in served_by(app.services)
+        if served.policy in (PUBLIC, PUBLIC_OR_TOKEN) and served.method != "GET" and limit_of(served) >= ORDINARY_COUNT
+    }
+    assert usual == WITHOUT_A_LIMIT_OF_THEIR_OWN
+
+
+def limit_of(served: Served) -> int:
+    assert isinstance(served.limit, Limit), served.operation
+    return served.limit.count
 
 
 TOGETHER = {"invitations", "invitation-link", "login"}
