@@ -52,6 +52,20 @@ async def policies_of(url: str) -> list[Any]:
         await connection.close()
 
 
+async def further_objects_of(url: str) -> list[str]:
+    """Routines and extended statistics of ``public`` that are no part of an extension."""
+    connection = await asyncpg.connect(url)
+    try:
+        found = await connection.fetch(
+            "SELECT p.oid::regprocedure::text AS name FROM pg_proc p WHERE pronamespace = 'public'::regnamespace"
+            " AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')"
+            " UNION ALL SELECT stxname FROM pg_statistic_ext WHERE stxnamespace = 'public'::regnamespace ORDER BY 1"
+        )
+        return [row["name"] for row in found]
+    finally:
+        await connection.close()
+
+
 async def test_a_backup_comes_back_into_an_empty_database(
     tenantry: Tenantry, migrated: dict[str, str], empty_database: NewDatabase, tmp_path: Path
 ) -> None:
@@ -201,15 +215,22 @@ async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
 async def test_an_owner_without_rights_of_its_own_replaces_what_is_there_or_nothing(
     tenantry: Tenantry, plain: list[dict[str, str]], servers: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Beside extensions, whose functions belong to a superuser."""
+    """Beside extensions, whose functions belong to a superuser, with routines and statistics of tables."""
     settings, url = plain[0], superusers(plain[0], servers)
     assert tenantry("migrate", **settings).returncode == 0
+    assert tenantry("clean", **settings).returncode == 0
+    connection = await asyncpg.connect(settings["DATABASE_URL"])
+    await connection.execute("CREATE FUNCTION called(products) RETURNS text LANGUAGE sql AS 'SELECT $1.name'")
+    await connection.close()
+    further = await further_objects_of(url)
+    assert {"called(products)", "st_products__category_id"} <= set(further)
     assert tenantry("backup", "first", **settings).returncode == 0
     before, policies = await content_of(url), await policies_of(url)
     assert tenantry("tenants", "create", "later", "--name", "Later", **settings).returncode == 0
     replaced = tenantry("restore", "first", "--replace", **settings)
     assert replaced.returncode == 0, replaced.stderr
     assert (await content_of(url), await policies_of(url)) == (before, policies)
+    assert await further_objects_of(url) == further
 
     dump, description = tmp_path / "first" / "database.dump", tmp_path / "first" / "backup.json"
     dump.write_bytes(dump.read_bytes()[:-20_000])
@@ -218,6 +239,7 @@ async def test_an_owner_without_rights_of_its_own_replaces_what_is_there_or_noth
     failed = tenantry("restore", "first", "--replace", **settings)
     assert (failed.returncode, "nothing was changed" in failed.stderr) == (4, True), failed.stderr
     assert (await content_of(url), await policies_of(url)) == (before, policies)
+    assert await further_objects_of(url) == further
     assert tenantry("migrations", "check", **settings).returncode == 0
 
 

@@ -14,9 +14,16 @@ ASIDE = "tenantry_before_restore"
 """Schema that holds what a restore replaces, until it has succeeded."""
 _FAILED = "tenantry_failed_restore"
 
-# Partitions depend on their table, sequences of a column on theirs: the former move by themselves, the latter along.
+# Routines come first, for their arguments are told with the schema in which types and tables are at this moment.
+# Left out are objects of extensions, and sequences of a column, which follow their table.
 _MOVES = """
-SELECT format('ALTER %s %I.%I SET SCHEMA %I', CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
+SELECT 1 AS turn, format('ALTER ROUTINE %I.%I(%s) SET SCHEMA %I', $1::text, proname,
+    pg_get_function_identity_arguments(p.oid), $2::text) AS statement
+FROM pg_proc p
+WHERE pronamespace = $1::text::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')
+UNION ALL
+SELECT 2, format('ALTER %s %I.%I SET SCHEMA %I', CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
         WHEN 'S' THEN 'SEQUENCE' WHEN 'f' THEN 'FOREIGN TABLE' WHEN 'c' THEN 'TYPE' ELSE 'TABLE' END,
         $1::text, relname, $2::text)
 FROM pg_class c
@@ -24,16 +31,14 @@ WHERE relnamespace = $1::text::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
         AND (d.deptype = 'e' OR c.relkind = 'S' AND d.deptype IN ('a', 'i')))
 UNION ALL
-SELECT format('ALTER TYPE %I.%I SET SCHEMA %I', $1::text, typname, $2::text)
+SELECT 3, format('ALTER TYPE %I.%I SET SCHEMA %I', $1::text, typname, $2::text)
 FROM pg_type t
 WHERE typnamespace = $1::text::regnamespace AND typtype IN ('d', 'e', 'r')
     AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_type'::regclass AND objid = t.oid AND deptype = 'e')
 UNION ALL
-SELECT format('ALTER ROUTINE %I.%I(%s) SET SCHEMA %I', $1::text, proname, pg_get_function_identity_arguments(p.oid),
-    $2::text)
-FROM pg_proc p
-WHERE pronamespace = $1::text::regnamespace
-    AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')"""
+SELECT 4, format('ALTER STATISTICS %I.%I SET SCHEMA %I', $1::text, stxname, $2::text)
+FROM pg_statistic_ext WHERE stxnamespace = $1::text::regnamespace
+ORDER BY turn"""
 _HAS_SEARCH = "SELECT to_regnamespace('tenantry_search') IS NOT NULL"
 
 
@@ -66,5 +71,5 @@ async def delete_aside(connection: Connection) -> None:
 
 
 async def _move(connection: Connection, source: str, target: str) -> None:
-    for (statement,) in await connection.fetch(_MOVES, source, target):
-        await connection.execute(statement)
+    for row in await connection.fetch(_MOVES, source, target):
+        await connection.execute(row["statement"])
