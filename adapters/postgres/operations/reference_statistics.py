@@ -9,9 +9,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import asyncpg
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
+from adapters.postgres.operations.table_commands import ANALYZE, on_table
 from adapters.postgres.schema.sql import quoted, short_name
 from domain.entities.declaration import EntityModel, Registry
 
@@ -21,34 +20,42 @@ else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
 _MADE = """
-SELECT c.relname::text AS name, c.reltuples > 0 AS is_known,
+SELECT c.relname::text AS name, c.reltuples > 0 AS is_analyzed,
     ARRAY(SELECT stxname::text FROM pg_statistic_ext WHERE stxrelid = c.oid) AS made
 FROM pg_class c
 WHERE c.relname = ANY ($1::text[]) AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
 ORDER BY c.relname"""
 _MAKE = "CREATE STATISTICS IF NOT EXISTS %(statistics)s (dependencies) ON tenant_id, %(column)s FROM %(fullname)s"
 
-# what a migration or a VACUUM holds waits for the next round
 _PATIENCE = "SET lock_timeout = '1s'"
+
+_NEXT_ROUND = (asyncpg.LockNotAvailableError, asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError)
+"""A table that a migration holds, a column that another version has renamed, a schema where the owner makes nothing."""
 
 
 def statistics_name(table: str, field: str) -> str:
-    return short_name("st", table, field)
+    """Two underscores, so that ``order`` and ``line_item_id`` are not ``order_line`` and ``item_id``."""
+    return short_name("st", table, "", field)
 
 
 async def make_statistics(connection: Connection, registry: Registry) -> list[str]:
-    """Makes what is missing and returns the tables that the planner knows already: ANALYZE fills their statistics."""
+    """Makes what is missing, fills it where the table was analysed before, and returns the tables that were filled."""
     wanted = {model.table: list(_references(registry, model)) for model in registry}
     await connection.execute(_PATIENCE)
-    tables = []
+    filled = []
     for row in await connection.fetch(_MADE, [table for table, fields in wanted.items() if fields]):
-        missing = [field for field in wanted[row["name"]] if statistics_name(row["name"], field) not in row["made"]]
-        with suppress(asyncpg.LockNotAvailableError):
-            for field in missing:
-                await connection.execute(_statement(row["name"], field))
-            if missing and row["is_known"]:
-                tables.append(row["name"])
-    return tables
+        table: str = row["name"]
+        missing = [field for field in wanted[table] if statistics_name(table, field) not in row["made"]]
+        with suppress(*_NEXT_ROUND):
+            # together, so that none stay empty because the table was locked in between
+            async with connection.transaction():
+                for field in missing:
+                    names = {"statistics": quoted(statistics_name(table, field)), "column": quoted(field)}
+                    await connection.execute(on_table(table, _MAKE, **names))
+                if missing and row["is_analyzed"]:
+                    await connection.execute(on_table(table, ANALYZE))
+                    filled.append(table)
+    return filled
 
 
 def _references(registry: Registry, model: EntityModel) -> Iterator[str]:
@@ -56,9 +63,3 @@ def _references(registry: Registry, model: EntityModel) -> Iterator[str]:
     for field in model.fields:
         if field.reference is not None and model.tenant_owned and registry[field.reference.target].tenant_owned:
             yield field.name
-
-
-def _statement(table: str, field: str) -> str:
-    named = {"statistics": quoted(statistics_name(table, field)), "column": quoted(field)}
-    made = sa.DDL(_MAKE, context=named).against(sa.Table(table, sa.MetaData()))  # type: ignore[no-untyped-call]
-    return str(made.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]

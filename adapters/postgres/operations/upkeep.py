@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import asyncpg
-import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.operations.parts import forget, make_parts
 from adapters.postgres.operations.reference_statistics import make_statistics
+from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
 from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.statements.rows import tables_of
 from domain.entities.declaration import EntityModel, Registry
@@ -38,10 +37,6 @@ AND (
 )
 ORDER BY s.relname"""
 
-# SKIP_LOCKED: what a migration or another upkeep holds waits for the next round
-_CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
-_ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
-
 _OWNS_EVENTS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass"
 
 PATIENCE = 3600.0
@@ -62,18 +57,15 @@ class PostgresUpkeep:
                 return tended
             if await connection.fetchval(_OWNS_EVENTS):
                 await make_parts(connection)
-            unfilled = set(await make_statistics(connection, self.registry))
             for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
-                await connection.execute(_on(row["name"], _CLEAR if row["has_dead_rows"] else _ANALYZE))
+                await connection.execute(on_table(row["name"], CLEAR if row["has_dead_rows"] else ANALYZE))
                 tended.append(row["name"])
-            for table in sorted(unfilled - set(tended)):
-                await connection.execute(_on(table, _ANALYZE))
-                tended.append(table)
-        return tended
+            tended += await make_statistics(connection, self.registry)
+        return list(dict.fromkeys(tended))
 
     async def analyze(self, model: EntityModel) -> None:
         async with self._connection() as connection:
-            await connection.execute(_on(model.table, _ANALYZE))
+            await connection.execute(on_table(model.table, ANALYZE))
 
     async def forget_events(self, before: datetime, most: int) -> int | None:
         async with self._connection() as connection:
@@ -92,9 +84,3 @@ class PostgresUpkeep:
                 yield connection
         finally:
             await connection.close()  # which gives the claim back
-
-
-def _on(table: str, command: str) -> str:
-    statement = sa.DDL(command)  # type: ignore[no-untyped-call]
-    made = statement.against(sa.Table(table, sa.MetaData()))
-    return str(made.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
+from adapters.postgres.operations.reference_statistics import statistics_name
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from application.ports.upkeep import Upkeep
 from domain.entities.declaration import Registry
@@ -126,6 +127,43 @@ async def test_a_table_that_is_locked_waits_for_the_next_round(
         await connection.execute("LOCK TABLE currencies IN ACCESS EXCLUSIVE MODE")
         await asyncio.wait_for(PostgresUpkeep(own_url, registry).analyze(registry["currencies"]), HUNG_AFTER)
     assert await connection.fetch(STATISTICS, "currencies") == []
+
+
+REFERENCE_STATISTICS = "SELECT stxname::text AS name FROM pg_statistic_ext ORDER BY 1"
+
+
+async def reference_statistics(connection: "asyncpg.Connection[asyncpg.Record]") -> set[str]:
+    return {row["name"] for row in await connection.fetch(REFERENCE_STATISTICS)}
+
+
+async def test_statistics_of_references_wait_for_a_locked_table_and_everything_else_is_done(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    async with connection.transaction():
+        await connection.execute("LOCK TABLE products IN SHARE UPDATE EXCLUSIVE MODE")
+        tended = await asyncio.wait_for(PostgresUpkeep(own_url, registry).tend(), HUNG_AFTER)
+    assert "currencies" in tended
+    made = await reference_statistics(connection)
+    assert "st_reviews__product_id" in made
+    assert "st_products__category_id" not in made
+    await PostgresUpkeep(own_url, registry).tend()
+    assert "st_products__category_id" in await reference_statistics(connection)
+
+
+async def test_a_column_that_another_version_has_renamed_stops_nothing(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute(FILLED, 10)
+    await told(connection)
+    await connection.execute("ALTER TABLE products RENAME category_id TO kind_id")
+    assert "currencies" in await PostgresUpkeep(own_url, registry).tend()
+    assert "st_reviews__product_id" in await reference_statistics(connection)
+
+
+def test_statistics_of_two_references_never_share_a_name() -> None:
+    assert statistics_name("order", "line_item_id") != statistics_name("order_line", "item_id")
 
 
 async def test_a_database_that_is_away_is_told(registry: Registry) -> None:
