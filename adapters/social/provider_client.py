@@ -20,10 +20,13 @@ LONGEST_TOKEN = 8 * 1024
 REGISTRATION_ERRORS = frozenset(
     {"invalid_client", "unauthorized_client", "redirect_uri_mismatch", "incorrect_client_credentials"}
 )
-"""Errors that no login causes: RFC 6749, 5.2, and GitHub's own. Wrong codes and tokens have other names."""
+"""RFC 6749, 5.2, and GitHub's own. Wrong codes and tokens, which every visitor can send, have other names."""
 
-FACEBOOK_REGISTRATION_CODES = frozenset({1, 101, 191})
-"""Of ``error.code``, for a code's exchange: a wrong secret, an unknown application, another redirect address."""
+FACEBOOK_REGISTRATION_CODES = frozenset({101, 191})
+"""Of ``error.code``: an unknown application, another redirect address."""
+
+FACEBOOK_SAYS_WRONG = "Error validating client secret."
+"""Facebook's code of it is that of unknown errors too, so that the message is looked at."""
 
 T = TypeVar("T")
 
@@ -112,6 +115,7 @@ class _Refusal(Struct, frozen=True):
 
 class _FacebookError(Struct, frozen=True):
     code: int = 0
+    message: str = ""
 
 
 def _registration_error(question: Question, status: int, body: bytes) -> str | None:
@@ -128,7 +132,8 @@ def _registration_error(question: Question, status: int, body: bytes) -> str | N
     except (ValueError, msgspec.MsgspecError):
         return None
     if isinstance(error, _FacebookError):
-        return f"code {error.code}" if error.code in FACEBOOK_REGISTRATION_CODES else None
+        is_ours = error.code in FACEBOOK_REGISTRATION_CODES or error.message == FACEBOOK_SAYS_WRONG
+        return f"code {error.code}" if is_ours else None
     return error if error in REGISTRATION_ERRORS else None
 
 

@@ -86,6 +86,8 @@ async def test_a_provider_that_is_in_order_is_asked(client: ProviderClient) -> N
         (400, {"error": "redirect_uri_mismatch"}, "redirect_uri_mismatch"),
         (200, {"error": "incorrect_client_credentials"}, "incorrect_client_credentials"),
         (400, {"error": {"message": "Error validating client secret.", "code": 1}}, "code 1"),
+        (400, {"error": {"message": "An unknown error has occurred.", "code": 1}}, None),
+        (400, {"error": {"message": "Redirect URI mismatch.", "code": 191}}, "code 191"),
         (400, {"error": "invalid_grant"}, None),
         (400, {"error": {"message": "This authorization code has been used.", "code": 100}}, None),
         (400, ["invalid_client"], None),
