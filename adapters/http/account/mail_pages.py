@@ -8,7 +8,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.localized import VARIES, filled, language_for, script_name, script_words
 from adapters.http.docs.pages import ACCOUNT_FILES, ACCOUNT_POLICY, HTML, File, asset, file_of
-from adapters.http.request.rules import public_page
+from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 from domain.identity.users import PASSWORD_LENGTH
@@ -36,7 +36,7 @@ def _page_handler(name: str, pages: Mapping[str, File]) -> HTTPRouteHandler:
     async def shown(request: StrictRequest) -> Response[Any]:
         return pages[language_for(request)].response(request.header(b"if-none-match"))
 
-    return get(f"/account/{name}", **public_page(f"account.{name}"))(shown)
+    return get(f"/account/{name}", **unlisted(f"account.{name}"))(shown)
 
 
 def _asset_handler() -> HTTPRouteHandler:
@@ -49,4 +49,4 @@ def _asset_handler() -> HTTPRouteHandler:
         file = scripts[name] if name in scripts else asset(name)
         return file.response(request.header(b"if-none-match"))
 
-    return get("/account/assets/{name:str}", **public_page("account.asset"))(found)
+    return get("/account/assets/{name:str}", **unlisted("account.asset"))(found)

@@ -15,7 +15,7 @@ from litestar.params import FromPath
 from adapters.http.docs.pages import HTML, TYPES, File, file_of
 from adapters.http.request.encodings import chosen_coding
 from adapters.http.request.responses import NoBody
-from adapters.http.request.rules import public_page
+from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 
@@ -79,15 +79,15 @@ def page_handlers(console: Console) -> list[HTTPRouteHandler]:
         return _answer(request, variants or found[PAGE])
 
     return [
-        get(ROOT, **public_page("console.page"))(shown),
-        get(f"{ROOT}/{{name:path}}", **public_page("console.file"))(file),
+        get(ROOT, **unlisted("console.page"))(shown),
+        get(f"{ROOT}/{{name:path}}", **unlisted("console.file"))(file),
     ]
 
 
 def front_handler(leads_to: str) -> HTTPRouteHandler:
     """`/`: leads a browser on; for programs there is nothing."""
 
-    @get("/", **public_page("front"), status_code=302)
+    @get("/", **unlisted("front"), status_code=302)
     async def front(request: StrictRequest) -> Response[Any]:
         if not is_browser(request):
             raise NotFound

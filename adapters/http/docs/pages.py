@@ -18,7 +18,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.request.encodings import chosen_coding
 from adapters.http.request.responses import Bytes, NoBody
-from adapters.http.request.rules import public_page
+from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 
@@ -110,7 +110,7 @@ def docs_handlers(about: About) -> list[HTTPRouteHandler]:
     index = _page("docs.html", policy, service=about.title, root=about.root)
     encrypting = _page("encrypted-passwords.html", policy, service=about.title, code=code)
 
-    @get(root, **public_page("docs.front"), status_code=302)
+    @get(root, **unlisted("docs.front"), status_code=302)
     async def front() -> Response[Any]:
         return NoBody(302, {"location": f"{root}/index.html"})
 
@@ -134,7 +134,7 @@ def _page_handler(path: str, name: str, page: File) -> HTTPRouteHandler:
     async def shown(request: StrictRequest) -> Response[Any]:
         return page.response(request.header(b"if-none-match"))
 
-    return get(path, **public_page(name))(shown)
+    return get(path, **unlisted(name))(shown)
 
 
 def _asset_handler(path: str, name: str, served: Collection[str]) -> HTTPRouteHandler:
@@ -147,4 +147,4 @@ def _asset_handler(path: str, name: str, served: Collection[str]) -> HTTPRouteHa
         coding = chosen_coding(request.header(b"accept-encoding"), ["gzip"]) if name in COMPRESSED else None
         return asset(name, coding).response(request.header(b"if-none-match"))
 
-    return get(path, **public_page(name))(found)
+    return get(path, **unlisted(name))(found)

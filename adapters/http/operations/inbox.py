@@ -10,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.docs.pages import ASSETS, HTML
 from adapters.http.request.responses import NO_STORE, Bytes
-from adapters.http.request.rules import public_page
+from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
 from application.ports.mail_delivery import Inbox, ReceivedMail
@@ -27,13 +27,13 @@ HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no
 
 
 def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
-    @get(PATH, **public_page("inbox.list"))
+    @get(PATH, **unlisted("inbox.list"))
     async def newest(request: StrictRequest) -> Response[Any]:
         _ensure_may_read(request)
         mails = await inbox.newest(MOST)
         return _shown("inbox.html", service=html.escape(service), mails="\n".join(map(_row, mails)) or NOTHING)
 
-    @get(f"{PATH}/{{id:str}}", **public_page("inbox.mail"))
+    @get(f"{PATH}/{{id:str}}", **unlisted("inbox.mail"))
     async def read(request: StrictRequest) -> Response[Any]:
         _ensure_may_read(request)
         mail = await inbox.find(_id(request.path_params["id"]))

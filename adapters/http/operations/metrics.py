@@ -13,7 +13,7 @@ from adapters.http.operations.access_log import AccessLine
 from adapters.http.operations.gauges import Families, ProcessGauges, process_families, shared_families
 from adapters.http.operations.workers import Workers
 from adapters.http.request.responses import NO_STORE, Bytes
-from adapters.http.request.rules import public_page
+from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine
 from application.operations.monitoring import Monitoring, ProcessLoad, SharedState
@@ -99,7 +99,7 @@ class Metrics:
 def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
     """Answers bearers of ``token``, without one this machine alone; NotFound for others."""
 
-    @get("/metrics", **public_page("metrics"))
+    @get("/metrics", **unlisted("metrics"))
     async def scrape(request: StrictRequest) -> Response[Any]:
         _ensure_may_ask(request, token)
         metrics.see_load(monitoring.load())

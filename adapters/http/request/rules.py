@@ -172,8 +172,11 @@ def action(name: str, summary: str, policy: Policy, *errors: str, **options: Unp
     return {**operation(name, summary, policy, *errors, **options), "status_code": 200}
 
 
-def public_page(name: str) -> dict[str, Any]:
-    """Arguments of the decorator of a page that anybody may see; the document of the API does not list it."""
+def unlisted(name: str) -> dict[str, Any]:
+    """Arguments of the decorator of a page outside the API's document: no token is asked for, and no limit counts.
+
+    A handler may refuse by itself, as `/metrics` does.
+    """
     return {"name": name, "include_in_schema": False, "opt": rules(policy=PUBLIC, limit=UNLIMITED)}
 
 
