@@ -1,9 +1,10 @@
 """How many rows the planner expects the conditions of a page to leave; decision 0203.
 
-PostgreSQL remembers one plan of a statement for all tenants, made for one of average size. Where tenants have few rows
-on average, and a condition seems to leave one of them, to read and sort a whole tenant looks as cheap as to follow the
-index that has the page's order; in a tenant of a million rows it takes seconds instead of a millisecond. A condition
-that no index finds is therefore told as one that most rows fulfil: the page's order is followed until the page is full.
+PostgreSQL remembers one plan of a statement for all tenants, made for a tenant of average size. Where that size is
+small and a condition is expected to leave a single row, reading and sorting the whole tenant seems as cheap as
+following the index that has the page's order. In a tenant of a million rows the first takes seconds and the second a
+millisecond. A condition that no index finds is therefore told as one that most rows fulfil: then the index is
+followed until the page is full.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ _BY_READING = PARTS | {Operator.NE, Operator.IS_NULL}
 """Operators that no index of the entity serves."""
 
 
-def is_found(model: EntityModel, path: Path, operator: Operator) -> bool:
+def may_be_found_by_index(model: EntityModel, path: Path, operator: Operator) -> bool:
     """Whether an index may find the rows of a condition; for one on related rows the planner decides."""
     if path.steps:
         return True
@@ -30,7 +31,7 @@ def is_found(model: EntityModel, path: Path, operator: Operator) -> bool:
     return operator not in _BY_READING and not ignores_case(model, field) and leads_an_index(model, field)
 
 
-def held_by_most(conditions: Sequence[Truth]) -> Truth:
+def as_if_most_fulfil(conditions: Sequence[Truth]) -> Truth:
     """All of the conditions, as one that the planner expects 995 of 1,000 rows to fulfil.
 
     That is its estimate for IS NOT NULL on what has no statistics.

@@ -15,7 +15,7 @@ from sqlalchemy import CompoundSelect, FromClause, Select, func
 from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
-from adapters.postgres.entities.reading.expectations import held_by_most, is_found
+from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
@@ -168,7 +168,7 @@ class SelectRows:
         keys = [key.value.label(_key(number)) for number, key in enumerate(ordered)]
         behind = [] if self.shape.after is None else [after(ordered, self.shape.after)]
         found = sa.select(*columns, *keys).select_from(joined)
-        in_order = self._paged(found.where(*self._expected(), *behind), ordered)
+        in_order = self._paged(found.where(*self._where_in_order(), *behind), ordered)
         if self.ids is None:
             either: Select[Any] | CompoundSelect[Any] = in_order
         else:
@@ -184,7 +184,7 @@ class SelectRows:
     def _among(self, ids: Value) -> list[Truth]:
         """``where`` for the rows of these ids."""
         # told as fulfilled by most, the tenant too: otherwise all rows of an average tenant look cheaper than ten ids
-        return [among(self.rows, ids), held_by_most(self.where)]
+        return [among(self.rows, ids), as_if_most_fulfil(self.where)]
 
     def _joined_back(self, ids: Select[Any] | CompoundSelect[Any]) -> FromClause:
         """The page's rows, fetched by the ids that were found."""
@@ -207,17 +207,17 @@ class SelectRows:
         """The conditions of the query, without where the page begins."""
         return [*self.reached(), *self._hold(self.model, self.rows, self._asked(), 0), *self._words()]
 
-    def _expected(self) -> list[Truth]:
+    def _where_in_order(self) -> list[Truth]:
         """``where``, told so that the planner follows the page's order where no index finds the conditions."""
         asked = self._asked()
         order = next((key.path for key in self.shape.sort), None)
         further = [each for each in asked if each.path.steps or each.path != order]
         is_left_to_planner = self.shape.reach.is_every or not self.model.tenant_owned
-        if is_left_to_planner or any(is_found(self.model, each.path, each.operator) for each in further):
+        if is_left_to_planner or any(may_be_found_by_index(self.model, each.path, each.operator) for each in further):
             return self.where
         unfound = [*(condition(self.model, self.rows, each) for each in further), *self._words()]
         ordering = (condition(self.model, self.rows, each) for each in asked if each not in further)
-        return [*self.reached(), *ordering, *([held_by_most(unfound)] if unfound else [])]
+        return [*self.reached(), *ordering, *([as_if_most_fulfil(unfound)] if unfound else [])]
 
     def _asked(self) -> list[Asked]:
         return [Asked(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
