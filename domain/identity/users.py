@@ -208,7 +208,7 @@ def email_key(text: str) -> str | None:
     return f"{folded}@{host}" if folded == local.lower() else None
 
 
-def counted_as(text: str) -> str:
+def attempts_key(text: str) -> str:
     """The name under which attempts are counted for what was sent as an address.
 
     A text that is no address is counted as well, under a form that belongs to no account.

@@ -10,7 +10,7 @@ from application.ports.identity.users import IdentityTransaction, RenewedHash, V
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy, ValidationError
-from domain.identity.users import AccountState, User, counted_as, email_key, normal_password
+from domain.identity.users import AccountState, User, attempts_key, email_key, normal_password
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -29,7 +29,7 @@ class PasswordAuthentication:
         """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
         password = await self.password_reader.read(password, is_encrypted, "password")
         key = email_key(email)
-        counted = counted_as(email)
+        counted = attempts_key(email)
         async with self.database.autocommit(EveryTenant()) as tx:
             # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
             is_open = await tx.attempts.reserve(counted, client.network, self.lockout, self.clock.now())

@@ -47,7 +47,7 @@ from domain.identity.users import (
     AccountState,
     Membership,
     User,
-    counted_as,
+    attempts_key,
     ensure_may_sign_in,
     profile_key,
     tenant_name,
@@ -82,7 +82,7 @@ class SignIn:
         would lock the account for the last of them.
         """
         how = form.is_password_encrypted
-        async with self.turns.taken((counted_as(form.email), client.network)):
+        async with self.turns.taken((attempts_key(form.email), client.network)):
             verified = await self.authentication.by_password(form.email, form.password, how, client)
             return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
