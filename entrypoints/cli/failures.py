@@ -39,7 +39,10 @@ REDIS_REFUSES = {
         "TENANTRY_REDIS_URL names a node of a cluster: write redis+cluster:// and the hosts of some of its nodes."
     ),
 }
-MAKES_ROLE = " Where TENANTRY_DATABASE_OWNER_URL names the owner, `tenantry migrate` makes the role."
+MAKES_ROLE = (
+    " The role of TENANTRY_DATABASE_URL is made by `tenantry migrate`, as the owner in TENANTRY_DATABASE_OWNER_URL:"
+    " that one has to be there before."
+)
 REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """Errors of servers that answer, and want another URL."""
 

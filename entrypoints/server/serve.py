@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
+from urllib.parse import urlsplit
 
 import click
 
@@ -215,9 +216,11 @@ class Greeting:
         data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
         yield f"Tenantry listens on {here}, its data is in {data}"
         # Who names the hosts has a proxy: this machine's own address may be answered 400.
-        called = settings.base_url.rstrip("/") if settings.allowed_hosts else here
+        is_proxied = bool(settings.allowed_hosts) and _names_a_host(settings.base_url)
+        called = settings.base_url.rstrip("/") if is_proxied else here
         if settings.console and console.is_built():
-            yield f"Console: {called if settings.allowed_hosts else f'http://{_named(settings)}'}/console"
+            of_console = called if is_proxied else f"http://{_named(settings)}"
+            yield f"Console: {of_console}/console"
         yield f"Documentation: {called}/{settings.docs_root}/index.html"
         if self.password is None:
             yield "Try first, with your password:"
@@ -246,6 +249,12 @@ def _login(called: str, email: str, password: str) -> str:
 def _reachable(host: str) -> str:
     """An address to go to, for one that only says to listen everywhere."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # read, not bound
+
+
+def _names_a_host(base_url: str) -> bool:
+    """False where it is the default, made of an address that only says to listen everywhere."""
+    host = urlsplit(base_url).hostname or ""
+    return _reachable(host) == host
 
 
 def _named(settings: Settings) -> str:

@@ -106,7 +106,7 @@ def test_a_role_of_the_service_that_is_not_made_yet(tenantry: Tenantry, migrated
     url = migrated["DATABASE_URL"]
     said = told(tenantry, command, 1, migrated, DATABASE_OWNER_URL=url, DATABASE_URL=as_role(url, "tenantry_nobody"))
     assert 'PostgreSQL refuses the role or its password (role "tenantry_nobody" does not exist)' in said
-    assert "`tenantry migrate` makes the role" in said
+    assert "is made by `tenantry migrate`" in said
 
 
 @pytest.mark.parametrize(("command", "exit_code"), COMMANDS)
