@@ -12,9 +12,10 @@ from random import Random
 import httpx
 import pytest
 
+from application.operations.mail_delivery import HELD
 from tests.entrypoints.pair import Client, JsonObject
 from tests.entrypoints.processes import descendants
-from tests.faults.rig import Process, Rig
+from tests.faults.rig import RECOVERED_WITHIN, Process, Rig
 from tests.faults.traffic import GUEST, Traffic, traffic_on
 
 KILLS = int(os.environ.get("TENANTRY_TEST_KILLS", "12"))
@@ -26,7 +27,7 @@ REST = 6.0
 IMPORTED = 400
 BOUNDARY = "killed"
 
-pytestmark = [pytest.mark.timeout(120 + 15 * KILLS), pytest.mark.long]
+pytestmark = [pytest.mark.timeout(300 + 40 * KILLS), pytest.mark.long]
 
 
 @pytest.fixture
@@ -160,8 +161,8 @@ class Mail(Victim):
             assert {address for address in told if address.startswith("mailed-")} <= made
             return made <= told
 
-        # who held the line when it died holds it for as long as its connection seems alive
-        await self.rig.recovers("mail", all_sent)
+        # a mail that was taken by a process that died is taken again when its time is over
+        await self.rig.recovers("mail", all_sent, HELD.total_seconds() + RECOVERED_WITHIN)
 
 
 def is_mailed(row: object) -> bool:
