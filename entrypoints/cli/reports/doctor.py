@@ -82,8 +82,8 @@ def _port(settings: Settings) -> list[str]:
             asked.bind((settings.host, settings.port))
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                taken = f"Port {settings.port} is taken by another program"
-                return [f"{taken}: choose another one by TENANTRY_PORT, or stop it."]
+                taken = f"Port {settings.port} is taken, which is right where this service runs already"
+                return [f"{taken}. Else stop the other program, or choose another port by TENANTRY_PORT."]
             return [f"{settings.host}:{settings.port} cannot be listened on ({error.strerror}): see TENANTRY_HOST."]
     return []
 
