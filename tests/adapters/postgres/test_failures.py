@@ -166,7 +166,8 @@ async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
 async def test_a_busy_pool_and_a_time_limit_are_no_outage(
     postgres: PostgresDatabase, database_url: str, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    patience = Patience(acquire=0.05)
+    # enough to make a connection on a busy machine, which the same patience waits for
+    patience = Patience(acquire=1.0)
     single = PostgresDatabase(database_url, registry, CountingIds(), connections=1, patience=patience)
     await single.open()
     async with single.read_only(HERE):
