@@ -39,7 +39,7 @@ IN_PARTS: Mapping[DatedRecords, InParts] = MappingProxyType(
 
 BY_TABLE: Mapping[str, InParts] = MappingProxyType({parted.table: parted for parted in IN_PARTS.values()})
 
-_PART = re.compile(rf"^(?:{'|'.join(sorted(BY_TABLE))})_(?:\d{{6}}|\d{{8}}|old|rest)$")
+_PART = re.compile(r"^(\w+)_(?:\d{6}|\d{8}|old|rest)$")
 _FORMS: Mapping[str, str] = MappingProxyType({"month": "YYYYMM", "week": "YYYYMMDD"})
 _ID_OF = "(lpad(to_hex((1000 * extract(epoch FROM %(moment)s))::bigint), 12, '0') || repeat('0', 20))::uuid"
 
@@ -51,7 +51,8 @@ def partitioned(table: str) -> dict[str, Any]:
 
 def is_name_of_part(table: str) -> bool:
     """Whether a table is a part of another: of a month (``audit_events_202611``), of the time before, or the rest."""
-    return _PART.match(table) is not None
+    found = _PART.match(table)
+    return found is not None and found[1] in BY_TABLE
 
 
 # A part is made beside the table and attached: neither readers nor writers of other parts wait. What is in the way (a
