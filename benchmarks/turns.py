@@ -15,10 +15,14 @@ from benchmarks.servers import Server
 
 
 class Turn(Struct, frozen=True):
-    """CPU milliseconds of all processes for a request, and the part of that CPU that the busiest process used."""
+    """CPU milliseconds of all processes for a request, and the part of that CPU that the busiest process used.
+
+    ``counted`` are the requests a second that were answered.
+    """
 
     each: float
     busiest: float
+    counted: float
 
     @property
     def rate(self) -> float:
@@ -41,7 +45,11 @@ async def run_turn(
         raise BenchmarkFailed(f"{operation.title}: {load.errors} errors\n{server.last_words()}")
     if len(used) < workers:
         raise BenchmarkFailed(f"{len(used)} processes run where {workers} workers should.")
-    return Turn(1_000 * sum(used) / load.requests, max(used) / sum(used))
+    return Turn(
+        each=1_000 * sum(used) / load.requests,
+        busiest=max(used) / sum(used),
+        counted=load.requests / load.seconds,
+    )
 
 
 def _cpu(server: Server) -> dict[int, float]:

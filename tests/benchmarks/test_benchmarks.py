@@ -130,9 +130,9 @@ def test_lines_rise_with_their_values_on_logarithmic_axes() -> None:
 
 
 def test_a_turn_is_as_quick_as_its_busiest_process() -> None:
-    assert Turn(each=0.5, busiest=1.0).rate == 2_000
-    assert Turn(each=0.5, busiest=0.5).rate == 4_000
-    assert Turn(each=0.5, busiest=0.8).rate == 2_500
+    assert Turn(each=0.5, busiest=1.0, counted=100.0).rate == 2_000
+    assert Turn(each=0.5, busiest=0.5, counted=100.0).rate == 4_000
+    assert Turn(each=0.5, busiest=0.8, counted=100.0).rate == 2_500
 
 
 def test_what_a_process_costs_is_read_while_it_lives() -> None:

@@ -30,7 +30,7 @@ class MemoryRemoval:
 
     def remove(self, model: EntityModel, rows: list[Row], *, is_final: bool) -> None:
         for row in rows:
-            self._gather(model, [row], _key(model, row)[1], is_final=is_final)
+            self._gather(model, row, is_final=is_final)
         # A row that restricts may itself be deleted by cascade: only the others forbid the deletion.
         if forbidding := self._restricting.keys() - self._deletions.keys():
             referring = (
@@ -47,34 +47,37 @@ class MemoryRemoval:
         for key in [key for key, for_good in self._deletions.items() if for_good]:
             self._purge(key)
 
-    def _gather(self, model: EntityModel, rows: list[Row], root: UUID, *, is_final: bool) -> None:
-        # Without soft delete there is only deletion for good, and what refers to the row goes for good with it.
-        is_final = is_final or "is_deleted" not in model.by_name
-        new = [
-            row for row in rows if (known := self._deletions.get(_key(model, row))) is None or (is_final and not known)
-        ]
-        self._deletions |= {_key(model, row): is_final for row in new}
-        for row in new:
+    def _gather(self, model: EntityModel, row: Row, *, is_final: bool) -> None:
+        root = _key(model, row)[1]
+        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        waiting = [(model, row, is_final)]
+        while waiting:
+            model, row, is_final = waiting.pop()
+            # Without soft delete there is only deletion for good, and what refers to the row goes for good with it.
+            is_final = is_final or "is_deleted" not in model.by_name
+            known = self._deletions.get(_key(model, row))
+            if known is not None and (known or not is_final):
+                continue
+            self._deletions[_key(model, row)] = is_final
             # ``deleted_with`` names the row whose deletion took this one along: restoring that row restores this one.
             self._roots.setdefault(_key(model, row), root)
             for referring, field in self.registry.referring(model.plural):
                 found = self._referring(model, row, (referring, field), is_final=is_final)
-                self._apply_on_delete((referring, field), found, root, is_final=is_final)
+                if field.reference is not None and field.reference.on_delete == "cascade":
+                    waiting += [(referring, other, is_final) for other in found]
+                else:
+                    self._refuse_or_clear((referring, field), found, root, is_final=is_final)
 
-    def _apply_on_delete(
+    def _refuse_or_clear(
         self, reference: tuple[EntityModel, FieldModel], found: list[Row], root: UUID, *, is_final: bool
     ) -> None:
         referring, field = reference
-        on_delete = field.reference.on_delete if field.reference is not None else "restrict"
-        if on_delete == "clear":
+        if field.reference is not None and field.reference.on_delete == "clear":
             self._cleared |= {(_key(referring, row), field.name): is_final for row in found}
-        elif on_delete == "cascade":
-            self._gather(referring, found, root, is_final=is_final)
-        else:
-            for row in found:
-                key = _key(referring, row)
-                is_ours = row.get("tenant_id") in (None, self.tenant)
-                self._restricting.setdefault(key, set()).add((root, field.name if is_ours else None))
+            return
+        for row in found:
+            is_ours = row.get("tenant_id") in (None, self.tenant)
+            self._restricting.setdefault(_key(referring, row), set()).add((root, field.name if is_ours else None))
 
     def _referring(
         self, model: EntityModel, row: Row, reference: tuple[EntityModel, FieldModel], *, is_final: bool

@@ -30,7 +30,10 @@ class MemoryRestoring:
     def restore(self, model: EntityModel, row: Row) -> None:
         if is_living(row):
             raise Conflict(NOT_DELETED)
-        self._gather(model, row, row["id"])
+        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        waiting = [(model, row)]
+        while waiting:
+            waiting += self._gather(*waiting.pop(), row["id"])
         for (kind, row_id), restored in self._restored.items():
             self._ensure_unique(kind, restored, is_root=(kind, row_id) == (model, row["id"]))
         for (kind, row_id), restored in self._restored.items():
@@ -39,21 +42,21 @@ class MemoryRestoring:
             record(self.tables, kind, self.act, "restored", (self.tables[kind.table][row_id], restored))
             self.tables[kind.table][row_id] = restored
 
-    def _gather(self, model: EntityModel, row: Row, root: object) -> None:
+    def _gather(self, model: EntityModel, row: Row, root: object) -> list[tuple[EntityModel, Row]]:
+        """Adds the row to those that come back; returns rows that its deletion took along."""
         row_id, version = row["id"], row["version"]
         assert isinstance(row_id, UUID)
         assert isinstance(version, int)
         unmarked = {"is_deleted": False, "deleted_at": None, "deleted_by": None, "deleted_with": None}
         acted = {"updated_at": self.act.at, "updated_by": self.act.by, "version": version + 1}
         self._restored[model, row_id] = {**row, **unmarked, **acted}
-        for referring, field in self.registry.referring(model.plural):
-            if field.reference is not None and field.reference.on_delete == "cascade":
-                for other in list(self.tables.get(referring.table, {}).values()):
-                    if (
-                        self._was_cascaded(model, row, (field, other), root)
-                        and (referring, other["id"]) not in self._restored
-                    ):
-                        self._gather(referring, other, root)
+        return [
+            (referring, other)
+            for referring, field in self.registry.referring(model.plural)
+            if field.reference is not None and field.reference.on_delete == "cascade"
+            for other in self.tables.get(referring.table, {}).values()
+            if self._was_cascaded(model, row, (field, other), root) and (referring, other["id"]) not in self._restored
+        ]
 
     def _was_cascaded(self, model: EntityModel, row: Row, by: tuple[FieldModel, Row], root: object) -> bool:
         field, other = by

@@ -1,5 +1,6 @@
 """Records of two entities that refer to each other: deleting, restoring and purging end."""
 
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated
@@ -47,7 +48,13 @@ class Knot(Struct, rename="camel", kw_only=True):
     self_id: Annotated[UUID | None, ref("knots", relation="itself")] = None
 
 
-RINGS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Hen, Egg, Knot])
+@entity("stages")
+class Stage(Struct, rename="camel", kw_only=True):
+    name: str
+    before_id: Annotated[UUID | None, ref("stages", on_delete="cascade")] = None
+
+
+RINGS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Hen, Egg, Knot, Stage])
 
 
 class Rings:
@@ -146,3 +153,20 @@ async def test_who_is_referred_to_by_another_stays(rings: Rings) -> None:
     with pytest.raises(Conflict):
         await rings.remove("knots", knot)
     assert await rings.there("knots", knot)
+
+
+async def test_a_chain_of_any_length_goes_and_comes_back_whole(rings: Rings) -> None:
+    """One row refers to the next: as many as Python's stack could not hold as calls."""
+    first = last = await rings.add("stages")
+    model = RINGS["stages"]
+    async with rings.database.transaction(HERE) as tx:
+        for _ in range(sys.getrecursionlimit()):
+            row = NewRow(new_id(), {"name": "x", "before_id": last})
+            await tx.records.add(model, [row], ACT)
+            last = row.id
+    await rings.remove("stages", first)
+    assert not await rings.there("stages", last)
+    await rings.restore("stages", first)
+    assert await rings.there("stages", last)
+    await rings.purge("stages", first)
+    assert not await rings.there("stages", last, View(include_deleted=True))

@@ -121,22 +121,29 @@ class PostgresRemoval:
 
     async def _gather(self, plan: RemovalPlan, rows: RowsByModel, *, is_final: bool) -> None:
         """Adds the rows to the plan, and what their deletion takes along."""
-        is_final = is_final or not is_soft(rows.model)
-        fresh = plan.take(rows, is_final=is_final)
-        for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
-            await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
+        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        waiting = [(rows, is_final)]
+        while waiting:
+            rows, is_final = waiting.pop()
+            is_final = is_final or not is_soft(rows.model)
+            fresh = plan.take(rows, is_final=is_final)
+            for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
+                taken_along = await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
+                waiting += [(further, is_final) for further in taken_along]
 
-    async def _follow(self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool) -> None:
-        """Plans what the reference declares for its rows: restrict, cascade or clear."""
+    async def _follow(
+        self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool
+    ) -> list[RowsByModel]:
+        """Plans what the reference declares for its rows, restrict or clear; returns the rows of a cascade."""
         referring, name = reference
         declared = referring.by_name[name].reference
         on_delete = declared.on_delete if declared is not None else "restrict"
         if on_delete == "clear":
             plan.cleared.append((rows, reference, is_final))
-            return
+            return []
         if on_delete == "restrict" and referring not in plan.deletable:
             plan.restricted.setdefault(referring, []).append((name, rows, is_final))
-            return
+            return []
         locks = on_delete == "cascade"
         statement = find_referring(self.registry, rows.model, reference, is_final=is_final, locks=locks)
         found = await fetch(self.connection, statement, rows.values)
@@ -144,10 +151,12 @@ class PostgresRemoval:
             for row in found:
                 forbidden = plan.restricting.setdefault((referring, row["id"]), set())
                 forbidden.add((rows.roots[row["target"]], name if self._is_ours(row["tenant_id"]) else None))
-            return
-        for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
-            roots = {row["id"]: rows.roots[row["target"]] for row in theirs}
-            await self._gather(plan, RowsByModel(referring, tenant, roots), is_final=is_final)
+            return []
+        by_tenant = groupby(found, key=lambda row: row["tenant_id"])
+        return [
+            RowsByModel(referring, tenant, {row["id"]: rows.roots[row["target"]] for row in theirs})
+            for tenant, theirs in by_tenant
+        ]
 
     async def _counted(self, plan: RemovalPlan) -> AsyncIterator[tuple[UUID, Referrer | None]]:
         """Rows that forbid the act, counted by the server: there may be any number of them."""

@@ -55,26 +55,33 @@ class PostgresRestoring:
         return restored
 
     async def _restore(self, root: RowsByModel) -> Stored:
-        (row_id,) = root.roots
-        together = [root]
-        await self._gather(together, root, row_id)
-        answers = [await self._revive(rows, is_root=rows is root) for rows in together]
+        along = await self._taken_along(root)
+        (answer,) = await self._revive(root, is_root=True)
+        for rows in along:
+            await self._revive(rows, is_root=False)
         # asked when everything lives again: rows that come back together are there for each other
-        for rows in together:
-            await self._ensure_references(rows, is_root=rows is root)
-        return stored(root.model, answers[0][0])
+        await self._ensure_references(root, is_root=True)
+        for rows in along:
+            await self._ensure_references(rows, is_root=False)
+        return stored(root.model, answer)
 
-    async def _gather(self, together: list[RowsByModel], rows: RowsByModel, root: UUID) -> None:
-        for reference in self._cascading(rows.model):
-            statement = find_deleted_with(self.registry, rows.model, reference)
-            found = await fetch(self.connection, statement, {**rows.values, "root": root})
-            for tenant, theirs in groupby(found, key=lambda row: row["tenant_id"]):
-                known = {row_id for other in together if other.model is reference[0] for row_id in other.roots}
-                fresh = {row["id"]: root for row in theirs if row["id"] not in known}
-                if fresh:
-                    further = RowsByModel(reference[0], tenant, fresh)
-                    together.append(further)
-                    await self._gather(together, further, root)
+    async def _taken_along(self, root: RowsByModel) -> list[RowsByModel]:
+        """Rows that the deletion of the root took along, all of a model and tenant together."""
+        (row_id,) = root.roots
+        found: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = {(root.model, root.tenant): {row_id: row_id}}
+        waiting = [root]
+        while waiting:
+            rows = waiting.pop()
+            for reference in self._cascading(rows.model):
+                statement = find_deleted_with(self.registry, rows.model, reference)
+                referring = await fetch(self.connection, statement, {**rows.values, "root": row_id})
+                for tenant, theirs in groupby(referring, key=lambda row: row["tenant_id"]):
+                    known = found.setdefault((reference[0], tenant), {})
+                    fresh = {row["id"]: row_id for row in theirs if row["id"] not in known}
+                    known |= fresh
+                    waiting += [RowsByModel(reference[0], tenant, fresh)] if fresh else []
+        del found[root.model, root.tenant][row_id]
+        return [RowsByModel(model, tenant, roots) for (model, tenant), roots in found.items() if roots]
 
     def _cascading(self, model: EntityModel) -> Iterator[ReferringField]:
         for referring, field in self.registry.referring(model.plural):
