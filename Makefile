@@ -6,8 +6,10 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 PYTHON ?=
-# Compiled tests are kept also where the environment says not to: to compile them takes each worker ten seconds.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
+# What Python has compiled is kept also where the environment says not to: to compile it again takes each start two
+# seconds, and each worker of the tests ten.
+KEPT = env -u PYTHONDONTWRITEBYTECODE
+PYTEST = $(KEPT) $(BIN)/pytest -q -n auto --dist loadfile --no-loadscope-reorder
 COMPILE = $(BIN)/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(UPGRADE)
 
@@ -22,7 +24,7 @@ help: ## list these targets
 
 run: .venv/run ## serve on http://127.0.0.1:8000, with embedded servers where no URL is set
 	@[ -e .data ] || echo "The first start makes the database and applies the migrations: some seconds."
-	@exec $(BIN)/tenantry serve
+	@exec $(KEPT) $(BIN)/tenantry serve
 
 install: .venv/run ## put the command tenantry on the PATH, by a link in ~/.local/bin; DEST= names another folder
 	@dest='$(or $(DEST),$(HOME)/.local/bin)'; mkdir -p "$$dest"; \

@@ -150,8 +150,9 @@ def running(
 
 
 def _bare_environment() -> dict[str, str]:
-    """The environment without the user's own settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("TENANTRY_", "GRANIAN_"))}
+    """The environment without the user's own settings, and with compiled code kept, as ``make run`` keeps it."""
+    left_out = ("TENANTRY_", "GRANIAN_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
 
 
 def _free_port() -> int:
