@@ -27,6 +27,13 @@ ENDED_INVITATION = timedelta(days=90)
 """How long an invitation is listed after its end."""
 
 
+class DatedRecords(Enum):
+    """Records that are only added to, in the order of time: past an age that the operator may set, they are deleted."""
+
+    EVENTS = "events of the audit trail"
+    """Time at which the event occurred."""
+
+
 class RetentionRule(Enum):
     """Kinds of data that are removed by age, each with the time that counts for it."""
 

@@ -1,6 +1,6 @@
 """Use cases on adapters, and the application on those."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -56,6 +56,7 @@ from application.ports.identity.users import Departures
 from application.ports.whole_database import Transaction
 from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
+from domain.retention import DatedRecords
 from entrypoints.composition import Adapters, lifetimes
 from entrypoints.entities import EntitiesError, load_routes, where_raised
 from entrypoints.http_settings import http_settings
@@ -131,7 +132,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _events_kept(settings)),
+        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _kept(settings)),
         registry=adapters.registry,
         database=database,
         freshness=adapters.freshness,
@@ -229,8 +230,9 @@ def _operator_accounts(adapters: Adapters, settings: Settings) -> OperatorAccoun
     )
 
 
-def _events_kept(settings: Settings) -> timedelta | None:
-    return timedelta(days=settings.audit_retention_days) if settings.audit_retention_days else None
+def _kept(settings: Settings) -> Mapping[DatedRecords, timedelta]:
+    days = {DatedRecords.EVENTS: settings.audit_retention_days}
+    return {records: timedelta(days=number) for records, number in days.items() if number}
 
 
 def _recent(settings: Settings) -> timedelta:

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from adapters.memory.audit import TABLE
+from adapters.memory.audit import TABLE as EVENTS
 from adapters.memory.database import MemoryDatabase
 from domain.entities.declaration import EntityModel
+from domain.retention import DatedRecords
+
+_RECORDS = {DatedRecords.EVENTS: (EVENTS, "occurred_at")}
+"""Table and time of each kind."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +24,11 @@ class MemoryUpkeep:
     async def analyze(self, model: EntityModel) -> None:
         pass
 
-    async def forget_events(self, before: datetime, most: int) -> int | None:
+    async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
+        table, age = _RECORDS[what]
         async with self.database.changing() as store:
-            rows = store.tables.setdefault(TABLE, {})
-            old = [key for key, row in rows.items() if cast(datetime, row["occurred_at"]) <= before]
+            rows = store.tables.setdefault(table, {})
+            old = [key for key, row in rows.items() if cast(datetime, row[age]) <= before]
             for key in old[:most]:
                 del rows[key]
         return len(old[:most])

@@ -1,7 +1,7 @@
 """Housekeeping: removes data past its retention, so that no table grows for ever, and tends the tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from application.ports.database import Database
@@ -18,6 +18,7 @@ from domain.retention import (
     GIVEN_UP_MAIL,
     JOIN_REQUEST,
     LONGEST_TOKEN,
+    DatedRecords,
     RetentionRule,
 )
 from domain.scope import EveryTenant
@@ -36,8 +37,8 @@ class Housekeeping:
     upkeep: Upkeep
     clock: Clock
     lifetimes: Lifetimes
-    events_kept: timedelta | None = None
-    """How long events of the audit trail are kept; None for ever."""
+    kept: Mapping[DatedRecords, timedelta] = field(default_factory=dict)
+    """How long records are kept; those that are not named, for ever."""
 
     async def sweep(self) -> Mapping[RetentionRule, int] | None:
         """Removes some rows of each rule and returns how many; None while another process is at it."""
@@ -52,11 +53,11 @@ class Housekeeping:
                 swept[rule] = removed
         return swept
 
-    async def forget_events(self) -> int | None:
-        """Deletes some events past their retention and returns how many; None where the login may not delete any."""
-        if self.events_kept is None:
+    async def forget(self, what: DatedRecords) -> int | None:
+        """Deletes some records past their retention and returns how many; None where the login may not delete any."""
+        if what not in self.kept:
             return 0
-        return await self.upkeep.forget_events(self.clock.now() - self.events_kept, AT_ONCE)
+        return await self.upkeep.forget(what, self.clock.now() - self.kept[what], AT_ONCE)
 
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database is late, and returns the tables' names."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from domain.entities.declaration import EntityModel
+from domain.retention import DatedRecords
 
 
 class Upkeep(Protocol):
@@ -16,7 +17,7 @@ class Upkeep(Protocol):
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database itself is late, and returns the tables' names.
 
-        Makes room for the coming months in tables that are kept by month.
+        Makes room for the coming months in tables that are in parts by time.
 
         Returns no table while another process is at it.
         """
@@ -26,11 +27,11 @@ class Upkeep(Protocol):
         """Renews the statistics of an entity's table, as after an import of many rows."""
         ...
 
-    async def forget_events(self, before: datetime, most: int) -> int | None:
-        """Deletes events of the audit trail up to ``before``, and returns how many; 0 where none are left to delete.
+    async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
+        """Deletes records up to ``before``, and returns how many; 0 where none are left to delete.
 
-        Events of a month may stay until the whole month is past ``before``, and then go at once, however many they
-        are; others go at most ``most`` at a time.
+        Those of a month may stay until the whole month is past ``before``, and then go at once, however many they are;
+        others go at most ``most`` at a time.
 
         None where the login may not, because it does not own the table: the service's own role only adds to it.
         """

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
+from domain.retention import DatedRecords
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.composition import open_adapters
 from entrypoints.entities import load_registry
@@ -21,6 +23,11 @@ Pause = Callable[[float], Awaitable[None]]
 EVERY = 3600.0
 BETWEEN = 0.1
 """Seconds after each sweep that found something: requests come first."""
+
+RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
+    {DatedRecords.EVENTS: "TENANTRY_AUDIT_RETENTION_DAYS"}
+)
+"""Variable that says how long records are kept."""
 
 
 async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> None:
@@ -44,21 +51,23 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
         gone.update({what.value: number for what, number in swept.items()})
         await pause(BETWEEN)
     if swept is not None:
-        gone += await _forget_events(housekeeping, pause)
+        for records in DatedRecords:
+            gone += await _forget(housekeeping, records, pause)
     if gone:
         log.info("Housekeeping took away %s.", _said(gone))
     return gone if gone or swept is not None else None
 
 
-async def _forget_events(housekeeping: Housekeeping, pause: Pause) -> Counter[str]:
-    """Deletes events past their retention until none is left."""
+async def _forget(housekeeping: Housekeeping, records: DatedRecords, pause: Pause) -> Counter[str]:
+    """Deletes records past their retention until none is left."""
     gone: Counter[str] = Counter()
-    while number := await housekeeping.forget_events():
-        gone["events of the audit trail"] += number
+    while number := await housekeeping.forget(records):
+        gone[records.value] += number
         await pause(BETWEEN)
     if number is None:
         log.warning(
-            "TENANTRY_AUDIT_RETENTION_DAYS has no effect: name the tables' owner in TENANTRY_DATABASE_OWNER_URL."
+            "The setting %s has no effect: name the tables' owner in TENANTRY_DATABASE_OWNER_URL.",
+            RETENTION_SETTINGS[records],
         )
     return gone
 

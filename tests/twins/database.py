@@ -12,7 +12,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection
-from adapters.postgres.schema.parts import BY_MONTH
+from adapters.postgres.schema.parts import BY_TABLE
 from adapters.postgres.schema.row_security import MAKE_ROLE
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import IS_POSSIBLE, MAKE_SEARCH, opened, search_index
@@ -85,5 +85,5 @@ def _tables(registry: Registry) -> list[str]:
     statements: list[ExecutableDDLElement] = []
     for table in tables:
         statements += [CreateTable(table), *(CreateIndex(index) for index in table.indexes)]
-    parts = [f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT" for name in sorted(BY_MONTH & own)]
+    parts = [f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT" for name in sorted(BY_TABLE.keys() & own)]
     return [*(str(statement.compile(dialect=made)) for statement in statements), *parts]

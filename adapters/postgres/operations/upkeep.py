@@ -10,12 +10,14 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
-from adapters.postgres.operations.parts import forget, make_parts
+from adapters.postgres.operations.parts import forget, is_own, make_parts
 from adapters.postgres.operations.reference_statistics import make_statistics
 from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
+from adapters.postgres.schema.parts import IN_PARTS
 from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.statements.rows import tables_of
 from domain.entities.declaration import EntityModel, Registry
+from domain.retention import DatedRecords
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
@@ -37,8 +39,6 @@ AND (
 )
 ORDER BY s.relname"""
 
-_OWNS_EVENTS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_events'::regclass"
-
 PATIENCE = 3600.0
 """Seconds for one table: nobody waits for it."""
 
@@ -55,8 +55,9 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             if not await connection.fetchval(_CLAIM):
                 return tended
-            if await connection.fetchval(_OWNS_EVENTS):
-                await make_parts(connection)
+            for parted in IN_PARTS.values():
+                if await is_own(connection, parted):
+                    await make_parts(connection, parted)
             for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
                 await connection.execute(on_table(row["name"], CLEAR if row["has_dead_rows"] else ANALYZE))
                 tended.append(row["name"])
@@ -67,11 +68,11 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             await connection.execute(on_table(model.table, ANALYZE))
 
-    async def forget_events(self, before: datetime, most: int) -> int | None:
+    async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
         async with self._connection() as connection:
-            if not await connection.fetchval(_OWNS_EVENTS):
+            if not await is_own(connection, IN_PARTS[what]):
                 return None
-            return await forget(connection, before, most)
+            return await forget(connection, IN_PARTS[what], before, most)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:

@@ -13,15 +13,18 @@ from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.operations.parts import forget, make_parts
 from adapters.postgres.operations.upkeep import PostgresUpkeep
+from adapters.postgres.schema.parts import IN_PARTS
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
+from domain.retention import DatedRecords
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
 Connection = asyncpg.Connection
 
 HERE, THERE = uuid4(), uuid4()
+EVENTS = IN_PARTS[DatedRecords.EVENTS]
 PARTS = """
 SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit_events'::regclass ORDER BY 1"""
 TENANT = """
@@ -108,7 +111,7 @@ async def test_the_service_reaches_no_part_itself(
     owner: "Connection[asyncpg.Record]", service: "Connection[asyncpg.Record]"
 ) -> None:
     await owner.execute(f"DROP TABLE {part_of(next_month(now()))}")
-    await make_parts(owner)
+    await make_parts(owner, EVENTS)
     names = await parts(owner)
     assert part_of(next_month(now())) in names
     for name in names:
@@ -130,7 +133,7 @@ async def test_ten_processes_make_the_same_parts_once(url: str, owner: "Connecti
         if name != "audit_events_rest":
             await owner.execute(f"DROP TABLE {name}")
     connections = [await asyncpg.connect(url) for _ in range(10)]
-    await asyncio.gather(*map(make_parts, connections))
+    await asyncio.gather(*(make_parts(connection, EVENTS) for connection in connections))
     for connection in connections:
         await connection.close()
     assert await parts(owner) == before
@@ -141,7 +144,7 @@ async def test_a_month_whose_events_lie_in_the_rest_gets_no_part_and_refuses_no_
 ) -> None:
     await owner.execute(f"DROP TABLE {part_of(now())}")
     await add(owner, now())
-    await make_parts(owner)
+    await make_parts(owner, EVENTS)
     assert part_of(now()) not in await parts(owner)
     await add(owner, now())
     assert await where(owner) == {"audit_events_rest": 4}
@@ -153,18 +156,18 @@ async def test_a_part_that_is_over_is_dropped_whole_and_younger_ones_stay(
     later = next_month(now())
     await add(owner, now(), now(), later)
     upkeep = PostgresUpkeep(url, registry)
-    assert await upkeep.forget_events(later - timedelta(milliseconds=1), 1) == 0
-    assert await upkeep.forget_events(later, 1) == 4
+    assert await upkeep.forget(DatedRecords.EVENTS, later - timedelta(milliseconds=1), 1) == 0
+    assert await upkeep.forget(DatedRecords.EVENTS, later, 1) == 4
     assert part_of(now()) not in await parts(owner)
     assert await where(owner) == {part_of(later): 2}
-    assert await upkeep.forget_events(later, 1) == 0
+    assert await upkeep.forget(DatedRecords.EVENTS, later, 1) == 0
 
 
 async def test_events_in_no_month_are_deleted_one_by_one(owner: "Connection[asyncpg.Record]") -> None:
     old = now() - timedelta(days=800)
     await add(owner, old, old + timedelta(days=1), old + timedelta(days=3), now())
     before = old + timedelta(days=1)
-    assert [await forget(owner, before, 3) for _ in range(3)] == [3, 1, 0]
+    assert [await forget(owner, EVENTS, before, 3) for _ in range(3)] == [3, 1, 0]
     assert await where(owner) == {"audit_events_rest": 2, part_of(now()): 2}
 
 
@@ -176,12 +179,12 @@ async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
     async with service.transaction():
         assert len(await service.fetch("SELECT FROM audit_events")) == 1
         # somebody who is not patient waits behind the drop, and is served when it has given up
-        forgetting = asyncio.create_task(forget(cleaner, next_month(now()), 10))
+        forgetting = asyncio.create_task(forget(cleaner, EVENTS, next_month(now()), 10))
         async with asyncio.timeout(HUNG_AFTER):
             await add(owner, now())
             assert await forgetting == 0
     assert part_of(now()) in await parts(owner)
-    assert await forget(cleaner, next_month(now()), 10) == 4
+    assert await forget(cleaner, EVENTS, next_month(now()), 10) == 4
     await cleaner.close()
 
 
@@ -205,8 +208,8 @@ async def test_a_database_from_before_keeps_its_events_as_one_part(
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         await service.execute("SELECT FROM audit_events_old")
     # exact to the event as long as it is not over, and then dropped as a whole
-    assert await forget(owner, old, 10) == 2
-    assert await forget(owner, later, 10) == 4
+    assert await forget(owner, EVENTS, old, 10) == 2
+    assert await forget(owner, EVENTS, later, 10) == 4
     assert "audit_events_old" not in await parts(owner)
     await owner.close()
     await service.close()

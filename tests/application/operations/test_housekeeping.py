@@ -9,7 +9,7 @@ from application.identity.login.forms import RefreshForm
 from application.identity.service_accounts.forms import ServiceAccountForm
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
-from domain.retention import LONGEST_TOKEN, RetentionRule
+from domain.retention import LONGEST_TOKEN, DatedRecords, RetentionRule
 from domain.scope import EveryTenant
 from entrypoints.server.housekeeping import clean, keep_clean
 from entrypoints.settings.settings import SettingsError, read_settings
@@ -157,16 +157,16 @@ def test_no_setting_lets_a_token_live_longer_than_counts_are_kept() -> None:
 async def test_old_events_go_where_a_retention_is_set(registry: Registry) -> None:
     service = await open_service(registry, {"TENANTRY_AUDIT_RETENTION_DAYS": "30"})
     await service.admin()
-    assert await service.services.housekeeping.forget_events() == 0
+    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0
     service.clock.move(31 * DAY)
     await service.admin()
-    before = await service.services.housekeeping.forget_events()
+    before = await service.services.housekeeping.forget(DatedRecords.EVENTS)
     assert before is not None
     assert before > 0
-    assert await service.services.housekeeping.forget_events() == 0
+    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0
 
 
 async def test_events_are_kept_for_ever_otherwise(service: InMemoryService) -> None:
     await service.admin()
     service.clock.move(10_000 * DAY)
-    assert await service.services.housekeeping.forget_events() == 0
+    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0

@@ -23,6 +23,7 @@ from domain.entities.bodies import EVERYTHING
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.sheets import ImportOptions, Report
+from domain.retention import DatedRecords
 from domain.scope import OneTenant
 from tests.builders import caller, new_id
 from tests.conftest import NewDatabase
@@ -56,7 +57,7 @@ class CountedAtAnalysis:
         async with self.database.read_only(HERE) as read:
             self.counts.append(await read.transfers.count(model, Query(sort=()), 1_000_000))
 
-    async def forget_events(self, before: datetime, most: int) -> int | None:
+    async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
         return 0
 
 

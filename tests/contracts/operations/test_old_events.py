@@ -15,6 +15,7 @@ from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Count, Query
+from domain.retention import DatedRecords
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.adapters.postgres.test_login_roles import plain_url
 from tests.builders import NOW, new_id, tenant
@@ -50,11 +51,11 @@ async def test_events_of_every_tenant_go_once_their_month_is_past_and_younger_on
     tick = timedelta.resolution
     await add(database, HERE, NOW + tick, NOW + tick)
     await add(database, THERE, NOW + tick)
-    assert await upkeep.forget_events(NOW, 2) == 0
+    assert await upkeep.forget(DatedRecords.EVENTS, NOW, 2) == 0
     assert [await left(database, registry, place) for place in (HERE, THERE)] == [2, 1]
     past = NOW + timedelta(days=32)
     gone = 0
-    while (number := await upkeep.forget_events(past, 2)) != 0:
+    while (number := await upkeep.forget(DatedRecords.EVENTS, past, 2)) != 0:
         assert number is not None
         gone += number
     assert gone == 3
@@ -69,7 +70,7 @@ async def test_the_role_of_the_service_forgets_nothing(
 ) -> None:
     await add(postgres, HERE, NOW)
     await ensure_login_role(database_url, plain_url)
-    assert await PostgresUpkeep(plain_url, registry).forget_events(NOW, 10) is None
+    assert await PostgresUpkeep(plain_url, registry).forget(DatedRecords.EVENTS, NOW, 10) is None
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
         async with postgres.transaction(EveryTenant()) as tx:
             await tx.connection.execute("DELETE FROM audit_events")

@@ -1,0 +1,99 @@
+"""Tables that are put into parts by time beside reads and writes.
+
+What is there becomes one part, of all that came before the step after the next: PostgreSQL compares its rows with that
+bound while they are read and written, and then takes the part over without reading it.
+"""
+
+from collections.abc import Sequence
+
+from alembic import op
+from sqlalchemy.dialects import postgresql
+
+from adapters.postgres.migrations.online.operations import by_itself, is_online
+from adapters.postgres.schema.parts import InParts, bound, making, on_table
+from adapters.postgres.schema.row_security import grants, policies
+
+_BOUND = """
+DO $$
+BEGIN
+    IF (SELECT relkind = 'p' FROM pg_class WHERE oid = '%(table)s'::regclass) OR EXISTS (
+        SELECT FROM pg_constraint WHERE conrelid = '%(table)s'::regclass AND conname = '%(table)s_bound'
+    ) THEN
+        RETURN;
+    END IF;
+    EXECUTE format(
+        'ALTER TABLE %(table)s ADD CONSTRAINT %(table)s_bound CHECK (%(key)s < %%L) NOT VALID', %(bound)s
+    );
+END
+$$"""
+
+# No version of the service wrote rows that lie behind the bound: those that somebody else put there stop the migration.
+_VALIDATE = """
+DO $$
+BEGIN
+    IF (SELECT relkind = 'r' FROM pg_class WHERE oid = '%(table)s'::regclass) THEN
+        ALTER TABLE %(table)s VALIDATE CONSTRAINT %(table)s_bound;
+    END IF;
+END
+$$"""
+
+_SWAP = """
+DO $$
+DECLARE
+    bound text;
+BEGIN
+    IF (SELECT relkind = 'p' FROM pg_class WHERE oid = '%(table)s'::regclass) THEN
+        RETURN;
+    END IF;
+    PERFORM set_config('tenantry.scope', 'every', true);
+    LOCK TABLE %(table)s IN ACCESS EXCLUSIVE MODE;
+    SELECT substring(pg_get_constraintdef(oid) FROM '''([^'']+)''') INTO STRICT bound
+    FROM pg_constraint WHERE conrelid = '%(table)s'::regclass AND conname = '%(table)s_bound';
+    ALTER TABLE %(table)s RENAME TO %(table)s_old;
+    %(aside)s;
+    CREATE TABLE %(table)s (LIKE %(table)s_old INCLUDING DEFAULTS) PARTITION BY RANGE (%(key)s);
+    %(made)s;
+    CREATE TABLE %(table)s_rest PARTITION OF %(table)s DEFAULT;
+    IF EXISTS (SELECT FROM %(table)s_old) THEN
+        EXECUTE format(
+            'ALTER TABLE %(table)s ATTACH PARTITION %(table)s_old FOR VALUES FROM (MINVALUE) TO (%%L)', bound
+        );
+        ALTER TABLE %(table)s_old DROP CONSTRAINT %(table)s_bound;
+    ELSE
+        DROP TABLE %(table)s_old;
+    END IF;
+END
+$$"""
+
+_AFTER_NEXT = "(date_trunc('%(step)s', now() AT TIME ZONE 'UTC') + 2 * interval '1 %(step)s')"
+
+
+def put_into_parts_online(parted: InParts, *, by_tenant: bool, aside: Sequence[str], made: Sequence[str]) -> None:
+    """Puts a table into parts, and can be begun again after a failure.
+
+    ``aside`` are statements that give the keys and indexes of the old table other names, ``made`` those that give the
+    new table its own: an index that the old one does not have is built while nobody reads or writes.
+    """
+    security = [*grants(parted.table), *(policies(parted.table) if by_tenant else ())]
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    secured = [str(statement.compile(dialect=dialect)).strip() for statement in security]
+    context = {
+        "key": parted.key,
+        "bound": bound(
+            parted, f"(date_trunc('{parted.step}', now() AT TIME ZONE 'UTC') + interval '2 {parted.step}s')"
+        ),
+        "aside": _in_turn(aside),
+        "made": _in_turn([*made, *secured]),
+    }
+    op.execute(on_table(_BOUND, parted, context))
+    if is_online():
+        with by_itself():
+            op.execute(on_table(_VALIDATE, parted, context))
+    else:
+        op.execute(on_table(_VALIDATE, parted, context))
+    op.execute(on_table(_SWAP, parted, context))
+    op.execute(making(parted))
+
+
+def _in_turn(statements: Sequence[str]) -> str:
+    return ";\n    ".join(statements)
