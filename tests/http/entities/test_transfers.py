@@ -161,6 +161,8 @@ async def test_at_most_a_thousand_errors_are_listed(app: TestApp) -> None:
         (LAMP, {"sheet": "x"}, "VALIDATION_ERROR", "options.sheet"),
         (LAMP, {"encoding": "klingon"}, "VALIDATION_ERROR", "options.encoding"),
         (LAMP, {"encoding": "base64"}, "VALIDATION_ERROR", "options.encoding"),
+        (LAMP, {"encoding": "idna"}, "BAD_REQUEST", None),
+        (LAMP, {"encoding": "punycode"}, "BAD_REQUEST", None),
         (LAMP, "{", "VALIDATION_ERROR", "options"),
         (LAMP, "[]", "VALIDATION_ERROR", "options"),
         (LAMP, {"columns": {"x": "name"}}, "VALIDATION_ERROR", "options.columns.x"),
