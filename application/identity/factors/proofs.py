@@ -14,7 +14,7 @@ from application.ports.identity.factors import Factor, FactorSecrets, FactorTran
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, ValidationError
-from domain.identity.factors import Method
+from domain.identity.factors import Method, guesses_of
 from domain.identity.otp import matching_step
 from domain.identity.recovery import recovery_digest
 from domain.identity.users import User
@@ -190,11 +190,6 @@ async def spend(tx: FactorTransaction, ticket: Spent, now: datetime) -> None:
 def wrong_ticket(field: str) -> ValidationError:
     """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
     return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
-
-
-def guesses_of(user_id: UUID) -> str:
-    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
-    return f"mfa:{user_id}"
 
 
 def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
