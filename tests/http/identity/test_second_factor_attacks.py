@@ -85,6 +85,16 @@ async def test_guesses_are_counted_over_all_networks_and_lock_the_factor_alone(p
     assert (await actions(person.app)).count("factor.refused") == 5
 
 
+async def test_a_proof_without_its_parts_is_no_guess(person: Person) -> None:
+    await person.add_app()
+    ticket = await person.ticket()
+    for method, missing in (("totp", ["code"]), ("recovery", ["code"]), ("passkey", ["state", "response"])) * 2:
+        refused = await person.post("mfa/verify", {"ticket": ticket, "method": method})
+        assert (refused.status_code, [error["field"] for error in refused.json()["errors"]]) == (400, missing)
+    assert (await person.verify(ticket)).status_code == 200
+    assert "factor.refused" not in await actions(person.app)
+
+
 async def test_an_administrator_lifts_the_lock_of_wrong_codes(person: Person) -> None:
     await person.add_app()
     user_id = claims_of(person.app.tokens[person.name])["sub"]
