@@ -111,7 +111,8 @@ class FactorProofs:
         self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: Spent | None
     ) -> tuple[str, ...]:
         if proof.method == "passkey":
-            assert proof.state is not UNSET and proof.response is not UNSET
+            assert proof.state is not UNSET
+            assert proof.response is not UNSET
             passkey = await self.passkeys.shown(user.id, proof.state, proof.response, factors, client)
             return await self._use_passkey(user, passkey, client, ticket)
         assert proof.code is not UNSET

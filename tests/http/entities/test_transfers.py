@@ -185,6 +185,7 @@ async def test_a_wrong_file_or_option_is_named(
     ("headers", "body", "status"),
     [
         ({"Content-Type": "application/json"}, b"{}", 415),
+        ({"Content-Type": "multipart/form-data; boundary=x", "Content-Encoding": "gzip"}, b"--x--\r\n", 415),
         ({"Content-Type": "multipart/form-data"}, b"", 400),
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"nothing of it", 400),
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n", 400),
