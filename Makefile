@@ -114,7 +114,7 @@ bench: .venv/dev ## measure the service against a hand-written baseline: eleven 
 bench-quick: .venv/dev ## the same in three minutes: one short round of the main operations
 	@exec $(BIN)/python -m benchmarks --quick $(ARGS)
 
-scale-tenants: .venv/dev ## 10,000 tenants and one of 2,000,000 rows against 100,000 rows, searches included: some ten minutes
+scale-tenants: .venv/dev ## 10,000 tenants and 10,000,000 rows against 100,000 rows, searches included: some ten minutes
 	@exec $(BIN)/python -m benchmarks.scale $(ARGS)
 
 bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Django REST framework, advanced-alchemy, PocketBase: 15 minutes

@@ -1,15 +1,19 @@
 """``python -m benchmarks.scale``: the service with many tenants and a large one, compared with itself at 100,000 rows.
 
-The usual requests of small tenants are timed before and after the others and the large one are there; then searches and
-ranges in the large tenant. Everything is asked one after the other, so that times and not rates are compared.
+Two services run side by side: one whose database has 100,000 rows, and one whose database has the other tenants and
+the large one as well. The usual requests of small tenants are sent to both in turns, so that both meet the same
+machine; then searches and ranges in the large tenant. Everything is asked one after the other: times and not rates are
+compared.
 """
 
 import argparse
 import asyncio
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from statistics import median
 from time import perf_counter
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import asyncpg
@@ -26,10 +30,15 @@ from benchmarks.servers import Server, service
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
 
+Asked = tuple[str, str, str, dict[str, object] | None]
+"""Method, path, Authorization (or nothing) and body."""
+Timed = tuple[httpx.Client, Sequence[Asked]]
+
 GOAL = 1.2
 """Largest ratio of the time with many tenants to that at 100,000 rows."""
 
-LOGINS = 20
+LOGINS = 40
+MOST_CREATED = 2_000
 PORTION = 200_000
 """Rows of the large tenant that are inserted at a time."""
 _INDEXES = """
@@ -76,38 +85,55 @@ class Plan(Struct, frozen=True, kw_only=True):
 def read_plan() -> Plan:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale")
     parser.add_argument("--tenants", type=int, default=10_000)
-    parser.add_argument("--each", type=int, default=100, help="rows of each small tenant")
+    parser.add_argument("--each", type=int, default=800, help="rows of each small tenant")
     parser.add_argument("--large", type=int, default=2_000_000, help="rows of the large tenant")
     parser.add_argument("--times", type=int, default=200, help="how often each request is timed")
-    parser.add_argument("--minutes", type=float, default=10, help="most time to make the rows; then they are fewer")
+    parser.add_argument("--minutes", type=float, default=20, help="most time to make the rows; then they are fewer")
     asked = parser.parse_args()
     return Plan(tenants=asked.tenants, each=asked.each, large=asked.large, times=asked.times, minutes=asked.minutes)
 
 
+class Side(Struct, frozen=True):
+    """A service with its database, and users of it: the tenants of ``small`` have 100,000 rows."""
+
+    server: Server
+    data: Database
+    large: User
+    small: Sequence[User]
+
+
 async def main(plan: Plan) -> None:
-    async with servers() as (database_url, redis_url), database(database_url, f"tenantry_scale_{os.getpid()}") as data:
-        with service(data.url, redis_url) as server:
+    async with servers() as (database_url, redis_url), AsyncExitStack() as stack:
+        few = await stack.enter_async_context(_side(database_url, redis_url, "few", 14))
+        many = await stack.enter_async_context(_side(database_url, redis_url, "many", 15))
+        made = await _grow(many, plan)
+        print(f"{plan.tenants:,} tenants, {made:,} rows in one and {plan.each} in each other", flush=True)
+        for name, first, second in _usual(few, many, plan.times):
+            ratio = second / first
+            sign = "" if ratio <= GOAL else f", above {GOAL}"
+            print(f"{name}: {first:.2f} ms with 100,000 rows, {second:.2f} ms with all: {ratio:.2f} times{sign}")
+        for asked, milliseconds in _searches(many, await _a_category(many), made):
+            print(f"GET /api/products?{asked}: {milliseconds:.1f} ms")
+
+
+@asynccontextmanager
+async def _side(database_url: str, redis_url: str, name: str, redis_database: int) -> AsyncIterator[Side]:
+    """A service with 100,000 rows in four tenants, and a fifth without rows; its Redis database is its own."""
+    own_redis = urlsplit(redis_url)._replace(path=f"/{redis_database}").geturl()
+    async with database(database_url, f"tenantry_scale_{name}_{os.getpid()}") as data:
+        with service(data.url, own_redis) as server:
             large, *small = _one_each(make_people(server, 5))
             await rows.fill(data.connection, [user.tenant_id for user in small], Size(rows=100_000, tenants=len(small)))
-            before = dict(_usual(server, small, plan.times))
-            made = await _grow(data, large, small[0], plan)
-            print(f"{plan.tenants:,} tenants, {made:,} rows in one and {plan.each} in each other", flush=True)
-            after = dict(_usual(server, small, plan.times))
-            for name, first in before.items():
-                ratio = after[name] / first
-                sign = "" if ratio <= GOAL else f", above {GOAL}"
-                print(f"{name}: {first:.2f} ms at 100,000 rows, {after[name]:.2f} ms now: {ratio:.2f} times{sign}")
-            for asked, milliseconds in _searches(server, large, await _a_category(data.connection, large), made):
-                print(f"GET /api/products?{asked}: {milliseconds:.1f} ms")
+            yield Side(server, data, large, small)
 
 
 def _one_each(users: Sequence[User]) -> list[User]:
     return list({user.tenant_id: user for user in reversed(users)}.values())
 
 
-async def _grow(data: Database, large: User, like: User, plan: Plan) -> int:
+async def _grow(side: Side, plan: Plan) -> int:
     """Makes the other tenants, each with a member, and all rows; returns the number of rows of the large tenant."""
-    clock, connection = Clock(), data.connection
+    clock, connection, like = Clock(), side.data.connection, side.small[0]
     found = await connection.fetch(_TENANTS, plan.tenants - 5, timeout=rows.SECONDS)
     others = [row["id"] for row in found]
     await connection.execute(_ROLES, others, like.tenant_id, timeout=rows.SECONDS)
@@ -119,7 +145,7 @@ async def _grow(data: Database, large: User, like: User, plan: Plan) -> int:
         await connection.execute(index["drop"])
     await rows.add(connection, others, Size(rows=plan.each * len(others), tenants=len(others)), 0)
     clock.say(f"{plan.each * len(others):,} rows of small tenants")
-    made = await _large(connection, large, plan, clock)
+    made = await _large(connection, side.large, plan, clock)
     await connection.execute(_MEMORY)
     for index in indexes:
         await connection.execute(index["make"], timeout=rows.SECONDS)
@@ -127,7 +153,7 @@ async def _grow(data: Database, large: User, like: User, plan: Plan) -> int:
     await connection.execute("ANALYZE", timeout=rows.SECONDS)
     await rows.settle(connection)
     # what the service does each hour
-    await PostgresUpkeep(data.url, build_registry(ENTITIES)).tend()
+    await PostgresUpkeep(side.data.url, build_registry(ENTITIES)).tend()
     clock.say("VACUUM, ANALYZE and upkeep")
     return made
 
@@ -158,26 +184,48 @@ class Clock:
         print(f"  {self._last - last:6.1f} s  {step}", flush=True)
 
 
-def _usual(server: Server, users: Sequence[User], times: int) -> Iterator[tuple[str, float]]:
-    """Medians of the usual requests, in milliseconds, in turns by the users."""
-    with httpx.Client(base_url=server.address, timeout=60.0) as client:
-        bearers = [_bearer(client, user) for user in users]
-        ids = [_first_id(client, bearer) for bearer in bearers]
-        turns = range(times)
-        yield "first page", _timed(client, [("GET", "/api/products", bearers[n % len(users)], None) for n in turns])
-        gets = [("GET", f"/api/products/{ids[n % len(users)]}", bearers[n % len(users)], None) for n in turns]
-        yield "get", _timed(client, gets)
-        mark = f"{perf_counter():.6f}".replace(".", "-")
-        bodies = [{"name": f"Lamp {n}", "sku": f"B-{mark}-{n}", "price": 1} for n in turns]
-        yield "create", _timed(client, [("POST", "/api/products", bearers[n % len(users)], bodies[n]) for n in turns])
-        logins = [
-            {"email": users[n % len(users)].email, "password": PASSWORD, "isPasswordEncrypted": False}
-            for n in range(LOGINS)
-        ]
-        yield "login", _timed(client, [("POST", "/api/auth/login", "", body) for body in logins])
+def _usual(few: Side, many: Side, times: int) -> Iterator[tuple[str, float, float]]:
+    """Medians of the usual requests to both services, in milliseconds."""
+    with _client(few) as first, _client(many) as second:
+        for name, count, asked in OPERATIONS:
+            pair = (first, asked(first, few)), (second, asked(second, many))
+            yield name, *_timed_in_turns(*pair, count or times)
 
 
-def _searches(server: Server, user: User, category: UUID, made: int) -> Iterator[tuple[str, float]]:
+def _client(side: Side) -> httpx.Client:
+    return httpx.Client(base_url=side.server.address, timeout=60.0)
+
+
+def _pages(client: httpx.Client, side: Side) -> list[Asked]:
+    return [("GET", "/api/products", _bearer(client, user), None) for user in side.small]
+
+
+def _gets(client: httpx.Client, side: Side) -> list[Asked]:
+    bearers = [_bearer(client, user) for user in side.small]
+    return [("GET", f"/api/products/{_first_id(client, bearer)}", bearer, None) for bearer in bearers]
+
+
+def _creates(client: httpx.Client, side: Side) -> list[Asked]:
+    bearers = [_bearer(client, user) for user in side.small]
+    bodies = [{"name": f"Lamp {n}", "sku": f"B-{n}", "price": 1} for n in range(MOST_CREATED)]
+    return [("POST", "/api/products", bearers[n % len(bearers)], body) for n, body in enumerate(bodies)]
+
+
+def _logins(_: httpx.Client, side: Side) -> list[Asked]:
+    forms = [{"email": user.email, "password": PASSWORD, "isPasswordEncrypted": False} for user in side.small]
+    return [("POST", "/api/auth/login", "", form) for form in forms]
+
+
+OPERATIONS: Sequence[tuple[str, int | None, Callable[[httpx.Client, Side], list[Asked]]]] = (
+    ("first page", None, _pages),
+    ("get", None, _gets),
+    ("create", None, _creates),
+    ("login", LOGINS, _logins),
+)
+"""Name, how often it is timed where that is not the plan's number, and its requests, which are sent in turn."""
+
+
+def _searches(side: Side, category: UUID, made: int) -> Iterator[tuple[str, float]]:
     asked = [
         "count=none",
         f"categoryId={category}&minPrice=100&maxPrice=9000&sort=price&count=none",
@@ -188,24 +236,40 @@ def _searches(server: Server, user: User, category: UUID, made: int) -> Iterator
         f"name.contains={made - 1}",
         "search=nowhere",
     ]
-    with httpx.Client(base_url=server.address, timeout=60.0) as client:
-        bearer = _bearer(client, user)
+    with _client(side) as client:
+        bearer = _bearer(client, side.large)
         for parameters in asked:
-            yield parameters, _timed(client, [("GET", f"/api/products?{parameters}", bearer, None)] * 15)
+            request: Asked = ("GET", f"/api/products?{parameters}", bearer, None)
+            yield parameters, median(_took(client, request) for _ in range(15))
 
 
-Asked = tuple[str, str, str, dict[str, object] | None]
+def _timed_in_turns(first: Timed, second: Timed, times: int) -> tuple[float, float]:
+    """Medians, behind a tenth of the requests that is not timed; the service that is asked first changes."""
+    taken: list[tuple[float, float]] = []
+    for turn in range(-times // 10, times):
+        if turn % 2:
+            before = _turn(first, turn)
+            pair = before, _turn(second, turn)
+        else:
+            after = _turn(second, turn)
+            pair = _turn(first, turn), after
+        if turn >= 0:
+            taken.append(pair)
+    return median(pair[0] for pair in taken), median(pair[1] for pair in taken)
 
 
-def _timed(client: httpx.Client, requests: Sequence[Asked]) -> float:
-    taken = []
-    for method, path, bearer, body in requests:
-        started = perf_counter()
-        answer = client.request(method, path, json=body, headers={"Authorization": bearer} if bearer else {})
-        taken.append(1000 * (perf_counter() - started))
-        if not answer.is_success:
-            raise BenchmarkFailed(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
-    return median(taken)
+def _turn(timed: Timed, turn: int) -> float:
+    client, requests = timed
+    return _took(client, requests[turn % len(requests)])
+
+
+def _took(client: httpx.Client, asked: Asked) -> float:
+    method, path, bearer, body = asked
+    started = perf_counter()
+    answer = client.request(method, path, json=body, headers={"Authorization": bearer} if bearer else {})
+    if not answer.is_success:
+        raise BenchmarkFailed(f"{method} {path} answered {answer.status_code}: {answer.text[:300]}")
+    return 1000 * (perf_counter() - started)
 
 
 def _bearer(client: httpx.Client, user: User) -> str:
@@ -217,8 +281,9 @@ def _first_id(client: httpx.Client, bearer: str) -> str:
     return str(answer.json()["data"]["items"][0]["id"])
 
 
-async def _a_category(connection: "asyncpg.Connection[asyncpg.Record]", user: User) -> UUID:
-    found: UUID = await connection.fetchval("SELECT id FROM categories WHERE tenant_id = $1 LIMIT 1", user.tenant_id)
+async def _a_category(side: Side) -> UUID:
+    asked = "SELECT id FROM categories WHERE tenant_id = $1 LIMIT 1"
+    found: UUID = await side.data.connection.fetchval(asked, side.large.tenant_id)
     return found
 
 

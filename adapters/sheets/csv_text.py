@@ -27,6 +27,7 @@ _DELIMITERS = ",;\t|"
 
 MOST_READ_AGAIN = 16 * 1024 * 1024
 """Characters of broken rows that are read a second time: the lines of a quote that never ends."""
+_ZERO = b"\0"
 _BAD_BYTES = "tenantry-bad-bytes"
 _BAD = "\udcff"
 """Character for bytes that are no text: a half of a pair, which no text has."""
@@ -105,6 +106,9 @@ def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
             if len(line) == LONGEST_LINE:
                 raise BadRequest(f"A line is longer than {LONGEST_LINE} characters.")
             yield line
+    except UnicodeError:
+        # Codecs such as idna refuse bytes in ways of their own, which no error handler is asked about.
+        raise BadRequest(f"The file is no {encoding}: the option encoding names the right one.") from None
     finally:
         # Detached, or the wrapper would close the caller's file; the caller may have closed it already.
         with suppress(ValueError):
@@ -122,7 +126,10 @@ def _encoding(file: BinaryIO, options: ImportOptions) -> str:
         "a".encode(name)  # some codecs, such as base64, do not encode text
     except (LookupError, UnicodeError, ValueError):
         raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
-    return marked if marked and marked.startswith(name) else name
+    if marked and marked.startswith(name):
+        return marked
+    # without a mark the codecs of these names take nothing: the order of the bytes is told by the first of them
+    return f"{name}-{'be' if start[:1] == _ZERO else 'le'}" if name in ("utf-16", "utf-32") else name
 
 
 def _unmarked(start: bytes) -> str:
@@ -143,7 +150,7 @@ def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: Impor
         file.seek(0)
         try:
             header = next(read_rows(_lines(file, encoding), delimiter), [])
-        except (BrokenCsv, UnicodeError):
+        except (BrokenCsv, BadRequest):
             continue
         found = sum((name or "").strip().lower() in known for name in header)
         if found > most:

@@ -2,7 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from application.identity.administration.user_forms import checked_email
 from application.ports.database import Database
@@ -10,7 +10,7 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.whole_database import Transaction
 from domain.errors import Conflict
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
-from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, Role, Tenant, User, normal_password
+from domain.identity.users import SHIPPED_ROLES, SUPER_ADMIN, Role, Tenant, User, normal_password, shipped_role_id
 from domain.scope import SYSTEM_TENANT_ID, EveryTenant
 
 
@@ -108,8 +108,3 @@ class FirstStart:
     async def _missing_roles(self, tx: Transaction) -> list[str]:
         """Names of the shipped roles that the database has not."""
         return [name for name in SHIPPED_ROLES if await tx.roles.by_id(shipped_role_id(name)) is None]
-
-
-def shipped_role_id(name: str) -> UUID:
-    """Id of a shipped role, the same in every installation."""
-    return uuid5(SYSTEM_TENANT_ID, name)

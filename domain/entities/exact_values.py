@@ -1,4 +1,4 @@
-"""Values as they are stored: those of a body are not rounded, not spelt in a second way and never infinite.
+"""Values as they are stored: those of a body are not rounded, not spelt in a second way, never infinite or too long.
 
 What was stored before the declaration was narrowed is read by the type of its column alone.
 """
@@ -21,6 +21,11 @@ CHECKED_KINDS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.FLOAT, Kind.TIME
 
 UUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The one spelling of an id; Python also takes braces, ``urn:uuid:`` and missing hyphens."""
+
+MOST_INDEXED = 2_600
+"""Bytes of the fields of an index together: PostgreSQL takes entries of 2,704, with the tenant, the id and a header."""
+
+_OPEN_ENDED = frozenset({Kind.TEXT, Kind.TEXTS, Kind.UUIDS})
 
 _TOO_FINE = re.compile(r"\.[0-9]{7}")
 _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
@@ -79,6 +84,45 @@ def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]
     for n, item in enumerate(items):
         if isinstance(item, str) and UUID_TEXT.fullmatch(item) is None:
             yield FieldError(f"{field.wire}[{n}]", _NO_ID)
+
+
+def indexed_room(model: EntityModel) -> Mapping[str, int]:
+    """Most bytes of each text and list that an index holds, by JSON name: those of one index have equal shares."""
+    room: dict[str, int] = {}
+    for names, ignores_case in _indexes(model):
+        fields = [model.by_name[name] for name in names]
+        open_ended = [field for field in fields if field.kind in _OPEN_ENDED]
+        left = MOST_INDEXED - sum(_indexed_bytes(field) for field in fields if field.kind not in _OPEN_ENDED)
+        for wire in (field.wire for field in open_ended):
+            share = max(left, 0) // len(open_ended)
+            # in lower case two bytes can become three: "Ⱥ" is "ⱥ"
+            room[wire] = min(share * 2 // 3 if ignores_case else share, room.get(wire, MOST_INDEXED))
+    return room
+
+
+def _indexes(model: EntityModel) -> Iterator[tuple[Sequence[str], bool]]:
+    yield from ((unique.fields, unique.ignore_case) for unique in model.unique)
+    yield from ((index.fields, False) for index in model.declaration.indexes)
+    yield (model.declaration.sort.removeprefix("-"),), False
+
+
+def _indexed_bytes(field: FieldModel) -> int:
+    longest = max((len(choice.encode()) for choice in field.choices), default=0)
+    return 24 + longest + (field.money.precision // 2 if field.money is not None else 0)
+
+
+def room_errors(room: Mapping[str, int], body: Mapping[str, object]) -> Iterator[FieldError]:
+    """Errors of texts and lists that the indexes over their fields could not hold."""
+    for wire, most in room.items():
+        if _bytes_of(body.get(wire)) > most:
+            yield FieldError(wire, f"must have at most {most} bytes in UTF-8, for an index holds it")
+
+
+def _bytes_of(value: object) -> int:
+    if isinstance(value, str):
+        return len(value.encode(errors="surrogatepass"))
+    # each item of an array has a length of four bytes, and begins at a fourth byte
+    return sum(8 + _bytes_of(item) for item in value) if isinstance(value, list) else 0
 
 
 def as_column(field: FieldModel, value: object) -> object:

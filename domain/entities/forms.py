@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Money
-from domain.entities.exact_values import CHECKED_KINDS, plain_numbers, value_errors
+from domain.entities.exact_values import CHECKED_KINDS, indexed_room, plain_numbers, room_errors, value_errors
 from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, ValidationError, unknown_name
 from domain.forms import read_form
@@ -34,7 +34,7 @@ def read_changes(model: EntityModel, body: Mapping[str, object], *, explains: bo
 def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *, explains: bool = True) -> Struct:
     checks = _extra_checks(model)
     own = plain_numbers(checks.values, _own_fields(checks, body))
-    errors = [*_money_errors(checks, own), *value_errors(checks.values, own)]
+    errors = [*_money_errors(checks, own), *value_errors(checks.values, own), *room_errors(checks.room, own)]
     try:
         read = read_form(form, own, explains=explains)
     except ValidationError as error:
@@ -46,12 +46,13 @@ def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *,
     return read
 
 
-# Checks of a body beyond its types: ignored names, decimals and timestamps. Made once per entity.
+# Checks of a body beyond its types: ignored names, decimals, timestamps and the room of indexes. Made once per entity.
 class _ExtraChecks(Struct, frozen=True):
     ignored: frozenset[str]
     amounts: tuple["_Amount", ...]
     moments: tuple[FieldModel, ...]
     values: tuple[FieldModel, ...]
+    room: Mapping[str, int]
 
 
 # ``surely_valid`` matches the plain numbers, nearly all, that need no arithmetic to be accepted.
@@ -70,6 +71,7 @@ def _extra_checks(model: EntityModel) -> _ExtraChecks:
         ),
         moments=tuple(field for field in model.declared if field.kind is Kind.TIMESTAMP),
         values=tuple(field for field in model.declared if field.kind in CHECKED_KINDS),
+        room=indexed_room(model),
     )
 
 

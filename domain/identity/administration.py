@@ -8,7 +8,7 @@ import msgspec
 
 from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
 from domain.identity.tokens import GRANTS_BYTES, role_subject
-from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role
+from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, shipped_role_id
 from domain.scope import Caller, may_grant, smallest
 
 
@@ -107,6 +107,21 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
     here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
     if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
         raise Forbidden("This user has permissions that you do not have.")
+
+
+def shipped_name(role: Role) -> str | None:
+    """The name that the service gave the role; None for a role that somebody made."""
+    return next((name for name in SHIPPED_ROLES if shipped_role_id(name) == role.id), None)
+
+
+def ensure_keeps_name(role: Role, name: str) -> None:
+    """Raises Conflict on ``name`` for another name of a shipped role, by which the service and its clients know it.
+
+    A role that was renamed before this rule keeps its name, or gets the shipped one back.
+    """
+    shipped = shipped_name(role)
+    if shipped is not None and name not in (role.name, shipped):
+        raise Conflict.on("name", f"The role {shipped} belongs to the service and keeps its name.")
 
 
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:

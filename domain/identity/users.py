@@ -4,13 +4,13 @@ import re
 import unicodedata
 from datetime import datetime, timedelta
 from hashlib import sha256
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
-from domain.scope import EVERYTHING
+from domain.scope import EVERYTHING, SYSTEM_TENANT_ID
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -65,6 +65,12 @@ ADMIN = "Admin"
 MEMBER = "Member"
 SHIPPED_ROLES = {SUPER_ADMIN: (EVERYTHING,), ADMIN: (EVERYTHING,), MEMBER: ()}
 """The system roles that the first start makes, with their permissions."""
+
+
+def shipped_role_id(name: str) -> UUID:
+    """Id of a shipped role, the same in every installation."""
+    return uuid5(SYSTEM_TENANT_ID, name)
+
 
 PASSWORD_LENGTH = (8, 128)
 EMAIL_LENGTH = 254

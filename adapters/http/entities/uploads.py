@@ -10,7 +10,7 @@ from typing import BinaryIO
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
-from adapters.http.request.body import read_json
+from adapters.http.request.body import ensure_plain, read_json
 from adapters.http.request.strict_request import StrictRequest
 from domain.entities.sheets import LARGEST_FILE
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType, ValidationError
@@ -86,6 +86,7 @@ def _boundary(request: StrictRequest) -> str:
     kind, parameters = parse_options_header(request.header(b"content-type") or "")
     if kind.lower() != "multipart/form-data":
         raise UnsupportedMediaType("Send the file as multipart/form-data.")
+    ensure_plain(request.header(b"content-encoding"))
     if not parameters.get("boundary"):
         raise BadRequest("The content type names no boundary.")
     return str(parameters["boundary"])

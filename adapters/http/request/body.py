@@ -243,6 +243,12 @@ def ensure_json(content_type: bytes | None) -> None:
             raise UnsupportedMediaType("Send the body in UTF-8.")
 
 
+def ensure_plain(content_encoding: str | None) -> None:
+    """No coding such as gzip: nothing here takes one off, and a coded body would be refused as bad JSON."""
+    if content_encoding and content_encoding.strip().lower() != "identity":
+        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
+
+
 def too_large(largest: int) -> PayloadTooLarge:
     return PayloadTooLarge(f"The body may have {largest // KILOBYTE} kB at most.")
 

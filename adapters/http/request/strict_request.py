@@ -9,7 +9,7 @@ from litestar.connection import Request
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from adapters.http.request.body import ensure_json, read_object, read_parameters
+from adapters.http.request.body import ensure_json, ensure_plain, read_object, read_parameters
 from domain.errors import Forbidden, NotFound, Unauthorized
 from domain.forms import read_form
 from domain.scope import Caller, Client, OneTenant, Scope
@@ -69,6 +69,7 @@ class StrictRequest(Request[Any, Any, Any]):
         """The body as a JSON object, parsed once even where a limit by e-mail looked at it before."""
         body = await self.body()
         ensure_json(self._raw_header(b"content-type"))
+        ensure_plain(self.header(b"content-encoding"))
         state = self.scope["state"]
         if PARSED not in state:
             state[PARSED] = read_object(body, decimals)

@@ -11,7 +11,8 @@ from adapters.postgres.connection.failures import translated
 _ASKED = """
 SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS most_connections,
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS connections,
-    clock_timestamp() AS now, current_setting('fsync') = 'on' AS is_durable"""
+    clock_timestamp() AS now, current_setting('fsync') = 'on' AS is_durable,
+    pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only"""
 
 
 _ASKED_OF_A_REPLICA = """
@@ -26,13 +27,18 @@ class ReplicaFacts(Struct, frozen=True):
 
 
 class DatabaseFacts(Struct, frozen=True):
-    """``most_connections`` is the server's limit, ``now`` the time of its clock."""
+    """``most_connections`` is the server's limit, ``now`` the time of its clock.
+
+    A standby, and a server that has stopped in the middle of a recovery, are read-only as well.
+    """
 
     version: str
     most_connections: int
     connections: int
     now: datetime
     is_durable: bool
+    is_standby: bool
+    is_read_only: bool
 
 
 async def database_facts(url: str) -> DatabaseFacts:

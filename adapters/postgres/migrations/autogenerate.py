@@ -12,11 +12,11 @@ from sqlalchemy import ARRAY, DefaultClause, TextClause
 from sqlalchemy.schema import Column, ForeignKeyConstraint, SchemaItem
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.migrations import scaled_copies
+from adapters.postgres.migrations import copies
 from adapters.postgres.migrations.guards import Guards
 from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE, Locks, split
 from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
-from adapters.postgres.schema.scaled import is_name_of_copy
+from adapters.postgres.schema.copies import is_name_of_copy
 
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 _ESCAPED = r"\\:\1"
@@ -27,7 +27,7 @@ _NOT_BY_TENANT = frozenset({"sessions"})
 def is_ours(item: SchemaItem, name: str | None, kind: str, is_stored: bool, declared: SchemaItem | None) -> bool:
     """Filters what is compared: of what only the database has, unique indexes and foreign keys alone are dropped."""
     # Those would refuse rows that the declarations allow now; anything else does no harm, and may hold data.
-    if not is_stored or declared is not None or kind == "column" or scaled_copies.is_of_copy(item):
+    if not is_stored or declared is not None or kind == "column" or copies.is_of_copy(item):
         return True
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
 
@@ -69,7 +69,7 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
     notes: list[str] = attributes.get("notes", [])
     is_check = attributes.get("is_check", False)
     rings = [key for operation in script.upgrade_ops.ops for key in _without_rings(operation)]
-    proposed = [*scaled_copies.remade(context, _tidied(script.upgrade_ops.ops, notes), notes), *rings]
+    proposed = [*copies.remade(context, _tidied(script.upgrade_ops.ops, notes), notes), *rings]
     if is_check:
         # `check` reads the script, and fails with an IndexError where there is none
         script.upgrade_ops.ops, script.downgrade_ops = proposed, ops.DowngradeOps([])

@@ -8,8 +8,8 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.schema.copies import copy_columns
 from adapters.postgres.schema.row_security import ROLE
-from adapters.postgres.schema.scaled import scaled_columns
 from domain.entities.declaration import EntityModel, Registry
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -158,5 +158,5 @@ def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iter
 
 def _columns(model: EntityModel) -> set[str]:
     names = {field.name for field in model.fields} | ({"tenant_id"} if model.tenant_owned else set())
-    copies = {column.name for column in scaled_columns(model)}
+    copies = {column.name for column in copy_columns(model)}
     return names | copies | ({"deleted_with"} if "is_deleted" in names else set())

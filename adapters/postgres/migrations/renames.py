@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Inspector
 from adapters.postgres.migrations.operations import Rename, Renamed
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
+from adapters.postgres.schema.copies import is_name_of_copy
 from adapters.postgres.schema.parts import is_name_of_part
-from adapters.postgres.schema.scaled import is_name_of_copy
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 

@@ -8,7 +8,7 @@ from advanced_alchemy.base import CommonTableAttributes
 from sqlalchemy.ext.asyncio import AsyncAttrs
 from sqlalchemy.orm import DeclarativeBase, Mapped, RelationshipProperty, foreign, mapped_column, relationship, remote
 
-from adapters.postgres.schema.scaled import is_name_of_copy
+from adapters.postgres.schema.copies import is_name_of_copy
 from domain.entities.declaration import EntityModel, Registry, Relation
 
 

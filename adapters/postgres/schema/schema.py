@@ -28,11 +28,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.schema.copies import copy_columns, ordered_name
 from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.parts import partitioned
 from adapters.postgres.schema.rows import add_row_tables
-from adapters.postgres.schema.scaled import ordered_name, scaled_columns
 from adapters.postgres.schema.service_accounts import SERVICE_ACCOUNT_TABLES
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
@@ -85,7 +85,7 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
     made = Table(
-        model.table, metadata, *owner, *columns, *taken_along, *scaled_columns(model), **partitioned(model.table)
+        model.table, metadata, *owner, *columns, *taken_along, *copy_columns(model), **partitioned(model.table)
     )
     for field in model.fields:
         if field.reference is not None:

@@ -16,13 +16,15 @@ from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.identity.administration import (
     ensure_fits_token,
+    ensure_keeps_name,
     ensure_may_change_role,
     ensure_may_grant,
     ensure_super_admin,
     role_name_errors,
+    shipped_name,
 )
 from domain.identity.tokens import role_subject
-from domain.identity.users import SHIPPED_ROLES, Role
+from domain.identity.users import Role
 from domain.scope import (
     Caller,
     Client,
@@ -123,6 +125,7 @@ class RoleAdministration:
                 before = await self._role(tx, caller, role_id)
                 ensure_may_change_role(caller, before)
                 role = _changed(before, form)
+                ensure_keeps_name(before, role.name)
                 wanted = before.permissions if form.permissions is UNSET else form.permissions
                 ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
                 if role.name != before.name:
@@ -147,7 +150,7 @@ class RoleAdministration:
         async with self.database.transaction(EveryTenant()) as tx:
             role = await self._role(tx, caller, role_id)
             ensure_may_change_role(caller, role)
-            if role.is_system and role.name in SHIPPED_ROLES:
+            if shipped_name(role) is not None:
                 raise Conflict("This role belongs to the service and cannot be deleted.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)

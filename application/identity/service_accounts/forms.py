@@ -1,6 +1,6 @@
 """Bodies and answers of service accounts and their API keys."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from typing import Annotated
 from uuid import UUID
@@ -17,6 +17,9 @@ NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000
 DAY_MINUTES = 1_440
 LONGEST_OVERLAP = 7 * DAY_MINUTES
+
+LAST_MOMENT = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
+"""The latest time that a key can end at: PostgreSQL knows later ones, and Python does not."""
 
 SORTABLE_ACCOUNTS = {"createdat": "created_at", "name": "name", "isactive": "is_active"}
 PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
@@ -109,8 +112,8 @@ def ensure_valid_account(form: ServiceAccountForm | ServiceAccountChange) -> Non
 def ensure_valid_key(form: KeyForm, now: datetime, longest: timedelta | None) -> None:
     """Raises ValidationError with every invalid field; ``longest`` is the greatest lifetime, None without one."""
     errors = [*name_errors(form.name), *_permission_errors(form.permissions), *_network_errors(form.networks)]
-    if form.expires_at is not None and form.expires_at <= now:
-        errors.append(FieldError("expiresAt", "takes a time to come"))
+    if form.expires_at is not None and not now < form.expires_at <= LAST_MOMENT:
+        errors.append(FieldError("expiresAt", "takes a time to come, before the year 10000 in UTC"))
     elif form.expires_at is not None and longest is not None and form.expires_at > now + longest:
         errors.append(FieldError("expiresAt", f"takes a time within {longest.days} days"))
     if errors:

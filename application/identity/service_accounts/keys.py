@@ -2,13 +2,14 @@
 
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from uuid import UUID
 
 from msgspec import Struct
 
 from application.identity.service_accounts.forms import (
+    LAST_MOMENT,
     ApiKeyItem,
     KeyForm,
     NewKey,
@@ -78,7 +79,7 @@ class KeyAdministration:
             networks=None if form.networks is None else tuple(str(ip_network(network)) for network in form.networks),
             created_at=now,
             created_by=caller.user_id,
-            expires_at=form.expires_at or longest,
+            expires_at=form.expires_at.astimezone(UTC) if form.expires_at else longest,
         )
         async with self.database.transaction(EveryTenant()) as tx:
             living = await tx.api_keys.lock(key.tenant_id, account_id, now)
@@ -146,7 +147,8 @@ class KeyAdministration:
             networks=old.networks,
             created_at=now,
             created_by=caller.user_id,
-            expires_at=None if shortest is None else now + shortest,
+            # A key of the last year that there is has no successor that lives longer.
+            expires_at=None if shortest is None else now + min(shortest, LAST_MOMENT - now),
         )
 
     def _text(self) -> str:

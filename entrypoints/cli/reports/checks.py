@@ -12,6 +12,15 @@ from entrypoints.server.servers import any_servers
 from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
+STANDBY = (
+    "The server of TENANTRY_DATABASE_URL is a standby, or stopped in the middle of a recovery, and takes no writes: "
+    "name its primary, or let it take writes by SELECT pg_promote()."
+)
+READ_ONLY = (
+    "The database of TENANTRY_DATABASE_URL takes no writes: default_transaction_read_only is on, for the server, the "
+    "database or the role. Turn it off."
+)
+
 
 def report(environment: Mapping[str, str], findings: Findings) -> bool:
     """Tells what was found, and returns whether nothing is wrong; leaves out what needs an earlier check to pass."""
@@ -54,7 +63,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
     try:
         async with explained():
             findings.say("database", await check_migrations(settings))
-            for misfit in await check_stored_values(settings):
+            for misfit in [*await _refused_writes(settings), *await check_stored_values(settings)]:
                 yield misfit
     except CommandError as refusal:
         yield str(refusal)
@@ -76,6 +85,16 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
                 yield mistake
     except CommandError as refusal:
         yield str(refusal)
+
+
+async def _refused_writes(settings: Settings) -> list[str]:
+    from adapters.postgres.connection.server_facts import database_facts  # noqa: PLC0415
+
+    assert settings.database_url is not None
+    facts = await database_facts(settings.database_url.reveal())
+    if facts.is_standby:
+        return [STANDBY]
+    return [READ_ONLY] if facts.is_read_only else []
 
 
 async def _of_keys_and_routes(

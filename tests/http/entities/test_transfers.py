@@ -161,6 +161,8 @@ async def test_at_most_a_thousand_errors_are_listed(app: TestApp) -> None:
         (LAMP, {"sheet": "x"}, "VALIDATION_ERROR", "options.sheet"),
         (LAMP, {"encoding": "klingon"}, "VALIDATION_ERROR", "options.encoding"),
         (LAMP, {"encoding": "base64"}, "VALIDATION_ERROR", "options.encoding"),
+        (LAMP, {"encoding": "idna"}, "BAD_REQUEST", None),
+        (LAMP, {"encoding": "punycode"}, "BAD_REQUEST", None),
         (LAMP, "{", "VALIDATION_ERROR", "options"),
         (LAMP, "[]", "VALIDATION_ERROR", "options"),
         (LAMP, {"columns": {"x": "name"}}, "VALIDATION_ERROR", "options.columns.x"),
@@ -183,6 +185,7 @@ async def test_a_wrong_file_or_option_is_named(
     ("headers", "body", "status"),
     [
         ({"Content-Type": "application/json"}, b"{}", 415),
+        ({"Content-Type": "multipart/form-data; boundary=x", "Content-Encoding": "gzip"}, b"--x--\r\n", 415),
         ({"Content-Type": "multipart/form-data"}, b"", 400),
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"nothing of it", 400),
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n", 400),

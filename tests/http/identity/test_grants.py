@@ -258,6 +258,16 @@ async def test_super_admin_itself_always_holds_everything(tenants: TwoTenants) -
     assert (await tenants.call("root", "DELETE", path)).status_code == 409
 
 
+@pytest.mark.parametrize("name", ["Admin", "Member"])
+async def test_a_role_of_the_service_keeps_its_name_and_cannot_be_deleted(tenants: TwoTenants, name: str) -> None:
+    path = f"/api/roles/{await system_role(tenants, name)}"
+    renamed = await tenants.call("root", "PUT", path, {"name": "Boss"})
+    assert (renamed.status_code, fields_of(renamed)) == (409, ["name"])
+    assert (await tenants.call("root", "DELETE", path)).status_code == 409
+    described = await tenants.call("root", "PUT", path, {"name": name, "description": "for everybody"})
+    assert (described.status_code, described.json()["data"]["description"]) == (200, "for everybody")
+
+
 async def test_a_role_that_is_held_is_not_deleted(tenants: TwoTenants) -> None:
     assert (await tenants.call("admin", "DELETE", f"/api/roles/{tenants.roles['Clerk']}")).status_code == 409
     assert (await tenants.call("admin", "DELETE", f"/api/roles/{tenants.roles['Reader']}")).status_code == 200

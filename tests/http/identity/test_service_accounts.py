@@ -212,6 +212,23 @@ async def test_a_successor_has_the_lifetime_of_the_key_that_it_replaces(tenants:
     assert new["expiresAt"] == (end + timedelta(minutes=1)).isoformat().replace("+00:00", "Z")
 
 
+async def test_the_end_of_a_key_is_a_moment_of_utc_up_to_the_last_year(tenants: TwoTenants) -> None:
+    account = await make_account(tenants)
+    path = f"{ACCOUNTS}/{account['id']}/keys"
+    beyond = {"name": "k", "expiresAt": "9999-12-31T23:59:59-12:00"}
+    refused = await tenants.call("admin", "POST", path, beyond)
+    assert (refused.status_code, [error["field"] for error in refused.json()["errors"]]) == (400, ["expiresAt"])
+    key = await make_key(tenants, account, expiresAt="9999-12-31T23:59:59+02:00")
+    assert key["expiresAt"] == "9999-12-31T21:59:59Z"
+    # A successor lives as long as the key did, as far as there are years.
+    clock_of(tenants).move(timedelta(days=1))
+    await tenants.log_in("admin", "acme")
+    successor = await tenants.call("admin", "POST", f"{path}/{key['id']}/rotate", {"overlapMinutes": 0})
+    assert successor.status_code == 201, successor.text
+    (listed,) = (await tenants.call("admin", "GET", path)).json()["data"]
+    assert listed["expiresAt"] == successor.json()["data"]["expiresAt"] == "9999-12-31T23:59:59.999999Z"
+
+
 async def test_admins_are_told_by_mail_before_a_key_expires(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     clock, services = clock_of(tenants), tenants.app.services

@@ -1,5 +1,6 @@
 """Hostile bodies and queries: each is refused with a sentence, none with a crash."""
 
+import gzip
 import json
 from collections.abc import AsyncIterator
 
@@ -103,6 +104,14 @@ async def test_every_failing_field_is_named_at_once(app: TestApp) -> None:
 async def test_only_json_is_taken(app: TestApp, content_type: str, status: int) -> None:
     headers = {"Content-Type": content_type} if content_type else {}
     answer = await app.call("POST", "/api/products", as_whom="acme", content=GOOD, headers=headers)
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize(("coding", "status"), [("gzip", 415), ("br", 415), ("Identity", 201), ("", 201)])
+async def test_a_coded_body_is_refused_as_such(app: TestApp, coding: str, status: int) -> None:
+    body = gzip.compress(GOOD) if status == 415 else GOOD
+    headers = {"Content-Type": "application/json", "Content-Encoding": coding}
+    answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers=headers)
     assert answer.status_code == status
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import FromClause, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.reading.scaled_values import scaled_condition, scaled_key
-from adapters.postgres.schema.scaled import is_scaled, ordered_name, scaled_name
+from adapters.postgres.schema.copies import is_scaled, ordered_name, scaled_name
 from adapters.postgres.statements.compiled import parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel

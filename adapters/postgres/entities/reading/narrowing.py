@@ -16,7 +16,7 @@ from sqlalchemy import FromClause, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.reading.conditions import has_word
-from adapters.postgres.schema.scaled import ordered_name
+from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.schema.search import SEARCH, search_function_name
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import TENANT, Truth, Value, living, owner, without_case

@@ -14,8 +14,8 @@ from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
+from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.schema.row_security import EVERY, ROLE
-from adapters.postgres.schema.scaled import ordered_name
 from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import func
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from adapters.postgres.schema.scaled import MOST_DIGITS
+from adapters.postgres.schema.copies import MOST_DIGITS
 from adapters.postgres.statements.compiled import constant
 from adapters.postgres.statements.rows import Truth, Value
 from domain.entities.declaration import FieldModel

@@ -19,7 +19,7 @@ from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, m
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
-from adapters.postgres.schema.scaled import ordered_name
+from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, explained, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of

@@ -48,7 +48,7 @@ def ordered_name(model: EntityModel, field: FieldModel) -> str:
     return scaled_name(field) if is_scaled(model, field) else field.name
 
 
-def scaled_columns(model: EntityModel) -> list[Column[int]]:
+def copy_columns(model: EntityModel) -> list[Column[int]]:
     return [_scaled(field) for field in model.fields if is_scaled(model, field)]
 
 

@@ -8,7 +8,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Index, MetaData, Table
 from sqlalchemy.schema import SchemaItem
 
-from adapters.postgres.schema.scaled import COPY_OF, is_name_of_copy
+from adapters.postgres.schema.copies import COPY_OF, is_name_of_copy
 
 
 def is_of_copy(item: SchemaItem) -> bool:
