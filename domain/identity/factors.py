@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Literal
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,11 @@ MOST_TOTP = 3
 """More apps would give each guess more codes to hit."""
 
 FACTOR_NAME_LENGTH = 100
+
+
+def guesses_of(user_id: UUID) -> str:
+    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
+    return f"mfa:{user_id}"
 
 
 class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -13,8 +13,8 @@ from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
-from domain.errors import AccountLocked, ValidationError
-from domain.identity.factors import Method
+from domain.errors import AccountLocked, FieldError, ValidationError
+from domain.identity.factors import Method, guesses_of
 from domain.identity.otp import matching_step
 from domain.identity.recovery import recovery_digest
 from domain.identity.users import User
@@ -86,6 +86,7 @@ class FactorProofs:
 
         Raises ValidationError on the proof's field, or on ``ticket``, and AccountLocked after too many guesses.
         """
+        _ensure_complete(proof)
         factors = await self._reserved(user, proof)
         try:
             methods = await self._shown(user, factors, proof, client, ticket)
@@ -110,10 +111,12 @@ class FactorProofs:
         self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: Spent | None
     ) -> tuple[str, ...]:
         if proof.method == "passkey":
-            state, response = _given(proof.state, "state"), _given(proof.response, "response")
-            passkey = await self.passkeys.shown(user.id, state, response, factors, client)
+            assert proof.state is not UNSET
+            assert proof.response is not UNSET
+            passkey = await self.passkeys.shown(user.id, proof.state, proof.response, factors, client)
             return await self._use_passkey(user, passkey, client, ticket)
-        code = _given(proof.code, "code")
+        assert proof.code is not UNSET
+        code = proof.code
         if proof.method == "recovery":
             return await self._use_recovery_code(user, recovery_digest(code), client, ticket)
         return await self._use_step(user, self._matching(user, factors, code), client, ticket)
@@ -192,11 +195,6 @@ def wrong_ticket(field: str) -> ValidationError:
     return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
 
 
-def guesses_of(user_id: UUID) -> str:
-    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
-    return f"mfa:{user_id}"
-
-
 def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
     """A mail to the user about their factors."""
     return Mail(
@@ -210,7 +208,8 @@ def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datet
     )
 
 
-def _given(value: str | Assertion | UnsetType, field: str) -> Any:
-    if value is UNSET:
-        raise ValidationError.on(field, "is required for this method")
-    return value
+def _ensure_complete(proof: Proof) -> None:
+    """Raises ValidationError for a proof of which a part is missing: nothing was guessed, and nothing is counted."""
+    parts = {"state": proof.state, "response": proof.response} if proof.method == "passkey" else {"code": proof.code}
+    if missing := [FieldError(field, "is required for this method") for field in parts if parts[field] is UNSET]:
+        raise ValidationError(fields=missing)

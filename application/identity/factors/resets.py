@@ -11,6 +11,7 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_may_change_account
+from domain.identity.factors import guesses_of
 from domain.identity.tokens import user_subject
 from domain.scope import Caller, Client, EveryTenant, event
 
@@ -24,7 +25,7 @@ class FactorResets:
 
     @retry_on_conflict
     async def reset(self, caller: Caller, user_id: UUID, client: Client) -> None:
-        """Removes all factors and recovery codes of a user, whose sessions end.
+        """Removes all factors and recovery codes of a user, whose sessions end, and the lock of wrong codes.
 
         Raises NotFound for a user of other tenants alone, Forbidden for one who belongs to others as well or outranks
         the caller.
@@ -40,10 +41,13 @@ class FactorResets:
                     raise NotFound
                 # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
                 ensure_may_change_account(caller, state)
-                await tx.factors.remove(user_id, None)
+                removed = await tx.factors.remove(user_id, None)
                 await tx.recovery_codes.replace(user_id, [])
+                # Whoever lost the app has often tried: the next one is set up at once.
+                await tx.attempts.unlock(guesses_of(user_id))
                 versions = await tx.token_versions.bump([subject])
                 await tx.users.end_sessions(user_id, now)
                 await tx.audit.add(caller.tenant.id, event("factor.reset", caller.user_id, user_id, client, now))
-                await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
+                if removed:
+                    await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
             published.update(versions)

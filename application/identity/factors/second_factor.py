@@ -16,7 +16,7 @@ from application.identity.factors.forms import (
     VerifyForm,
 )
 from application.identity.factors.passkeys import Passkeys
-from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, Spent, guesses_of, wrong_ticket
+from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, Spent, wrong_ticket
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.identity.login.gate import Pending, Waiting, revocations_of
@@ -27,7 +27,7 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked
-from domain.identity.factors import FactorKind, combined
+from domain.identity.factors import FactorKind, combined, guesses_of
 from domain.identity.users import AccountState
 from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant

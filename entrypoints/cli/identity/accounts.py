@@ -3,6 +3,7 @@
 import secrets
 
 from domain.errors import ValidationError
+from domain.identity.factors import guesses_of
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
 from entrypoints.cli.terminal.answers import Answer
@@ -27,10 +28,15 @@ async def unlock_email(settings: Settings, email: str) -> str:
         raise ValidationError.on("email", "takes an e-mail address")
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
-        until = await tx.attempts.locked_until(key, adapters.clock.now())  # before it is unlocked, for the answer
-        await tx.attempts.unlock(key)
-    text = f"{email} is unlocked." if until else f"{email} was not locked."
-    return Answer(text, {"email": email, "wasLocked": until is not None})
+        state, now = await tx.users.state_by_email(key), adapters.clock.now()
+        # an address without an account is locked too, and has no second factors
+        counted = [key] if state is None else [key, guesses_of(state.user.id)]
+        was_locked = False
+        for name in counted:
+            was_locked |= await tx.attempts.locked_until(name, now) is not None  # before it is unlocked
+            await tx.attempts.unlock(name)
+    text = f"{email} is unlocked." if was_locked else f"{email} was not locked."
+    return Answer(text, {"email": email, "wasLocked": was_locked})
 
 
 async def rotate_keys(settings: Settings) -> str:

@@ -19,6 +19,7 @@ PEOPLE_ONLY = [
     ("POST", "/api/auth/change-password", {"currentPassword": "x", "newPassword": "y"}),
     ("POST", "/api/auth/reauthenticate", {"password": "x"}),
     ("POST", "/api/auth/logout", None),
+    ("DELETE", f"/api/users/{SYSTEM}/factors", None),
 ]
 
 

@@ -132,6 +132,14 @@ async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Per
     assert (await person.login()).status_code == 200
     assert await listed(person) == ([], 0)
     assert "factor.reset" in await actions(person.app)
+    # The second time there is nothing left, and nothing to tell.
+    assert (await person.app.call("DELETE", path, as_whom="acme")).status_code == 200
+    while await person.app.services.relay.deliver():
+        pass
+    sent = person.app.adapters.mailer.sent  # type: ignore[attr-defined]
+    assert [message.subject for message in sent if "was removed" in message.subject] == [
+        "Tenantry: A second factor was removed from your account"
+    ]
 
 
 async def test_an_administrator_of_one_tenant_leaves_those_of_a_member_of_two(person: Person) -> None:

@@ -131,7 +131,12 @@ class FactorResetsController(Controller):
 
     @delete(
         "/",
-        **action("users.reset-factors", "Remove all second factors of a user", needs("update:users", recent=True)),
+        **action(
+            "users.reset-factors",
+            "Remove all second factors of a user",
+            # a proof of the last minutes is a person's: a service account would be asked for what it cannot show
+            needs("update:users", recent=True, people=True),
+        ),
         description="For who lost them. Recovery codes go too, every session of the user ends, and a mail tells them.",
     )
     async def reset(
