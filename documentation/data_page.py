@@ -135,8 +135,9 @@ RETENTION: Mapping[RetentionRule, str] = MappingProxyType(
     }
 )
 KEPT = """\
-Kept until somebody deletes them: accounts, memberships, roles, tenants, rows and their histories. The audit trail is
-kept for ever, or for `AUDIT_RETENTION_DAYS` and until the month of an event is past them."""
+Kept until somebody deletes them: accounts, memberships, roles, tenants and rows. The audit trail is kept for ever, or
+for `AUDIT_RETENTION_DAYS` and until the month of an event is past them; histories of rows for ever, or for
+`HISTORY_RETENTION_DAYS` in the same way."""
 
 
 def page() -> str:

@@ -1,6 +1,6 @@
 """Data with an end: what housekeeping removes and which time counts for it.
 
-Histories of rows are kept for ever, and so is the audit trail unless the operator sets a retention.
+Histories of rows and the audit trail are kept for ever, unless the operator sets a retention.
 """
 
 from datetime import timedelta
@@ -32,6 +32,9 @@ class DatedRecords(Enum):
 
     EVENTS = "events of the audit trail"
     """Time at which the event occurred."""
+
+    HISTORIES = "lines of histories"
+    """Time at which the version was made."""
 
 
 class RetentionRule(Enum):

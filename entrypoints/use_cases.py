@@ -231,7 +231,10 @@ def _operator_accounts(adapters: Adapters, settings: Settings) -> OperatorAccoun
 
 
 def _kept(settings: Settings) -> Mapping[DatedRecords, timedelta]:
-    days = {DatedRecords.EVENTS: settings.audit_retention_days}
+    days = {
+        DatedRecords.EVENTS: settings.audit_retention_days,
+        DatedRecords.HISTORIES: settings.history_retention_days,
+    }
     return {records: timedelta(days=number) for records, number in days.items() if number}
 
 

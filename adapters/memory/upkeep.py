@@ -7,10 +7,11 @@ from typing import cast
 
 from adapters.memory.audit import TABLE as EVENTS
 from adapters.memory.database import MemoryDatabase
+from adapters.memory.entities.history import TABLE as HISTORIES
 from domain.entities.declaration import EntityModel
 from domain.retention import DatedRecords
 
-_RECORDS = {DatedRecords.EVENTS: (EVENTS, "occurred_at")}
+_RECORDS = {DatedRecords.EVENTS: (EVENTS, "occurred_at"), DatedRecords.HISTORIES: (HISTORIES, "at")}
 """Table and time of each kind."""
 
 

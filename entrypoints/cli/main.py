@@ -103,8 +103,8 @@ def clean() -> None:
     """Delete data past its retention now; a running service does so about every hour.
 
     Deleted are ended and expired sessions, forgotten failed logins, stored responses of repeated requests, used links
-    and the like, and events of the audit trail where TENANTRY_AUDIT_RETENTION_DAYS says so. Where autovacuum is late,
-    tables are vacuumed and analysed.
+    and the like, and events of the audit trail and lines of histories where TENANTRY_AUDIT_RETENTION_DAYS and
+    TENANTRY_HISTORY_RETENTION_DAYS say so. Where autovacuum is late, tables are vacuumed and analysed.
     """
     from entrypoints.server.housekeeping import clean_now  # noqa: PLC0415
 

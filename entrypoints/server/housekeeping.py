@@ -25,7 +25,10 @@ BETWEEN = 0.1
 """Seconds after each sweep that found something: requests come first."""
 
 RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
-    {DatedRecords.EVENTS: "TENANTRY_AUDIT_RETENTION_DAYS"}
+    {
+        DatedRecords.EVENTS: "TENANTRY_AUDIT_RETENTION_DAYS",
+        DatedRecords.HISTORIES: "TENANTRY_HISTORY_RETENTION_DAYS",
+    }
 )
 """Variable that says how long records are kept."""
 

@@ -22,8 +22,10 @@ def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: t
     before, after = rows
     lines = tables.setdefault(TABLE, {})
     entry = Entry(version_of(after), action, act.at, act.by, tuple(_changes(model, before, after)))
-    lines[UUID(int=len(lines) + 1)] = {
+    # the last key is the largest: the oldest lines may be gone
+    lines[UUID(int=next(reversed(lines)).int + 1 if lines else 1)] = {
         "tenant_id": after["tenant_id"],
+        "at": act.at,
         "entity": model.plural,
         "row_id": after["id"],
         "entry": entry,

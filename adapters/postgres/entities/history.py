@@ -111,9 +111,12 @@ class PostgresHistory:
             "size": size,
             "offset": min(offset, _MOST_PASSED_OVER),
         }
-        total = await fetch_value(self.connection, count_statement(owner), values)
         rows = await fetch(self.connection, page_statement(owner), values)
-        return [Entry(row[0], row[1], row[2], row[3], _read(row[4])) for row in rows], int(total)
+        entries = [Entry(row[0], row[1], row[2], row[3], _read(row[4])) for row in rows]
+        if len(entries) < size and (entries or not offset):
+            return entries, offset + len(entries)  # the last page tells the total
+        total = await fetch_value(self.connection, count_statement(owner), values)
+        return entries, int(total)
 
     def _owner(self, model: EntityModel) -> Owner:
         if not model.tenant_owned:

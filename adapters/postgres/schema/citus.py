@@ -9,9 +9,10 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.dialects.postgresql import dialect
+from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
+from adapters.postgres.schema.parts import BY_TABLE, making, on_table
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import search_index_name
 from domain.entities.declaration import Registry
@@ -48,6 +49,17 @@ _POLICIES = (
         OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
     )""",
 )
+# parts have the policies of their table, and those that are missing are made with the parts
+_NO_POLICIES_OF_PARTS = """
+DO $$
+DECLARE
+    part regclass;
+BEGIN
+    FOR part IN SELECT inhrelid FROM pg_inherits WHERE inhparent = '%(table)s'::regclass LOOP
+        EXECUTE format('DROP POLICY tenant_rows ON %%s', part);
+    END LOOP;
+END
+$$"""
 
 
 class Placement(Struct, frozen=True):
@@ -122,6 +134,7 @@ def statements(registry: Registry) -> list[str]:
     keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
     searched = [search_index_name(model.table) for model in registry if model.indexed_search]
     first, *others = placed.distributed
+    parted = [BY_TABLE[name] for name in placed.distributed if name in BY_TABLE]
     made: list[sa.ExecutableDDLElement] = [
         *(sa.DDL(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),  # type: ignore[no-untyped-call]
         *(_ddl(_NO_INDEX, moved[0], index=name) for name in searched),
@@ -129,6 +142,7 @@ def statements(registry: Registry) -> list[str]:
         *(DropConstraint(key) for key in keys),
         *(_ddl(_REFERENCE, metadata.tables[name]) for name in placed.shared),
         *(_ddl(text, metadata.tables[name]) for name in placed.distributed for text in _POLICIES),
+        *(statement for table in parted for statement in (on_table(_NO_POLICIES_OF_PARTS, table), making(table))),
         _ddl(_DISTRIBUTE, metadata.tables[first]),
         *(_ddl(_COLOCATE, metadata.tables[name], first=first) for name in others),
         *(AddConstraint(key) for key in keys),

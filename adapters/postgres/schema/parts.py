@@ -34,6 +34,9 @@ IN_PARTS: Mapping[DatedRecords, InParts] = MappingProxyType(
         DatedRecords.EVENTS: InParts(
             table="audit_events", key="id", is_id=True, age="occurred_at", is_by_tenant=True, step="month"
         ),
+        DatedRecords.HISTORIES: InParts(
+            table="row_history", key="at", is_id=False, age="at", is_by_tenant=False, step="month"
+        ),
     }
 )
 
@@ -125,6 +128,8 @@ def bound(parted: InParts, moment: str) -> str:
     return shown % {"moment": moment}
 
 
-def on_table(statement: str, parted: InParts, context: Mapping[str, str]) -> sa.ExecutableDDLElement:
+def on_table(
+    statement: str, parted: InParts, context: Mapping[str, str] = MappingProxyType({})
+) -> sa.ExecutableDDLElement:
     """The statement with the names of ``context`` and ``%(table)s``; a percent sign of its own is written twice."""
     return sa.DDL(statement, context={"table": parted.table, **context})  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
 from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
 
+from adapters.postgres.schema.parts import partitioned
 from adapters.postgres.schema.sql import CODE_POINTS
 
 
@@ -25,15 +26,12 @@ def _add_history(metadata: MetaData) -> None:
         Column("at", DateTime(timezone=True), nullable=False),
         Column("by", Uuid()),
         Column("changes", JSON(), nullable=False),
-        Index(
-            "uq_row_history_version",
-            "tenant_id",
-            "entity",
-            "row_id",
-            "version",
-            unique=True,
-            postgresql_nulls_not_distinct=True,
-        ),
+        # Not unique, because the key of the parts is not in it: the statement that makes a version writes its line, and
+        # holds the row's lock.
+        Index("ix_row_history_row", "tenant_id", "entity", "row_id", "version"),
+        # Lines are stored in the order of time: a few pages of index tell where those past their retention are.
+        Index("ix_row_history_at", "at", postgresql_using="brin"),
+        **partitioned("row_history"),
     )
 
 

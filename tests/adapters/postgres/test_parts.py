@@ -1,19 +1,22 @@
-"""Parts of the audit trail by month: made ahead, closed to the service, and dropped whole."""
+"""Parts of the audit trail and of histories by month: made ahead, closed to the service, and dropped whole."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
+from adapters.postgres.entities.history import page_statement
 from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.migrations.pending import VERSIONS
-from adapters.postgres.operations.parts import forget, make_parts
+from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused
+from adapters.postgres.operations.parts import delete_statement, forget, make_parts
 from adapters.postgres.operations.upkeep import PostgresUpkeep
-from adapters.postgres.schema.parts import IN_PARTS
+from adapters.postgres.schema.parts import IN_PARTS, InParts
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
@@ -21,16 +24,31 @@ from domain.retention import DatedRecords
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
-Connection = asyncpg.Connection
+if TYPE_CHECKING:
+    Connection = asyncpg.Connection[asyncpg.Record]
+else:  # generic in its stubs alone
+    Connection = asyncpg.Connection
 
 HERE, THERE = uuid4(), uuid4()
-EVENTS = IN_PARTS[DatedRecords.EVENTS]
-PARTS = """
-SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit_events'::regclass ORDER BY 1"""
+PARTS = "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = $1::text::regclass ORDER BY 1"
 TENANT = """
 INSERT INTO tenants (id, name, identifier, created_at, settings)
 SELECT id, id::text, id::text, now(), '{}' FROM unnest($1::uuid[]) id"""
 EVENT = "INSERT INTO audit_events (tenant_id, id, action, occurred_at) VALUES ($1, $2, 'made', $3)"
+LINE = """
+INSERT INTO row_history (tenant_id, row_id, entity, version, action, at, changes)
+VALUES ($1, $2, 'books', 1, 'created', $3, '[]')"""
+MANY_LINES = """
+INSERT INTO row_history (tenant_id, row_id, entity, version, action, at, changes)
+SELECT $1, gen_random_uuid(), 'books', 1, 'created', $2::timestamptz + n * interval '1 minute', '[]'
+FROM generate_series(1, 50000) n"""
+POLICIES = """
+SELECT tablename::text, policyname::text, cmd, permissive, roles::text, qual, with_check FROM pg_policies
+WHERE tablename = ANY ($1::text[])"""
+OF_TABLE = {
+    "audit_events": {("tenant_rows", "ALL")},
+    "row_history": {("tenant_rows", "ALL"), ("shared_rows", "SELECT"), ("added_rows", "INSERT")},
+}
 MONTH = timedelta(days=31)
 
 
@@ -43,27 +61,55 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def part_of(moment: datetime) -> str:
-    return f"audit_events_{moment:%Y%m}"
+@dataclass(frozen=True)
+class Kind:
+    """A table in parts, and the statement that adds a row of a tenant, with an id of its moment."""
+
+    parted: InParts
+    adding: str
+
+    @property
+    def table(self) -> str:
+        return self.parted.table
+
+    def part_of(self, moment: datetime) -> str:
+        return f"{self.table}_{moment:%Y%m}"
+
+    async def add(self, owner: Connection, *moments: datetime) -> None:
+        """A row of each moment in each of two tenants."""
+        await owner.executemany(self.adding, [(tenant, id_at(at), at) for at in moments for tenant in (HERE, THERE)])
+
+    async def parts(self, owner: Connection) -> list[str]:
+        return [row[0] for row in await owner.fetch(PARTS, self.table)]
+
+    async def where(self, owner: Connection) -> dict[str, int]:
+        """The number of rows in each part that has some."""
+        rows = await owner.fetch(f"SELECT tableoid::regclass::text, count(*) FROM {self.table} GROUP BY 1")
+        return {row[0]: row[1] for row in rows}
+
+
+KINDS = {
+    DatedRecords.EVENTS: Kind(IN_PARTS[DatedRecords.EVENTS], EVENT),
+    DatedRecords.HISTORIES: Kind(IN_PARTS[DatedRecords.HISTORIES], LINE),
+}
+
+
+EVENTS, LINES = KINDS[DatedRecords.EVENTS], KINDS[DatedRecords.HISTORIES]
+
+
+@pytest.fixture(params=DatedRecords, ids=lambda records: records.name)
+def records(request: pytest.FixtureRequest) -> DatedRecords:
+    found: DatedRecords = request.param
+    return found
+
+
+@pytest.fixture
+def kind(records: DatedRecords) -> Kind:
+    return KINDS[records]
 
 
 def next_month(moment: datetime) -> datetime:
     return (moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0) + MONTH).replace(day=1)
-
-
-async def add(owner: "Connection[asyncpg.Record]", *moments: datetime) -> None:
-    """An event of each moment in each of two tenants."""
-    await owner.executemany(EVENT, [(tenant, id_at(at), at) for at in moments for tenant in (HERE, THERE)])
-
-
-async def parts(owner: "Connection[asyncpg.Record]") -> list[str]:
-    return [row[0] for row in await owner.fetch(PARTS)]
-
-
-async def where(owner: "Connection[asyncpg.Record]") -> dict[str, int]:
-    """The number of rows in each part that has some."""
-    rows = await owner.fetch("SELECT tableoid::regclass::text, count(*) FROM audit_events GROUP BY 1")
-    return {row[0]: row[1] for row in rows}
 
 
 @pytest.fixture
@@ -72,7 +118,7 @@ async def url(new_database: NewDatabase) -> str:
 
 
 @pytest.fixture
-async def owner(url: str) -> AsyncIterator["Connection[asyncpg.Record]"]:
+async def owner(url: str) -> AsyncIterator[Connection]:
     connection = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     await connection.execute(TENANT, [HERE, THERE])
     yield connection
@@ -80,153 +126,213 @@ async def owner(url: str) -> AsyncIterator["Connection[asyncpg.Record]"]:
 
 
 @pytest.fixture
-async def service(url: str) -> AsyncIterator["Connection[asyncpg.Record]"]:
+async def service(url: str) -> AsyncIterator[Connection]:
     """The role of the service, in the scope of one tenant."""
     connection = await asyncpg.connect(url, server_settings={"role": ROLE, "tenantry.scope": str(HERE)})
     yield connection
     await connection.close()
 
 
-async def test_events_of_each_month_lie_in_its_part_and_others_in_the_rest(
-    owner: "Connection[asyncpg.Record]",
+async def test_records_of_each_month_lie_in_its_part_and_others_in_the_rest(
+    kind: Kind,
+    owner: Connection,
 ) -> None:
     later = next_month(now())
-    await add(owner, now(), later, now() - timedelta(days=800))
-    assert await where(owner) == {part_of(now()): 2, part_of(later): 2, "audit_events_rest": 2}
+    await kind.add(owner, now(), later, now() - timedelta(days=800))
+    assert await kind.where(owner) == {kind.part_of(now()): 2, kind.part_of(later): 2, f"{kind.table}_rest": 2}
 
 
-async def test_each_tenant_sees_its_own_events_in_every_part(
-    owner: "Connection[asyncpg.Record]", service: "Connection[asyncpg.Record]"
+async def test_each_tenant_sees_its_own_records_in_every_part(
+    kind: Kind, owner: Connection, service: Connection
 ) -> None:
-    await add(owner, now(), next_month(now()), now() - timedelta(days=800))
-    found = await service.fetch("SELECT tenant_id, tableoid FROM audit_events")
+    await kind.add(owner, now(), next_month(now()), now() - timedelta(days=800))
+    found = await service.fetch(f"SELECT tenant_id, tableoid FROM {kind.table}")
     assert {row["tenant_id"] for row in found} == {HERE}
     assert len({row["tableoid"] for row in found}) == len(found) == 3
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
-        await service.execute(EVENT, THERE, id_at(now()), now())
-    await service.execute(EVENT, HERE, id_at(now()), now())
+        await service.execute(kind.adding, THERE, id_at(now()), now())
+    await service.execute(kind.adding, HERE, id_at(now()), now())
 
 
-async def test_the_service_reaches_no_part_itself(
-    owner: "Connection[asyncpg.Record]", service: "Connection[asyncpg.Record]"
-) -> None:
-    await owner.execute(f"DROP TABLE {part_of(next_month(now()))}")
-    await make_parts(owner, EVENTS)
-    names = await parts(owner)
-    assert part_of(next_month(now())) in names
+async def test_the_service_reaches_no_part_itself(kind: Kind, owner: Connection, service: Connection) -> None:
+    await owner.execute(f"DROP TABLE {kind.part_of(next_month(now()))}")
+    await make_parts(owner, kind.parted)
+    names = await kind.parts(owner)
+    assert kind.part_of(next_month(now())) in names
     for name in names:
         for statement in (f"SELECT FROM {name}", f"DELETE FROM {name}", f"INSERT INTO {name} DEFAULT VALUES"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await service.execute(statement)
         security = "SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = $1::text::regclass"
         assert await owner.fetchval(security, name)
-    # a backup by an owner without rights of its own reads each part by its policy
-    policies = "SELECT DISTINCT qual, with_check, cmd, permissive, roles FROM pg_policies WHERE tablename ~ '^audit_ev'"
-    assert len(await owner.fetch(policies)) == 1
-    tables = "SELECT tablename FROM pg_policies WHERE tablename ~ '^audit_ev' AND policyname = 'tenant_rows'"
-    assert {row[0] for row in await owner.fetch(tables)} == {"audit_events", *names}
+    # a backup by an owner without rights of its own reads each part by its policies
+    policies = await owner.fetch(POLICIES, [kind.table, *names])
+    assert {(kind.table, *policy) for policy in OF_TABLE[kind.table]} == {
+        (row["tablename"], row["policyname"], row["cmd"]) for row in policies if row["tablename"] == kind.table
+    }
+    found = {name: {tuple(row)[1:] for row in policies if row["tablename"] == name} for name in (kind.table, *names)}
+    assert all(own == found[kind.table] for own in found.values())
 
 
-async def test_ten_processes_make_the_same_parts_once(url: str, owner: "Connection[asyncpg.Record]") -> None:
-    before = await parts(owner)
+async def test_ten_processes_make_the_same_parts_once(kind: Kind, url: str, owner: Connection) -> None:
+    before = await kind.parts(owner)
     for name in before:
-        if name != "audit_events_rest":
+        if name != f"{kind.table}_rest":
             await owner.execute(f"DROP TABLE {name}")
     connections = [await asyncpg.connect(url) for _ in range(10)]
-    await asyncio.gather(*(make_parts(connection, EVENTS) for connection in connections))
+    await asyncio.gather(*(make_parts(connection, kind.parted) for connection in connections))
     for connection in connections:
         await connection.close()
-    assert await parts(owner) == before
+    assert await kind.parts(owner) == before
 
 
-async def test_a_month_whose_events_lie_in_the_rest_gets_no_part_and_refuses_no_event(
-    owner: "Connection[asyncpg.Record]",
+async def test_a_month_whose_records_lie_in_the_rest_gets_no_part_and_refuses_no_record(
+    kind: Kind,
+    owner: Connection,
 ) -> None:
-    await owner.execute(f"DROP TABLE {part_of(now())}")
-    await add(owner, now())
-    await make_parts(owner, EVENTS)
-    assert part_of(now()) not in await parts(owner)
-    await add(owner, now())
-    assert await where(owner) == {"audit_events_rest": 4}
+    await owner.execute(f"DROP TABLE {kind.part_of(now())}")
+    await kind.add(owner, now())
+    await make_parts(owner, kind.parted)
+    assert kind.part_of(now()) not in await kind.parts(owner)
+    await kind.add(owner, now())
+    assert await kind.where(owner) == {f"{kind.table}_rest": 4}
 
 
 async def test_a_part_that_is_over_is_dropped_whole_and_younger_ones_stay(
-    url: str, owner: "Connection[asyncpg.Record]", registry: Registry
+    kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
 ) -> None:
     later = next_month(now())
-    await add(owner, now(), now(), later)
+    await kind.add(owner, now(), now(), later)
     upkeep = PostgresUpkeep(url, registry)
-    assert await upkeep.forget(DatedRecords.EVENTS, later - timedelta(milliseconds=1), 1) == 0
-    assert await upkeep.forget(DatedRecords.EVENTS, later, 1) == 4
-    assert part_of(now()) not in await parts(owner)
-    assert await where(owner) == {part_of(later): 2}
-    assert await upkeep.forget(DatedRecords.EVENTS, later, 1) == 0
+    assert await upkeep.forget(records, later - timedelta(milliseconds=1), 1) == 0
+    assert await upkeep.forget(records, later, 1) == 4
+    assert kind.part_of(now()) not in await kind.parts(owner)
+    assert await kind.where(owner) == {kind.part_of(later): 2}
+    assert await upkeep.forget(records, later, 1) == 0
 
 
-async def test_events_in_no_month_are_deleted_one_by_one(owner: "Connection[asyncpg.Record]") -> None:
+async def test_records_in_no_month_are_deleted_one_by_one(kind: Kind, owner: Connection) -> None:
     old = now() - timedelta(days=800)
-    await add(owner, old, old + timedelta(days=1), old + timedelta(days=3), now())
+    await kind.add(owner, old, old + timedelta(days=1), old + timedelta(days=3), now())
     before = old + timedelta(days=1)
-    assert [await forget(owner, EVENTS, before, 3) for _ in range(3)] == [3, 1, 0]
-    assert await where(owner) == {"audit_events_rest": 2, part_of(now()): 2}
+    assert [await forget(owner, kind.parted, before, 3) for _ in range(3)] == [3, 1, 0]
+    assert await kind.where(owner) == {f"{kind.table}_rest": 2, kind.part_of(now()): 2}
 
 
 async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
-    url: str, owner: "Connection[asyncpg.Record]", service: "Connection[asyncpg.Record]"
+    kind: Kind, url: str, owner: Connection, service: Connection
 ) -> None:
-    await add(owner, now())
+    await kind.add(owner, now())
     cleaner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     async with service.transaction():
-        assert len(await service.fetch("SELECT FROM audit_events")) == 1
+        assert len(await service.fetch(f"SELECT FROM {kind.table}")) == 1
         # somebody who is not patient waits behind the drop, and is served when it has given up
-        forgetting = asyncio.create_task(forget(cleaner, EVENTS, next_month(now()), 10))
+        forgetting = asyncio.create_task(forget(cleaner, kind.parted, next_month(now()), 10))
         async with asyncio.timeout(HUNG_AFTER):
-            await add(owner, now())
+            await kind.add(owner, now())
             assert await forgetting == 0
-    assert part_of(now()) in await parts(owner)
-    assert await forget(cleaner, EVENTS, next_month(now()), 10) == 4
+    assert kind.part_of(now()) in await kind.parts(owner)
+    assert await forget(cleaner, kind.parted, next_month(now()), 10) == 4
     await cleaner.close()
 
 
-async def test_a_database_from_before_keeps_its_events_as_one_part(
-    empty_database: NewDatabase, registry: Registry
+async def test_a_database_from_before_keeps_its_records_as_one_part(
+    kind: Kind, empty_database: NewDatabase, registry: Registry
 ) -> None:
     url = await empty_database()
     await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0069"))
     owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     await owner.execute(TENANT, [HERE, THERE])
     old = now() - timedelta(days=40)
-    await add(owner, old, now())
-    before = await owner.fetch("SELECT * FROM audit_events ORDER BY id")
+    await kind.add(owner, old, now())
+    shown = f"SELECT * FROM {kind.table} ORDER BY {kind.parted.key}, tenant_id"
+    before = await owner.fetch(shown)
     assert await upgrade(url, registry) == []
-    assert await owner.fetch("SELECT * FROM audit_events ORDER BY id") == before
+    assert await owner.fetch(shown) == before
     later = next_month(next_month(now()))
-    await add(owner, now(), later)
-    assert await where(owner) == {"audit_events_old": 6, part_of(later): 2}
+    await kind.add(owner, now(), later)
+    assert await kind.where(owner) == {f"{kind.table}_old": 6, kind.part_of(later): 2}
     service = await asyncpg.connect(url, server_settings={"role": ROLE, "tenantry.scope": str(HERE)})
-    assert {row[0] for row in await service.fetch("SELECT tenant_id FROM audit_events")} == {HERE}
+    assert {row[0] for row in await service.fetch(f"SELECT tenant_id FROM {kind.table}")} == {HERE}
     with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await service.execute("SELECT FROM audit_events_old")
-    # exact to the event as long as it is not over, and then dropped as a whole
-    assert await forget(owner, EVENTS, old, 10) == 2
-    assert await forget(owner, EVENTS, later, 10) == 4
-    assert "audit_events_old" not in await parts(owner)
+        await service.execute(f"SELECT FROM {kind.table}_old")
+    # exact to the record as long as it is not over, and then dropped as a whole
+    assert await forget(owner, kind.parted, old, 10) == 2
+    assert await forget(owner, kind.parted, later, 10) == 4
+    assert f"{kind.table}_old" not in await kind.parts(owner)
     await owner.close()
     await service.close()
 
 
-async def test_the_plan_of_a_page_reads_one_index_for_each_part_and_of_one_event_one_part(
-    owner: "Connection[asyncpg.Record]",
+async def test_a_record_behind_the_bound_stops_the_migration_which_goes_on_without_it(
+    kind: Kind, empty_database: NewDatabase, registry: Registry
 ) -> None:
-    await add(owner, *(now() for _ in range(50)))
+    url = await empty_database()
+    await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0069"))
+    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
+    await owner.execute(TENANT, [HERE, THERE])
+    await kind.add(owner, now(), now() + timedelta(days=200))
+    with pytest.raises(MigrationRefused, match=f"{kind.table}_bound"):
+        await upgrade(url, registry)
+    await owner.execute(f"DELETE FROM {kind.table} WHERE {kind.parted.age} > $1", now() + timedelta(days=100))
+    assert await upgrade(url, registry) == []
+    assert await kind.where(owner) == {f"{kind.table}_old": 2}
+    # as after a failure of the last statement
+    await owner.execute("UPDATE alembic_version SET version_num = '0069'")
+    await owner.execute("DROP TABLE former_addresses")
+    await owner.execute("ALTER TABLE outbox DROP COLUMN language")
+    assert await upgrade(url, registry) == []
+    assert await kind.where(owner) == {f"{kind.table}_old": 2}
+    await owner.close()
+
+
+async def test_the_plan_of_a_page_reads_one_index_for_each_part_and_of_one_event_one_part(
+    owner: Connection,
+) -> None:
+    await EVENTS.add(owner, *(now() for _ in range(50)))
     await owner.execute("ANALYZE audit_events")
     await owner.execute("SET enable_seqscan = off")
     page = "EXPLAIN SELECT * FROM audit_events WHERE tenant_id = $1 ORDER BY occurred_at DESC, id DESC LIMIT 20"
     plan = "\n".join(row[0] for row in await owner.fetch(page, HERE))
     assert "Sort Key" in plan
-    assert plan.count("Index Scan Backward") == len(await parts(owner))
+    assert plan.count("Index Scan Backward") == len(await EVENTS.parts(owner))
     by_id = "\n".join(
         row[0] for row in await owner.fetch("EXPLAIN SELECT FROM audit_events WHERE id = $1", id_at(now()))
     )
     assert by_id.count("Scan") == 1
-    assert part_of(now()) in by_id
+    assert EVENTS.part_of(now()) in by_id
+
+
+async def test_the_plan_of_a_page_of_a_history_reads_one_index_for_each_part_and_sorts_nothing(
+    owner: Connection,
+) -> None:
+    await LINES.add(owner, *(now() for _ in range(50)))
+    await owner.execute("ANALYZE row_history")
+    await owner.execute("SET enable_seqscan = off")
+    statement = page_statement("tenant")
+    arguments = statement.arguments({"tenant": HERE, "entity": "books", "row": uuid4(), "size": 20, "offset": 0})
+    plan = "\n".join(row[0] for row in await owner.fetch(f"EXPLAIN {statement.text}", *arguments))
+    assert "Merge Append" in plan
+    assert plan.count("Index Scan Backward") == len(await LINES.parts(owner))
+    assert "->  Sort" not in plan
+
+
+async def test_lines_of_rows_without_a_tenant_are_added_and_read_in_every_part(
+    owner: Connection, service: Connection
+) -> None:
+    for at in (now(), next_month(now()), now() - timedelta(days=800)):
+        await service.execute(LINE, None, uuid4(), at)
+    assert len(await service.fetch("SELECT FROM row_history")) == len(await LINES.where(owner)) == 3
+
+
+async def test_old_lines_in_no_month_are_found_by_an_index_that_is_not_of_each_line(owner: Connection) -> None:
+    """Of a large part that is not over, only what is past the retention is read."""
+    old = now() - timedelta(days=800)
+    await owner.execute(MANY_LINES, HERE, old)
+    await owner.execute("VACUUM ANALYZE row_history_rest")
+    statement = delete_statement(LINES.parted, "row_history_rest")
+    arguments = statement.arguments({"before": old + timedelta(minutes=100), "most": 10_000})
+    explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {statement.text}"
+    (row,) = await owner.fetch(explained, *arguments)
+    assert "ix_row_history_at" in row[0] or "at_idx" in row[0]
+    assert await forget(owner, LINES.parted, old + timedelta(minutes=200), 1_000) == 100

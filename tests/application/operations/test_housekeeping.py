@@ -7,13 +7,15 @@ import pytest
 
 from application.identity.login.forms import RefreshForm
 from application.identity.service_accounts.forms import ServiceAccountForm
+from application.ports.entities.records import Act, NewRow
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
 from domain.retention import LONGEST_TOKEN, DatedRecords, RetentionRule
-from domain.scope import EveryTenant
-from entrypoints.server.housekeeping import clean, keep_clean
+from domain.scope import EveryTenant, OneTenant
+from entrypoints.server.housekeeping import RETENTION_SETTINGS, clean, keep_clean
 from entrypoints.settings.settings import SettingsError, read_settings
 from tests.application.in_memory_service import HERE, InMemoryService, open_service
+from tests.builders import new_id
 
 DAY = timedelta(days=1)
 
@@ -154,19 +156,42 @@ def test_no_setting_lets_a_token_live_longer_than_counts_are_kept() -> None:
             read_settings({f"TENANTRY_{name}": str(longest + 1)})
 
 
-async def test_old_events_go_where_a_retention_is_set(registry: Registry) -> None:
-    service = await open_service(registry, {"TENANTRY_AUDIT_RETENTION_DAYS": "30"})
-    await service.admin()
-    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0
+@pytest.mark.parametrize(("records", "setting"), RETENTION_SETTINGS.items())
+async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_names(
+    registry: Registry, records: DatedRecords, setting: str
+) -> None:
+    service = await open_service(registry, {setting: "30"})
+    housekeeping = service.services.housekeeping
+    await write(service, registry)
+    assert await housekeeping.forget(records) == 0
     service.clock.move(31 * DAY)
-    await service.admin()
-    before = await service.services.housekeeping.forget(DatedRecords.EVENTS)
+    await write(service, registry)
+    assert [await housekeeping.forget(other) for other in DatedRecords if other is not records] == [0]
+    before = await housekeeping.forget(records)
     assert before is not None
     assert before > 0
-    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0
+    assert await housekeeping.forget(records) == 0
 
 
-async def test_events_are_kept_for_ever_otherwise(service: InMemoryService) -> None:
-    await service.admin()
+async def test_records_are_kept_for_ever_otherwise(service: InMemoryService, registry: Registry) -> None:
+    await write(service, registry)
     service.clock.move(10_000 * DAY)
-    assert await service.services.housekeeping.forget(DatedRecords.EVENTS) == 0
+    assert [await service.services.housekeeping.forget(records) for records in DatedRecords] == [0, 0]
+
+
+async def test_cleaning_tells_how_many_lines_of_histories_went(registry: Registry) -> None:
+    service = await open_service(registry, {"TENANTRY_HISTORY_RETENTION_DAYS": "1"})
+    await write(service, registry)
+    service.clock.move(1 * DAY)
+    assert (await swept(service))[DatedRecords.HISTORIES.value] == 1
+
+
+async def write(service: InMemoryService, registry: Registry) -> None:
+    """An event of the audit trail, and a row of an entity with a history."""
+    admin = await service.admin()
+    categories = registry["categories"]
+    values = {field.name: None if field.nullable else f"{new_id()}" for field in categories.declared}
+    scope = OneTenant(new_id())
+    async with service.adapters.database.transaction(scope) as tx:
+        act = Act(by=admin.user_id, at=service.clock.now())
+        await tx.records.add(categories, [NewRow(new_id(), values)], act)

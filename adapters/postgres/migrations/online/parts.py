@@ -6,6 +6,7 @@ bound while they are read and written, and then takes the part over without read
 
 from collections.abc import Sequence
 
+import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
@@ -93,6 +94,13 @@ def put_into_parts_online(parted: InParts, *, by_tenant: bool, aside: Sequence[s
         op.execute(on_table(_VALIDATE, parted, context))
     op.execute(on_table(_SWAP, parted, context))
     op.execute(making(parted))
+
+
+def is_in_parts(table: str) -> bool:
+    """Whether the table is in parts already; False for SQL that is printed, which is for a database where it is not."""
+    found = sa.table("pg_class", sa.column("oid"), sa.column("relkind", sa.Text()))
+    kind = sa.select(found.c.relkind == "p").where(found.c.oid == sa.func.to_regclass(table))
+    return not op.get_context().as_sql and bool(op.get_bind().execute(kind).scalar())
 
 
 def _in_turn(statements: Sequence[str]) -> str:
