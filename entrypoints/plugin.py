@@ -38,7 +38,7 @@ from entrypoints.use_cases import Services, assemble, told_as_mistakes
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What the plugin stands on: real technology here, memory in ``entrypoints.testing``."""
+    """Adapters that the plugin uses: real technology here, memory in ``entrypoints.testing``."""
 
     adapters: Callable[[Settings, Registry], Adapters]
     background: Callable[[Services], AbstractAsyncContextManager[None]]

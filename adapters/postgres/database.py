@@ -46,7 +46,7 @@ class Patience:
 
 @dataclass
 class PostgresDatabase:
-    """Every connection runs as a role without rights of its own over rows; see row_security.
+    """Database whose connections run as a role without rights of its own over rows; see row_security.
 
     Connections are made as they are needed, so that the service can start, and stay, while the database is away.
     """

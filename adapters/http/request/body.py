@@ -35,7 +35,7 @@ def read_json(body: bytes, decimals: bool) -> object:
 
 
 def read_quickly(body: bytes, text: str) -> object:
-    """By a reader three times as fast, where it surely reads what the strict one does; else None.
+    """The value by a reader three times as fast, where that surely reads what the strict one does; else None.
 
     It takes a name that stands twice; but every member has a colon, so with as many colons as members, none does.
     """
@@ -125,7 +125,7 @@ def _fraction(digits: str) -> float:
 
 
 def _plain_integer(digits: str) -> int:
-    """Nothing here is exact beyond 64 bits, and nothing is rounded silently."""
+    """The integer, refused beyond 64 bits: a larger one would be rounded silently."""
     number = int(digits) if len(digits) <= LONGEST_INTEGER + 1 else 2**63
     if not -(2**63) <= number < 2**63:
         raise BadRequest("A whole number does not fit 64 bits.")
