@@ -216,7 +216,7 @@ class OpenApp:
         await self.redis.call(("FLUSHDB",))
 
     async def evict(self) -> None:
-        await self.redis.call(("DEL", self.commands().count_key(self.name)))
+        await self.redis.call(("DEL", self.commands().version_key(self.name)))
 
     async def die(self, name: str) -> None:
         if (actor := self.actors.pop(name, None)) is not None:
