@@ -19,8 +19,9 @@ RESERVED_PATHS = frozenset(
 """First steps of paths under /api that the service has, or keeps for itself."""
 
 RESERVED_TABLES = frozenset(
-    """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
-    user-roles row-history kept-answers api-keys service-account-roles""".split()
+    """alembic-version api-keys email-changes factors former-addresses former-members join-requests kept-answers
+    login-attempts membership-roles memberships one-time-tokens outbox recovery-codes revocation-counts row-history
+    service-account-roles sessions signing-keys social-identities spent-ids tenant-domains user-roles""".split()
 )
 # A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(
