@@ -1,4 +1,4 @@
-"""CSV and xlsx files, read and written by worker processes.
+"""CSV, xlsx and Parquet files, read and written by child processes.
 
 Heavy libraries are imported when a file needs them, and never into the process that serves. This package imports
 nothing itself: every worker would begin with it.
