@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
-from msgspec import defstruct, field
+from msgspec import Struct, defstruct, field
 
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
@@ -87,6 +87,44 @@ def test_a_bound_of_money_is_a_number_as_it_is_written() -> None:
     assert money(5, 2, ge=0.1).ge == Decimal("0.1")  # type: ignore[arg-type]  # gets past those who check no types
     with pytest.raises(ValueError, match="the bound is no number"):
         money(5, 2, ge="abc")
+
+
+SAME_NAMES: dict[str, tuple[list[type[Struct]], str, str]] = {
+    "with and without case": (
+        [declared({"x": str}, unique=[unique("x"), unique("x", ignore_case=True)])],
+        "unique('x') of A and unique('x', ignore_case=True) of A",
+        "uq_as_x",
+    ),
+    "one field and two": (
+        [declared({"a": str, "b": str, "a_b": str}, unique=[unique("a", "b"), unique("a_b")])],
+        "unique('a', 'b') of A and unique('a_b') of A",
+        "uq_as_a_b",
+    ),
+    "two entities": (
+        [
+            declared({"items_code": str}, "Order", "orders", unique=[unique("items_code")]),
+            declared({"code": str}, "OrderItem", "orders-items", unique=[unique("code")]),
+        ],
+        "unique('items_code') of Order and unique('code') of OrderItem",
+        "uq_orders_items_code",
+    ),
+    "a reference and the order": (
+        [declared({"order": Annotated[UUID, ref("as", relation="parent")]})],
+        "the reference 'order' of A and the default order of A",
+        "ix_as_order",
+    ),
+    "a reference and a search": (
+        [declared({"search": Annotated[UUID, ref("as", relation="parent")], "x": str}, search=["x"])],
+        "the reference 'search' of A and search of A",
+        "ix_as_search",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SAME_NAMES)
+def test_indexes_of_one_name_are_told(case: str) -> None:
+    kinds, makers, name = SAME_NAMES[case]
+    assert any(told.startswith(f"{makers} would have indexes of one name, {name}: ") for told in mistakes(*kinds))
 
 
 def test_each_table_of_the_service_is_reserved() -> None:
