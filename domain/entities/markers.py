@@ -201,10 +201,9 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
     looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
-    _ensure_lists(plural, unique=(unique, Unique), indexes=(indexes, DeclaredIndex))
-    _ensure_lists(plural, search=(search, str), check_reads=(check_reads, str), columns=(columns, str))
-    if not isinstance(has_many, Mapping | None):
-        raise TypeError('has_many takes a dict by name, as in {"books": many("books", by="author_id")}')
+    _ensure_types(plural, has_many)
+    _ensure_lists(unique=(unique, Unique), indexes=(indexes, DeclaredIndex))
+    _ensure_lists(search=(search, str), check_reads=(check_reads, str), columns=(columns, str))
     declaration = Declaration(
         plural=plural,
         search=tuple(search),
@@ -231,10 +230,15 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     return declare
 
 
-def _ensure_lists(plural: object, **lists: tuple[object, type]) -> None:
-    """Raises TypeError for what would be passed over, or read letter by letter."""
+def _ensure_types(plural: object, has_many: object) -> None:
     if not isinstance(plural, str):
         raise TypeError('entity takes the path first, as in @entity("books")')
+    if not isinstance(has_many, Mapping | None):
+        raise TypeError('has_many takes a dict by name, as in {"books": many("books", by="author_id")}')
+
+
+def _ensure_lists(**lists: tuple[object, type]) -> None:
+    """Raises TypeError for what would be passed over, or read letter by letter."""
     for name, (given, kind) in lists.items():
         if isinstance(given, str) or not isinstance(given, Iterable | None):
             raise TypeError(f"{name} takes a list, and got {given!r}")
