@@ -202,8 +202,7 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
     _ensure_types(plural, has_many)
-    _ensure_lists(unique=(unique, Unique), indexes=(indexes, DeclaredIndex))
-    _ensure_lists(search=(search, str), check_reads=(check_reads, str), columns=(columns, str))
+    _ensure_lists(unique, indexes, {"search": search, "check_reads": check_reads, "columns": columns})
     declaration = Declaration(
         plural=plural,
         search=tuple(search),
@@ -237,9 +236,10 @@ def _ensure_types(plural: object, has_many: object) -> None:
         raise TypeError('has_many takes a dict by name, as in {"books": many("books", by="author_id")}')
 
 
-def _ensure_lists(**lists: tuple[object, type]) -> None:
+def _ensure_lists(unique: object, indexes: object, named: Mapping[str, object]) -> None:
     """Raises TypeError for what would be passed over, or read letter by letter."""
-    for name, (given, kind) in lists.items():
+    of_names = {name: (given, str) for name, given in named.items()}
+    for name, (given, kind) in {"unique": (unique, Unique), "indexes": (indexes, DeclaredIndex), **of_names}.items():
         if isinstance(given, str) or not isinstance(given, Iterable | None):
             raise TypeError(f"{name} takes a list, and got {given!r}")
         for item in given or ():
