@@ -1,1 +1,1 @@
-"""The world behind the ports: one room per technology, none of which knows another."""
+"""Implementations of the ports, and the HTTP interface: one folder per technology, none of which imports another."""

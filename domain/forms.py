@@ -1,10 +1,12 @@
 """Reads untyped JSON into structs, naming every invalid field at once."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, Literal, TypeVar, cast, get_args, get_origin
+from itertools import islice
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +15,9 @@ from msgspec.structs import FieldInfo, fields
 from domain.errors import FieldError, ValidationError, unknown_name
 
 F = TypeVar("F", bound=Struct)
+
+MOST_WITHIN = 100
+"""Most errors that are told of one list or object: a body of wrong items must not make a far larger answer."""
 
 _CODE = re.compile("`([^`]*)`")
 _WORDS = {
@@ -42,15 +47,17 @@ def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = Tru
         raise ValidationError(fields=tuple(_explain(kind, body)) if explains else ()) from None
 
 
-def _explain(kind: type[Struct], body: Mapping[str, object]) -> Iterator[FieldError]:
+def _explain(kind: type[Struct], body: Mapping[str, object], inside: str = "") -> Iterator[FieldError]:
+    """Errors of the fields of ``kind``; ``inside`` is what their names begin with in a struct within a struct."""
     known = _fields_by_name(kind)
     for name, info in known.items():
         if name not in body:
             if info.required:
-                yield FieldError(name, "is required")
-        elif (error := _field_error(info, body[name])) is not None:
-            yield error
-    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in known)
+                yield FieldError(inside + name, "is required")
+        else:
+            yield from _value_errors(inside + name, info.type, body[name])
+    if not inside or kind.__struct_config__.forbid_unknown_fields:
+        yield from (FieldError(inside + name, unknown_name(name, known)) for name in body if name not in known)
 
 
 @lru_cache(maxsize=1024)  # msgspec evaluates every annotation of the struct anew
@@ -58,14 +65,39 @@ def _fields_by_name(kind: type[Struct]) -> Mapping[str, FieldInfo]:
     return {info.encode_name: info for info in fields(kind)}
 
 
-def _field_error(info: FieldInfo, value: object) -> FieldError | None:
+def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError]:
     try:
-        msgspec.convert(value, cast(Any, info.type))
+        msgspec.convert(value, cast(Any, kind))
     except msgspec.ValidationError as error:
+        # What stands inside says more than the whole does, and may fail in several places.
+        if errors := list(islice(_errors_within(name, kind, value), MOST_WITHIN)):
+            return errors
         sentence, _, path = str(error).partition(" - at `$")
-        message = _choice_error(info.type) if sentence.startswith("Invalid enum value") else _plain(sentence)
-        return FieldError(info.encode_name + path.rstrip("`"), message)
-    return None
+        message = _choice_error(kind) if sentence.startswith("Invalid enum value") else _plain(sentence)
+        return [FieldError(name + path.rstrip("`"), message)]
+    return []
+
+
+def _errors_within(name: str, kind: object, value: object) -> Iterator[FieldError]:
+    """Errors of the structs inside the value, as ``settings.timezone`` and ``items[3].email``."""
+    for part in _parts(kind):
+        if isinstance(value, Mapping) and isinstance(part, type) and issubclass(part, Struct):
+            yield from _explain(part, value, f"{name}.")
+        elif isinstance(value, list) and get_origin(part) in (list, tuple):
+            element = get_args(part)[0]
+            for index, item in enumerate(value):
+                yield from _value_errors(f"{name}[{index}]", element, item)
+
+
+def _parts(kind: object) -> Iterator[object]:
+    """The types of a union, without what ``Annotated`` says of them."""
+    if get_origin(kind) is Annotated:
+        yield from _parts(get_args(kind)[0])
+    elif get_origin(kind) in (Union, UnionType):
+        for part in get_args(kind):
+            yield from _parts(part)
+    else:
+        yield kind
 
 
 def _choice_error(kind: object) -> str:

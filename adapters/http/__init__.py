@@ -1,1 +1,1 @@
-"""The service as HTTP and JSON: a table of endpoints, and the one pipeline that every request goes through."""
+"""The service as HTTP and JSON: Litestar handlers in folders by subject, and the middleware of every request."""

@@ -1,1 +1,1 @@
-"""Use cases that no request starts: first start, signing keys, mail delivery, housekeeping."""
+"""Use cases of operation: first start, signing keys, mail delivery, housekeeping, and what operators watch."""

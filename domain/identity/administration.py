@@ -90,22 +90,21 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
     """Raises Forbidden unless the caller may change the account.
 
     A tenant's administrator may, if the user belongs to no other tenant and holds no permission that the caller lacks.
+    For super-admins only the permissions count.
     """
-    if caller.is_super_admin:
-        return
-    if any(membership.tenant_id != caller.tenant_id for membership in state.memberships):
+    if not caller.is_super_admin and any(membership.tenant_id != caller.tenant_id for membership in state.memberships):
         raise Forbidden("This user belongs to other tenants as well.")
     ensure_outranks(caller, state)
 
 
 def ensure_outranks(caller: Caller, state: AccountState) -> None:
     """Raises Forbidden when the user holds a permission, system roles included, that the caller does not hold."""
-    if caller.is_super_admin:
-        return
-    # Roles of other tenants do not count: their permissions are worth nothing in the caller's tenant.
     held = [role for membership in state.memberships for role in membership.roles]
-    here = [role for role in held if role.tenant_id in (None, caller.tenant_id)]
-    if state.is_super_admin or not may_grant(caller.permissions, _permissions([*here, *state.roles])):
+    # Security: a super-admin's key may have few permissions, and must not take over who has more anywhere.
+    # For others, roles of other tenants do not count: their permissions are worth nothing in the caller's tenant.
+    seen = [role for role in held if caller.is_super_admin or role.tenant_id in (None, caller.tenant_id)]
+    is_stronger = state.is_super_admin and not caller.is_super_admin
+    if is_stronger or not may_grant(caller.permissions, _permissions([*seen, *state.roles])):
         raise Forbidden("This user has permissions that you do not have.")
 
 

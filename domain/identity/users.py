@@ -289,6 +289,9 @@ def text_errors(field: str, text: str | None, shortest: int, longest: int) -> li
         return [FieldError(field, f"takes {shortest} to {longest} characters")]
     if text is not None and plain(text) != text:
         return [FieldError(field, "takes no control characters and no marks of writing direction")]
+    # A name of blanks, or of characters without width, leaves a gap wherever it is shown.
+    if text and shortest and all(map(_is_blank, text)):
+        return [FieldError(field, "takes at least one character that can be seen")]
     return []
 
 

@@ -23,7 +23,7 @@ from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, retention
 from domain.entities import sheets
-from domain.entities.query import read_query, vocabulary
+from domain.entities.query import query, read_query, vocabulary
 from domain.identity import (
     domains,
     factors,
@@ -111,6 +111,7 @@ PROMISED = {
     "sort keys": (read_query.MAX_SORT_KEYS, 5),
     "words of a search": (read_query.MAX_WORDS, 30),
     "paths of include": (read_query.MAX_INCLUDES, 30),
+    "mebibytes of included lists": (query.MOST_INCLUDED, 32),
     "relations on a path": (vocabulary.MAX_STEPS, 3),
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),

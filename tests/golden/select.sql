@@ -210,7 +210,7 @@ AND t2.id = t1.category_id
 ORDER BY r."the place"
 
 -- categories?include=products.reviews&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
-SELECT r.id AS id, r.name AS name, (SELECT coalesce(array_to_json(array_agg((SELECT row_to_json(o) AS row_to_json_1
+WITH "rows to answer" AS MATERIALIZED (SELECT r.id AS "column 0", r.name AS "column 1", (SELECT coalesce(array_to_json(array_agg((SELECT row_to_json(o) AS row_to_json_1
 FROM (SELECT t1.id AS id, t1.name AS name, t1.sku AS sku, t1.description AS description, t1.price AS price, t1.stock AS stock, t1.status AS status, t1.category_id AS "categoryId", CASE WHEN (CAST(t1.released_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.released_at) THEN replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.released_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.released_at) THEN to_char(t1.released_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "releasedAt", CASE WHEN (CAST(t1.created_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.created_at) THEN replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.created_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.created_at) THEN to_char(t1.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(t1.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.updated_at) THEN replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.updated_at) THEN to_char(t1.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", t1.created_by AS "createdBy", t1.updated_by AS "updatedBy", t1.is_deleted AS "isDeleted", CASE WHEN (CAST(t1.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.deleted_at) THEN replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.deleted_at) THEN to_char(t1.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", t1.deleted_by AS "deletedBy", t1.version AS version, (SELECT coalesce(array_to_json(array_agg((SELECT row_to_json(o) AS row_to_json_2
 FROM (SELECT t2.id AS id, t2.product_id AS "productId", t2.rating AS rating, t2.author AS author, t2.text AS text, CASE WHEN (CAST(t2.created_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.created_at) THEN replace(CAST(t2.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.created_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.created_at) THEN to_char(t2.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(t2.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.updated_at) THEN replace(CAST(t2.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.updated_at) THEN to_char(t2.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", t2.created_by AS "createdBy", t2.updated_by AS "updatedBy", t2.is_deleted AS "isDeleted", CASE WHEN (CAST(t2.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.deleted_at) THEN replace(CAST(t2.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.deleted_at) THEN to_char(t2.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", t2.deleted_by AS "deletedBy", t2.version AS version) AS o))), CAST('[]' AS JSON)) AS coalesce_2
 FROM (SELECT t2.id AS id, t2.product_id AS product_id, t2.rating AS rating, t2.author AS author, t2.text AS text, t2.created_at AS created_at, t2.updated_at AS updated_at, t2.created_by AS created_by, t2.updated_by AS updated_by, t2.is_deleted AS is_deleted, t2.deleted_at AS deleted_at, t2.deleted_by AS deleted_by, t2.version AS version
@@ -231,25 +231,29 @@ WHERE t1.tenant_id = $1::UUID
 AND NOT t1.is_deleted
 AND t1.category_id = r.id
 ORDER BY t1.created_at DESC, t1.id DESC
-LIMIT 100) AS t1) AS products, EXISTS (SELECT
+LIMIT 100) AS t1) AS "column 2", EXISTS (SELECT
 FROM products AS t1
 WHERE t1.tenant_id = $1::UUID
 AND NOT t1.is_deleted
 AND t1.category_id = r.id
-LIMIT ALL OFFSET 100) AS "productsHasMore", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $2::INTEGER) THEN (SELECT count(*) AS count_1
+LIMIT ALL OFFSET 100) AS "column 3", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 1" END AS "column 4", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 2" END AS "column 5", CASE WHEN (r."the place" > $2::INTEGER) THEN (SELECT count(*) AS count_1
 FROM categories AS t
 WHERE t.tenant_id = $1::UUID
-AND NOT t.is_deleted) END AS total
+AND NOT t.is_deleted) END AS "column 6", r."the place" AS place
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM categories AS t
 WHERE t.tenant_id = $1::UUID
 AND NOT t.is_deleted
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $2::INTEGER + 1 OFFSET $3::BIGINT) AS r) AS r
+LIMIT $2::INTEGER + 1 OFFSET $3::BIGINT) AS r) AS r) SELECT "rows to answer"."column 0" AS id, "rows to answer"."column 1" AS name, CASE WHEN (SELECT sum(octet_length(CAST("rows to answer"."column 2" AS TEXT))) <= 33554432 AS anon_1
+FROM "rows to answer"
+WHERE "rows to answer".place <= $2::INTEGER) THEN "rows to answer"."column 2" END AS products, "rows to answer"."column 3" AS "productsHasMore", "rows to answer"."column 4" AS "sort 1", "rows to answer"."column 5" AS "sort 2", "rows to answer"."column 6" AS total
+FROM "rows to answer"
+ORDER BY "rows to answer".place
 
 -- categories?include=products&fields=name of EveryTenant()
-SELECT r.id AS id, r.tenant_id AS "tenantId", r.name AS name, (SELECT coalesce(array_to_json(array_agg((SELECT row_to_json(o) AS row_to_json_1
+WITH "rows to answer" AS MATERIALIZED (SELECT r.id AS "column 0", r.tenant_id AS "column 1", r.name AS "column 2", (SELECT coalesce(array_to_json(array_agg((SELECT row_to_json(o) AS row_to_json_1
 FROM (SELECT t1.id AS id, t1.tenant_id AS "tenantId", t1.name AS name, t1.sku AS sku, t1.description AS description, t1.price AS price, t1.stock AS stock, t1.status AS status, t1.category_id AS "categoryId", CASE WHEN (CAST(t1.released_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.released_at) THEN replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.released_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.released_at) THEN to_char(t1.released_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "releasedAt", CASE WHEN (CAST(t1.created_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.created_at) THEN replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.created_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.created_at) THEN to_char(t1.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(t1.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.updated_at) THEN replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.updated_at) THEN to_char(t1.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", t1.created_by AS "createdBy", t1.updated_by AS "updatedBy", t1.is_deleted AS "isDeleted", CASE WHEN (CAST(t1.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.deleted_at) THEN replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.deleted_at) THEN to_char(t1.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", t1.deleted_by AS "deletedBy", t1.version AS version) AS o))), CAST('[]' AS JSON)) AS coalesce_1
 FROM (SELECT t1.tenant_id AS tenant_id, t1.id AS id, t1.name AS name, t1.sku AS sku, t1.description AS description, t1.price AS price, t1.stock AS stock, t1.status AS status, t1.category_id AS category_id, t1.released_at AS released_at, t1.created_at AS created_at, t1.updated_at AS updated_at, t1.created_by AS created_by, t1.updated_by AS updated_by, t1.is_deleted AS is_deleted, t1.deleted_at AS deleted_at, t1.deleted_by AS deleted_by, t1.version AS version
 FROM products AS t1
@@ -257,20 +261,24 @@ WHERE NOT t1.is_deleted
 AND t1.tenant_id = r.tenant_id
 AND t1.category_id = r.id
 ORDER BY t1.created_at DESC, t1.id DESC
-LIMIT 100) AS t1) AS products, EXISTS (SELECT
+LIMIT 100) AS t1) AS "column 3", EXISTS (SELECT
 FROM products AS t1
 WHERE NOT t1.is_deleted
 AND t1.tenant_id = r.tenant_id
 AND t1.category_id = r.id
-LIMIT ALL OFFSET 100) AS "productsHasMore", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
+LIMIT ALL OFFSET 100) AS "column 4", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "column 5", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "column 6", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM categories AS t
-WHERE NOT t.is_deleted) END AS total
+WHERE NOT t.is_deleted) END AS "column 7", r."the place" AS place
 FROM (SELECT r.tenant_id AS tenant_id, r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM (SELECT t.tenant_id AS tenant_id, t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM categories AS t
 WHERE NOT t.is_deleted
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $1::INTEGER + 1 OFFSET $2::BIGINT) AS r) AS r
+LIMIT $1::INTEGER + 1 OFFSET $2::BIGINT) AS r) AS r) SELECT "rows to answer"."column 0" AS id, "rows to answer"."column 1" AS "tenantId", "rows to answer"."column 2" AS name, CASE WHEN (SELECT sum(octet_length(CAST("rows to answer"."column 3" AS TEXT))) <= 33554432 AS anon_1
+FROM "rows to answer"
+WHERE "rows to answer".place <= $1::INTEGER) THEN "rows to answer"."column 3" END AS products, "rows to answer"."column 4" AS "productsHasMore", "rows to answer"."column 5" AS "sort 1", "rows to answer"."column 6" AS "sort 2", "rows to answer"."column 7" AS total
+FROM "rows to answer"
+ORDER BY "rows to answer".place
 
 -- reviews?sort=createdAt:desc&fields=rating&cursor=…
 SELECT r.id AS id, r.rating AS rating, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", (SELECT count(*) AS count_1

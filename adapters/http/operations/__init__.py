@@ -1,1 +1,1 @@
-"""Endpoints and records for operators: health, metrics, access log, ``Server-Timing``."""
+"""Endpoints and records for operators: health, metrics, traffic, settings, mails in files, access log, timing."""

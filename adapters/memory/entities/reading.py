@@ -14,6 +14,7 @@ from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
     FEW,
+    MOST_INCLUDED,
     Condition,
     Count,
     Path,
@@ -25,6 +26,7 @@ from domain.entities.query.query import (
     searched,
     shown,
     split_by_step,
+    too_much_included,
 )
 from domain.scope import EveryTenant
 
@@ -42,7 +44,7 @@ class RowReader:
         row = self.rows.get(model, row_id, include_deleted=view.include_deleted)
         if row is None:
             return None
-        return Stored(row_id, _version(row), encoded(self._row_json(model, row, view, ())))
+        return Stored(row_id, _version(row), encoded(self._bounded([self._row_json(model, row, view, ())], view)[0]))
 
     def page(self, model: EntityModel, query: Query) -> RowPage:
         found = self._ordered(model, self._matching(model, query), query.sort)
@@ -54,7 +56,7 @@ class RowReader:
         is_last = query.cursor is None and not has_next and (bool(page) or not query.offset)
         is_exact = is_last or len(list(self.rows.of(model, include_deleted=True))) <= FEW
         return RowPage(
-            items=encoded([self._row_json(model, row, query.view, ()) for row in page]),
+            items=encoded(self._bounded([self._row_json(model, row, query.view, ()) for row in page], query.view)),
             length=len(page),
             total=None if query.count is Count.NONE else len(found),
             has_next=has_next,
@@ -124,6 +126,11 @@ class RowReader:
             body |= self._included(model, row, view, (*steps, step))
         return body
 
+    def _bounded(self, bodies: list[Object], view: View) -> list[Object]:
+        if view.include and sum(map(_size_of_lists, bodies)) > MOST_INCLUDED * 1024 * 1024:
+            raise too_much_included()
+        return bodies
+
     def _included(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
         name = steps[-1]
         target, related = self._target(model, name), self._related(model, row, name)
@@ -138,6 +145,12 @@ class RowReader:
 
     def _target(self, model: EntityModel, step: str) -> EntityModel:
         return self.rows.registry.target(model.relations[step])
+
+
+def _size_of_lists(body: Object) -> int:
+    lists = (encoded(value) for value in body.values() if isinstance(value, list))
+    inner = (_size_of_lists(value) for value in body.values() if isinstance(value, dict))
+    return sum(map(len, map(bytes, lists))) + sum(inner)
 
 
 def _version(row: Row) -> int:

@@ -1,4 +1,5 @@
-"""Audit trail, outbox, token versions and retention on PostgreSQL.
+"""Audit trail, outbox, token versions, retention and upkeep on PostgreSQL.
 
-Every statement is one literal constant, prepared against the schema by a test.
+A statement on rows is one literal constant, prepared against the schema by a test. Commands on whole tables, whose
+names vary, are made in ``table_commands``.
 """

@@ -18,18 +18,18 @@ _BOOLEANS = {"true": True, "false": False}
 _DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
 
 SORTABLE_USERS = {
-    "createdat": "created_at",
+    "createdAt": "created_at",
     "email": "email",
-    "fullname": "full_name",
-    "isactive": "is_active",
-    "lastloginat": "last_login_at",
-    "updatedat": "updated_at",
+    "fullName": "full_name",
+    "isActive": "is_active",
+    "lastLoginAt": "last_login_at",
+    "updatedAt": "updated_at",
 }
 SORTABLE_TENANTS = {
-    "createdat": "created_at",
+    "createdAt": "created_at",
     "name": "name",
     "identifier": "identifier",
-    "isactive": "is_active",
+    "isActive": "is_active",
 }
 
 _ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -63,7 +63,7 @@ def paging(listing: Paged, total: int) -> Paging:
 def read_listing(
     parameters: Parameters, *, tenant_id: UUID | None, filters: Sequence[str], sortable: Mapping[str, str]
 ) -> Listing:
-    """The listing that the parameters describe; ``sortable`` maps lower-case property names to Python names.
+    """The listing that the parameters describe; ``sortable`` maps property names to Python names.
 
     Raises ValidationError naming every parameter that is unknown, repeated or invalid.
     """
@@ -143,6 +143,7 @@ class _ListingReader(ParameterReader):
         text = self.given.get(name)
         if text is None:
             return default
-        if text.lower() not in choices:
+        by_case = {choice.lower(): value for choice, value in choices.items()}
+        if text.lower() not in by_case:
             self.errors.append(FieldError(name, f"takes one of: {', '.join(choices)}"))
-        return choices.get(text.lower(), default)
+        return by_case.get(text.lower(), default)

@@ -135,7 +135,9 @@ class RoleAdministration:
                 for others in await tx.roles.held_beside(role_id):
                     ensure_fits_token((role, *others), "permissions")
                 await tx.roles.save(role)
-                versions = await tx.token_versions.bump([subject])
+                # Tokens carry name and permissions: a description makes nobody's token stale.
+                is_carried = (role.name, role.permissions) != (before.name, before.permissions)
+                versions = await tx.token_versions.bump([subject]) if is_carried else {}
                 await self._audit(tx, "role.changed", caller, role_id, client)
             published.update(versions)
         return _item(role)

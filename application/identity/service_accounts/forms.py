@@ -21,7 +21,7 @@ LONGEST_OVERLAP = 7 * DAY_MINUTES
 LAST_MOMENT = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
 """The latest time that a key can end at: PostgreSQL knows later ones, and Python does not."""
 
-SORTABLE_ACCOUNTS = {"createdat": "created_at", "name": "name", "isactive": "is_active"}
+SORTABLE_ACCOUNTS = {"createdAt": "created_at", "name": "name", "isActive": "is_active"}
 PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
 
 

@@ -1,1 +1,1 @@
-"""Ports of identity: the database, passwords, tokens and social providers."""
+"""Ports of identity: its parts of the database, passwords, tokens, tickets, passkeys, domains and social providers."""

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.errors import ValidationError
 
 Hidden = frozenset[tuple[str, str]]
 """Fields that do not exist for the caller: (plural of the entity, Python name of the field)."""
@@ -135,6 +136,16 @@ def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[st
         else:
             beyond.setdefault(condition.path.steps[depth], []).append(condition)
     return here, beyond
+
+
+MOST_INCLUDED = 32
+"""MiB of JSON that the lists of an answer may have: lists of lists of rows are as large as a tenant's data."""
+
+
+def too_much_included() -> ValidationError:
+    """Error of a query whose included lists have more than ``MOST_INCLUDED``."""
+    remedy = "take fewer rows to a page or fewer relations, or read the related rows by themselves"
+    return ValidationError.on("include", f"brings lists of more than {MOST_INCLUDED} MiB: {remedy}")
 
 
 def included(view: View, steps: tuple[str, ...]) -> list[str]:

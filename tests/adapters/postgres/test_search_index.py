@@ -17,7 +17,9 @@ from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.search import MOST_FOUND
 from application.ports.entities.records import Act, NewRow, RowPage
-from domain.entities.declaration import Registry
+from domain.entities.declaration import Kind, Registry
+from domain.entities.query.operators import OPERATORS
+from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id
@@ -206,6 +208,16 @@ async def test_the_index_answers_as_the_rows_in_their_order_do(
     assert always.searches.indexed >= {("products", field) for field in FIELDS}
     assert names_on(by_index) == names_on(plain) == names
     assert by_index.total == plain.total
+
+
+@pytest.mark.parametrize("operator", [held for held in OPERATORS[Kind.TEXT] if held is not Operator.IS_NULL])
+async def test_every_operator_of_texts_answers_the_same_with_the_index(
+    postgres: PostgresDatabase, always: PostgresDatabase, registry: Registry, operator: Operator
+) -> None:
+    await stored(postgres, HERE, registry, "lamp", "red lamp", "lamp shade", "chair", "table")
+    parameters = f"name.{operator.value}=lamp"
+    plain, by_index = [await asked(database, HERE, registry, parameters) for database in (postgres, always)]
+    assert names_on(by_index) == names_on(plain) != []
 
 
 async def test_deleted_rows_are_found_where_they_are_asked_for(

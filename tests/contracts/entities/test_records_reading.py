@@ -15,8 +15,9 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
-from domain.entities.query.query import FEW, View
+from domain.entities.query.query import FEW, MOST_INCLUDED, View
 from domain.entities.query.read_query import read_query
+from domain.errors import ValidationError
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id
 
@@ -144,6 +145,27 @@ async def test_a_to_many_relation_shows_100_rows_and_says_when_there_are_more(sh
     rows = await shop.items("products", "include=reviews.product&sort=sku")
     assert [(len(row["reviews"]), row["reviewsHasMore"]) for row in rows] == [(100, True), (100, False)]
     assert rows[0]["reviews"][99]["product"]["sku"] == "SKU-0"
+
+
+async def test_lists_that_are_too_long_together_are_refused(shop: Shop) -> None:
+    first, second = await shop.products({}, {})
+    text = "x" * (MOST_INCLUDED * 1024 * 1024 // 4)
+    for product_id in (first, second):
+        rows = [{"product_id": product_id, "rating": 1, "author": "Bob", "text": text}] * 3
+        await shop.add("reviews", rows)
+    for asked in ("include=reviews", "include=reviews.product", "include=reviews,category&sort=category.name"):
+        with pytest.raises(ValidationError) as caught:
+            await shop.page("products", asked)
+        assert [error.field for error in caught.value.fields] == ["include"]
+    with pytest.raises(ValidationError):
+        await shop.page("reviews", "include=product.reviews&pageSize=2")
+    # the row that only tells of a next page is no part of the answer
+    page = await shop.page("products", "include=reviews&pageSize=1")
+    assert (page.has_next, [len(row["reviews"]) for row in items_of(page)]) == (True, [3])
+    assert await shop.get("products", first, View(include=(("reviews",),))) is not None
+    nested = View(include=(("reviews",), ("reviews", "product"), ("reviews", "product", "reviews")))
+    with pytest.raises(ValidationError):
+        await shop.get("products", first, nested)
 
 
 async def test_conditions_on_one_relation_are_about_one_row_of_it(shop: Shop) -> None:

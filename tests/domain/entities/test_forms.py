@@ -2,20 +2,20 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.entities.catalogue import ENTITIES, Status
 from domain.entities.declaration import entity, guarded, money
 from domain.entities.forms import money_error, read_changes, read_new
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
-from domain.forms import read_form
+from domain.forms import MOST_WITHIN, read_form
 
 PRODUCTS = build_registry(ENTITIES)["products"]
 VALID: dict[str, object] = {"name": "Lamp", "sku": "LAMP-1", "price": Decimal("9.90")}
@@ -256,6 +256,39 @@ def test_a_form_of_a_use_case_is_read_alike() -> None:
     with pytest.raises(ValidationError) as caught:
         read_form(Form, {"fullname": 1, "age": "x"})
     assert {error.field for error in caught.value.fields} == {"fullName", "age", "fullname"}
+
+
+class Item(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    color: Literal["red", "green"]
+    sizes: tuple[Literal["small", "large"], ...] = ()
+
+
+class Order(Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    first: Item | None | UnsetType = UNSET
+    items: list[Item] = []
+
+
+def test_every_error_inside_an_object_or_a_list_is_named_with_its_place() -> None:
+    body = {
+        "first": {"color": "blue", "sizes": ["small", "huge"], "colour": 1},
+        "items": [{"color": "red"}, {}, {"color": 1}, 5],
+    }
+    with pytest.raises(ValidationError) as caught:
+        read_form(Order, body)
+    assert {error.field: error.message for error in caught.value.fields} == {
+        "first.color": "takes one of: red, green",
+        "first.sizes[1]": "takes one of: small, large",
+        "first.colour": "is not known; did you mean 'color'?",
+        "items[1].color": "is required",
+        "items[2].color": "expected text, got a whole number",
+        "items[3]": "expected an object, got a whole number",
+    }
+
+
+def test_a_body_of_wrong_items_makes_no_far_larger_answer() -> None:
+    with pytest.raises(ValidationError) as caught:
+        read_form(Order, {"items": [{}] * 5_000})
+    assert len(caught.value.fields) == MOST_WITHIN
 
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False)  # JSON has no others

@@ -64,6 +64,12 @@ def test_a_name_holds_no_control_characters_and_no_marks_of_direction(name: str)
     assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]
 
 
+@pytest.mark.parametrize("name", [" ", "\u00a0\u2003", "\u200b\u200d", "\ufeff "])
+def test_a_name_shows_something_where_one_is_required(name: str) -> None:
+    assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]
+    assert text_errors("phoneNumber", name, 0, 50) == []
+
+
 @pytest.mark.parametrize(
     "name", ["Ada Byron", "Zo\u00eb", "\u05d3\u05e0\u05d4", "\U0001f469\u200d\U0001f4bb", "\u0646\u200c\u0645"]
 )

@@ -13,6 +13,18 @@ async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
     assert roles["Admin"]["permissions"] == ["*"]
 
 
+async def test_a_new_description_leaves_the_tokens_of_holders_alone(tenants: TwoTenants) -> None:
+    path = f"/api/roles/{tenants.roles['Clerk']}"
+    me, permissions = "/api/auth/me", (await tenants.call("admin", "GET", "/api/roles")).json()["items"]
+    held = next(role["permissions"] for role in permissions if role["name"] == "Clerk")
+    same = {"name": "Clerk", "description": "serves at the counter", "permissions": held}
+    assert (await tenants.call("admin", "PUT", path, same)).status_code == 200
+    assert (await tenants.call("clerk", "GET", me)).status_code == 200
+    assert (await tenants.call("admin", "PUT", path, {"permissions": []})).status_code == 200
+    stale = await tenants.call("clerk", "GET", me)
+    assert (stale.status_code, stale.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+
+
 async def test_a_role_holds_500_permissions_and_no_more(tenants: TwoTenants) -> None:
     names = [f"a:b{number}" for number in range(501)]
     more = await tenants.call("admin", "POST", "/api/roles", {"name": "Many", "permissions": names})

@@ -212,6 +212,31 @@ async def test_a_successor_has_the_lifetime_of_the_key_that_it_replaces(tenants:
     assert new["expiresAt"] == (end + timedelta(minutes=1)).isoformat().replace("+00:00", "Z")
 
 
+async def test_a_narrow_key_of_a_super_admin_takes_nobody_over(tenants: TwoTenants) -> None:
+    answer = await tenants.call("root", "POST", ACCOUNTS, {"name": "Sync", "roles": ["SuperAdmin"]})
+    account = answer.json()["data"]
+    held = ["update:users", "delete:users"]
+    await make_key(tenants, account, whom="root", name="narrow", permissions=held)
+    await make_key(tenants, account, whom="root", name="wide")
+    root = (await tenants.call("root", "GET", "/api/auth/me")).json()["data"]["id"]
+    tenant = tenants.tenants["acme"]
+    for user_id in (root, tenants.users["admin"]):
+        for method, path, body in (
+            ("PUT", f"/api/users/{user_id}", {"email": "thief@evil.example"}),
+            ("PUT", f"/api/users/{user_id}", {"isActive": False}),
+            ("POST", f"/api/users/{user_id}/unlock", None),
+            ("DELETE", f"/api/users/{user_id}", None),
+            ("DELETE", f"/api/users/{user_id}/sessions", None),
+            ("DELETE", f"/api/tenants/{tenant}/users/{tenants.users['admin']}", None),
+        ):
+            answer = await tenants.call("narrow", method, path, body)
+            assert (answer.status_code, code_of(answer)) == (403, "FORBIDDEN"), (method, path)
+    # Who holds no more than the key is changed by it, and a key of everything changes everybody.
+    member, renamed = f"/api/users/{tenants.users['member']}", {"fullName": "Renamed"}
+    assert (await tenants.call("narrow", "PUT", member, renamed)).status_code == 200
+    assert (await tenants.call("wide", "PUT", f"/api/users/{root}", renamed)).status_code == 200
+
+
 async def test_the_end_of_a_key_is_a_moment_of_utc_up_to_the_last_year(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     path = f"{ACCOUNTS}/{account['id']}/keys"

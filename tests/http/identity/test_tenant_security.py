@@ -56,7 +56,7 @@ async def test_a_tenant_without_security_has_the_answers_of_before(person: Perso
         ({"idleDays": 4_000}, "security.idleDays"),
         ({"mfaMethods": ["recovery"]}, "security.mfaMethods"),
         ({"mfaMethods": ["sms"]}, "security.mfaMethods[0]"),
-        ({"requiredSince": "2020-01-01T00:00:00Z"}, "security"),
+        ({"requiredSince": "2020-01-01T00:00:00Z"}, "security.requiredSince"),
     ],
 )
 async def test_what_cannot_be_asked_is_named(person: Person, security: Json, field: str) -> None:

@@ -35,6 +35,14 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
     assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)
 
 
+async def test_names_to_sort_by_are_told_as_answers_have_them(tenants: TwoTenants) -> None:
+    wrong = await tenants.call("admin", "GET", "/api/users?sortBy=passwordHash")
+    told = wrong.json()["errors"][0]["message"]
+    assert told == "takes one of: createdAt, email, fullName, isActive, lastLoginAt, updatedAt"
+    for name in ("fullName", "FULLNAME"):
+        assert (await tenants.call("admin", "GET", f"/api/users?sortBy={name}")).status_code == 200
+
+
 async def test_the_number_of_a_page_has_18_digits_at_most(tenants: TwoTenants) -> None:
     last = await tenants.call("admin", "GET", f"/api/users?page={'9' * 18}")
     assert (last.status_code, last.json()["items"]) == (200, [])

@@ -21,10 +21,11 @@ from adapters.postgres.schema.search import SEARCH, search_function_name
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import TENANT, Truth, Value, living, owner, without_case
 from domain.entities.declaration import EntityModel
-from domain.entities.query.operators import PARTS
-from domain.entities.query.query import Count, Query, SortKey, default_sort, searched
+from domain.entities.query.query import Count, Operator, Query, SortKey, default_sort, searched
 
 _IDS = ARRAY(sa.Uuid())
+# Not PARTS: the index finds rows that hold a text, and would leave out every row of an operator that excludes one.
+_HELD_BY_EVERY_ROW = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
 
 LEAST_LETTERS = 3
 """Letters and digits in a row that a text needs: the index holds groups of three."""
@@ -75,7 +76,7 @@ def narrowing(model: EntityModel, query: Query, searches: Searches) -> Narrowing
     letters = LEAST_LETTERS - 1
     for number, asked in enumerate(query.where):
         is_indexed = not asked.path.steps and (model.table, asked.path.field) in indexed
-        if is_indexed and asked.operator in PARTS and (found := _letters(str(asked.value))) > letters:
+        if is_indexed and asked.operator in _HELD_BY_EVERY_ROW and (found := _letters(str(asked.value))) > letters:
             best, letters = ((asked.path.field,), f"where_{number}"), found
     fields = tuple(searched(model, query.view.hidden)) if query.search else ()
     if fields and all((model.table, field) in indexed for field in fields):

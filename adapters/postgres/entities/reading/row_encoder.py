@@ -1,18 +1,20 @@
 """JSON of rows, written here from the columns that the server sends, which costs both sides the least."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import asyncpg
 from msgspec import Raw, Struct, defstruct
 from msgspec.json import Encoder
+from sqlalchemy import Label
 
+from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.json_values import Column
-from adapters.postgres.statements.rows import Value
 from application.ports.entities.records import Stored
 from domain.entities.declaration import EntityModel
+from domain.entities.query.query import too_much_included
 
 _ENCODER = Encoder(decimal_format="number")
 
@@ -49,12 +51,29 @@ class RowEncoder:
 
 
 class RowStatement(CompiledStatement, frozen=True):
-    """A statement whose rows begin with the columns that ``encoder`` takes."""
+    """A statement whose rows begin with the columns that ``encoder`` takes.
+
+    ``first_list`` is the place of one with a list of related rows, which is null where all lists together are too long.
+    """
 
     encoder: RowEncoder
+    first_list: int | None = None
+
+    async def fetch(self, connection: ServiceConnection, values: Mapping[str, Any]) -> list[asyncpg.Record]:
+        """Rows of the answer. Raises ValidationError where their lists have too many bytes."""
+        try:
+            rows: list[asyncpg.Record] = await connection.fetch(self.text, *self.arguments(values))
+        except asyncpg.ProgramLimitExceededError:
+            # of a list beyond a gigabyte not even the size can be told
+            if self.first_list is None:
+                raise
+            raise too_much_included() from None
+        if rows and self.first_list is not None and rows[0][self.first_list] is None:
+            raise too_much_included()
+        return rows
 
 
-def labelled(parts: Iterable[Part], prefix: str = "") -> Iterator[Value]:
+def labelled(parts: Iterable[Part], prefix: str = "") -> Iterator[Label[Any]]:
     """The columns to select: those of included objects are called ``relation.name``."""
     for part in parts:
         if isinstance(part, Included):

@@ -74,14 +74,14 @@ class PostgresSelect:
         statement = statements_of(self.registry, model).get(get_shape(self.scope, view))
         values = tenant_of(self.scope)
         values["id"] = row_id
-        row = await self.connection.fetchrow(statement.text, *statement.arguments(values))
-        return None if row is None else Stored(row_id, row[-1], statement.encoder.row(row))
+        rows = await statement.fetch(self.connection, values)
+        return Stored(row_id, rows[0][-1], statement.encoder.row(rows[0])) if rows else None
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
         shape = page_shape(self.scope, query, self._narrowing(model, query))
         statement = statements_of(self.registry, model).page(shape)
         values, encoder = values_of(self.scope, query, self.searches.limits), statement.encoder
-        rows = await self.connection.fetch(statement.text, *statement.arguments(values))
+        rows = await statement.fetch(self.connection, values)
         size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False
         if rows:
             total = rows[-1][-1]

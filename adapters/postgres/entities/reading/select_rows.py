@@ -16,8 +16,9 @@ from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
 from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
+from adapters.postgres.entities.reading.list_bounds import row_statement
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
-from adapters.postgres.entities.reading.row_encoder import Included, Part, RowEncoder, RowStatement, labelled, names_of
+from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, explained, parameter
@@ -80,8 +81,9 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
     parts, joined = making.answer(rows)
     place, keys = rows.c[_PLACE], [_key(number) for number in range(len(shape.sort))]
     last = [sa.case((place == SIZE, rows.c[key])).label(key) for key in keys]
-    statement = sa.select(*labelled(parts), *last, making.total(place).label("total")).select_from(joined)
-    return _made(statement if joined is rows else statement.order_by(place), parts)
+    columns = [*labelled(parts), *last, making.total(place).label("total")]
+    order = None if joined is rows and not making.lists else place
+    return row_statement(columns, sa.select().select_from(joined), parts, making.lists, order)
 
 
 def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
@@ -90,7 +92,8 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowSt
     parts, joined = making.answer(making.rows)
     version = making.rows.c.version if "version" in model.by_name else constant(0)
     where = [*making.reached(), making.rows.c.id == parameter("id", sa.Uuid())]
-    return _made(sa.select(*labelled(parts), version.label("seen")).select_from(joined).where(*where), parts)
+    columns = [*labelled(parts), version.label("seen")]
+    return row_statement(columns, sa.select().select_from(joined).where(*where), parts, making.lists)
 
 
 def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
@@ -114,23 +117,22 @@ def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> 
     return explained(compiled(SelectRows(registry, model, shape).matching()))
 
 
-def _made(statement: Select[Any], parts: list[Part]) -> RowStatement:
-    made = compiled(statement)
-    return RowStatement(made.text, made.parameters, RowEncoder(names_of(parts)))
-
-
 def _key(number: int) -> str:
     return f"sort {number + 1}"
 
 
 class SelectRows:
-    """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here."""
+    """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here.
+
+    ``lists`` are the columns of the answer with lists of related rows.
+    """
 
     def __init__(self, registry: Registry, model: EntityModel, shape: Shape) -> None:
         self.registry = registry
         self.model = model
         self.shape = shape
         self.rows = rows_of(registry, model, "t")
+        self.lists: list[str] = []
         self._aliases = (f"t{number}" for number in count(1))
 
     def matching(self, *columns: Value) -> Select[Any]:
@@ -274,6 +276,7 @@ class SelectRows:
         for relation in self._included(model, steps):
             way = (*steps, relation.name)
             if relation.is_many or self._is_wide:
+                self.lists += [".".join(way)] if relation.is_many else []
                 parts += self._written(relation, rows, way)
             else:
                 join = self.related(relation, rows)

@@ -1,4 +1,4 @@
-"""What people are shown and given of their own accounts.
+"""Everything that is stored about a person, read for the export of their account.
 
 The tables of accounts have files of their own in the folder above.
 """
