@@ -68,7 +68,7 @@ class RedisAdmissions:
         return Admission(verdicts, *_counts(tuple(shown.issued), values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
-        """Both go in one round trip."""
+        """Takes the counted hits back and counts the others, in one round trip."""
         try:
             now, numbers = await self._recounted(counted, instead)
         except Away:
@@ -109,7 +109,7 @@ class RedisAdmissions:
 
     @asynccontextmanager
     async def publishing(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
-        """With Redis away the body runs all the same; it is left once nobody can believe the old counts any more.
+        """Runs the body with Redis away too; leaving the block then waits until nobody can believe the old versions.
 
         Only an error that says that nothing was changed takes the mark back. After any other, a commit that was
         never confirmed among them, the mark stays until it ends by itself.
@@ -140,7 +140,7 @@ class RedisAdmissions:
             return
 
     async def _make_known(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
-        """To Redis; or waits until every lease has ended whose renewal did not see the change in the database."""
+        """Publishes in Redis, or waits for the end of each lease that was renewed without a sight of the change."""
         left = self._lease.times.until_known
         while not await self._settle(nonce, subjects, counts):
             # Nothing was raised, or no lease from before can live any more.
