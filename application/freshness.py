@@ -15,7 +15,7 @@ class Freshness:
     log: WriteAheadLog
 
     async def wanted(self, session_id: UUID) -> Wanted | None:
-        """What a read of the session asks of a replica; None where only the primary will do."""
+        """Freshness that a read of the session asks of a replica; None where only the primary will do."""
         position = await self.last_writes.of(session_id)
         return None if position is None else Wanted(session_id, position)
 

@@ -71,7 +71,7 @@ SELECTION = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class SecondFactorAdapters:
-    """What second factors need beyond the database; ``qr_svg`` draws a text."""
+    """Adapters that second factors need beyond the database; ``qr_svg`` draws a text as a QR code."""
 
     secrets: FactorSecrets
     passkeys: PasskeyCeremonies

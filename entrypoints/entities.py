@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from litestar.types import ControllerRouterHandler  # most commands serve nothing, and do without it
 
 OWN_PACKAGE = "tenantry"
+_CODE = Path(__file__).resolve().parent.parent
+_LIBRARIES = (
+    *(f"{_CODE / layer}/" for layer in ("domain", "application", "adapters", "entrypoints", "tenantry")),
+    *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")},
+    "<frozen ",
+)
 
 
 class EntitiesError(Exception):
@@ -150,4 +157,7 @@ def where_raised(error: Exception) -> str:
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) or not frames:
         return said
-    return f"{said} (line {frames[-1].lineno} of {frames[-1].filename})"
+    # the last line that is neither of this package nor of a library: that one can be mended
+    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    frame = (own or frames)[-1]
+    return f"{said} (line {frame.lineno} of {frame.filename})"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.http.operations.outcomes import CodeCounts, OutcomeCounts
+from adapters.http.operations.outcomes import CodeCounts, SecondFactorCounts
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
@@ -46,16 +46,16 @@ class LoginUseCases:
     targets: Targets
     appearances: Appearances
     login_codes: LoginCodes
-    outcomes: OutcomeCounts
+    factor_counts: SecondFactorCounts
     code_counts: CodeCounts
 
 
 def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) -> LoginUseCases:
     database, clock, ids, tickets = adapters.database, adapters.clock, adapters.ids, adapters.tickets
-    secrets, outcomes, code_counts = adapters.second_factors.secrets, OutcomeCounts(), CodeCounts()
+    secrets, factor_counts, code_counts = adapters.second_factors.secrets, SecondFactorCounts(), CodeCounts()
     sign_in, issuing = sign_in_of(adapters, settings, joining), _issuing(adapters, settings)
     passkeys = Passkeys(database, adapters.second_factors.passkeys, tickets, clock, ids)
-    proofs = FactorProofs(database, secrets, passkeys, outcomes, clock, ids)
+    proofs = FactorProofs(database, secrets, passkeys, factor_counts, clock, ids)
     # Passkeys are made, and shown, by the same ceremonies: registration and proofs each know their half.
     registration = FactorRegistration(
         tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
@@ -67,7 +67,7 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) ->
         reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, reproofs, clock),
         factor_reproofs=reproofs,
         second_factor=SecondFactor(database, tickets, proofs, registration, passkeys, sign_in, clock),
-        passkey_login=PasskeyLogin(database, passkeys, sign_in, outcomes, clock),
+        passkey_login=PasskeyLogin(database, passkeys, sign_in, factor_counts, clock),
         my_factors=MyFactors(database, registration, issuing.gate, clock, ids),
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
         # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
@@ -75,7 +75,7 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) ->
         targets=targets,
         appearances=Appearances(database),
         login_codes=LoginCodes(database, tickets, targets, resumption, sign_in, code_counts, clock),
-        outcomes=outcomes,
+        factor_counts=factor_counts,
         code_counts=code_counts,
     )
 

@@ -38,7 +38,7 @@ from entrypoints.use_cases import Services, assemble, told_as_mistakes
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """What the plugin stands on: real technology here, memory in ``entrypoints.testing``."""
+    """Adapters that the plugin uses: real technology here, memory in ``entrypoints.testing``."""
 
     adapters: Callable[[Settings, Registry], Adapters]
     background: Callable[[Services], AbstractAsyncContextManager[None]]
@@ -95,9 +95,9 @@ class Service(TenantryPlugin):
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
         metrics = self.metrics = Metrics()
-        services.code_counts.hearers.append(metrics.see_login_code)
-        services.invitation_counts.hearers.append(metrics.see_invitations)
-        self.use_cases.outcomes.hearers.append(metrics.see_second_factor)
+        services.code_counts.listeners.append(metrics.see_login_code)
+        services.invitation_counts.listeners.append(metrics.see_invitations)
+        self.use_cases.factor_counts.listeners.append(metrics.see_second_factor)
         return service_parts(services, settings, metrics)
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:

@@ -69,7 +69,7 @@ class MemoryApp:
         return await self.login(email)
 
     async def mails(self) -> list[Message]:
-        """All mails that were sent so far, oldest first."""
+        """Mails that were sent so far, oldest first."""
         await self.plugin.use_cases.relay.deliver()
         return list(cast(MemoryMailer, self.plugin.adapters.mailer).sent)
 

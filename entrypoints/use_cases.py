@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
-from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, OutcomeCounts
+from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from application.entities.batches import Batches
@@ -81,7 +81,7 @@ class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 
     invitation_counts: InvitationCounts
-    outcomes: OutcomeCounts
+    factor_counts: SecondFactorCounts
     code_counts: CodeCounts
     operator_accounts: OperatorAccounts
     first_start: FirstStart

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import asyncpg
 
-from adapters.embedded.postgres import _program as program
+from adapters.embedded.postgres import postgres_program
 from adapters.embedded.processes import own_name, private_folder, run, start
 from tests.entrypoints.processes import descendants
 from tests.waiting import HUNG_AFTER
@@ -61,7 +61,7 @@ class PostgresServer:
         private_folder(self.folder)
         where = ["-D", own_name(self.folder), "-U", OWNER, "-A", "trust", "--no-sync", "-E", "UTF8"]
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        run([program("initdb"), *where, *locale], self.folder, self._log)
+        run([postgres_program("initdb"), *where, *locale], self.folder, self._log)
         return self
 
     def standby(self, folder: Path, name: str) -> "PostgresServer":
@@ -73,13 +73,13 @@ class PostgresServer:
         made = PostgresServer(private_folder(folder), name)
         source = ["-h", "127.0.0.1", "-p", str(self.port), "-U", OWNER]
         options = ["-c", "fast", "--no-sync", "-X", "stream", *more]
-        run([program("pg_basebackup"), *source, "-D", own_name(folder), *options], folder, made._log)
+        run([postgres_program("pg_basebackup"), *source, "-D", own_name(folder), *options], folder, made._log)
         return made
 
     def start(self, **settings: str) -> "PostgresServer":
         given = SETTINGS | {"port": str(self.port), "cluster_name": self.name} | settings
         words = [word for name, value in given.items() for word in ("-c", f"{name}={value}")]
-        command: list[str | Path] = [program("postgres"), "-D", own_name(self.folder), *words]
+        command: list[str | Path] = [postgres_program("postgres"), "-D", own_name(self.folder), *words]
         self.process = start(command, self.folder, self._log, death=signal.SIGINT)
         self._await(lambda: self._says("ready") or self._says("standby"))
         return self

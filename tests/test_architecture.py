@@ -25,7 +25,7 @@ A login reaches the gate of second factors, and a second factor the login that i
 """
 
 COMMENTS_PER_100_LINES = 2
-DOCSTRINGS_PER_VAGUE_ONE = 20
+DOCSTRINGS_PER_VAGUE_ONE = 60
 
 VAGUE = re.compile(
     r"(who|whose|what|which|those|these|that|this|they|it|one|nobody|nothing|of|by|where|how|all|each|such)\b",

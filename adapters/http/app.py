@@ -92,7 +92,7 @@ def empty_application(
 def service_parts(
     services: UseCases, settings: HttpSettings, metrics: Metrics | None = None
 ) -> tuple[Pipeline, Handlers]:
-    """What the service by itself has: a pipeline that counts its metrics, and the handlers beside its use cases."""
+    """Parts of the service by itself: a pipeline that counts its metrics, and the handlers beside its use cases."""
     metrics, traffic = metrics or Metrics(), Traffic(time)
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
     pipeline = build_pipeline(
@@ -102,7 +102,7 @@ def service_parts(
 
 
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
-    """What the plugin has in an application of somebody else's: the pages that mails lead to, and no other."""
+    """Parts of the plugin in an application of somebody else's: of the pages, those alone that mails lead to."""
     pipeline = build_pipeline(services, settings, settings.log)
     return pipeline, _account_handlers(services, settings)
 

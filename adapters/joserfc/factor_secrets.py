@@ -10,7 +10,7 @@ from adapters.joserfc.sealing import derived_keys
 
 
 class SealedFactorSecrets:
-    """What was sealed with the ``other`` secret opens too; everything is sealed with the first."""
+    """Secrets of authenticator apps, sealed with the first secret; what the ``other`` sealed opens too."""
 
     def __init__(self, secret_key: str, other: str | None = None) -> None:
         self._keys = [OctKey.import_key(key) for key in derived_keys(secret_key, other, "authenticator apps")]

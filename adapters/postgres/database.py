@@ -46,7 +46,7 @@ class Patience:
 
 @dataclass
 class PostgresDatabase:
-    """Every connection runs as a role without rights of its own over rows; see row_security.
+    """Database whose connections run as a role without rights of its own over rows; see row_security.
 
     Connections are made as they are needed, so that the service can start, and stay, while the database is away.
     """
@@ -108,9 +108,9 @@ class PostgresDatabase:
 
     @cached_property
     def own_queries(self) -> OwnQueries:
-        return OwnQueries(self._connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
+        return OwnQueries(self.connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
 
-    async def _connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
+    async def connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self.pooler == "transaction":
             raise ServiceUnavailable("Sessions of SQLAlchemy need a connection that keeps its settings.")
         connection = await connect(

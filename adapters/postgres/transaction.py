@@ -1,4 +1,4 @@
-"""The rooms of one connection, as the ports name them."""
+"""Ports of one connection, by the names that transactions give them."""
 
 from dataclasses import dataclass
 

@@ -35,7 +35,7 @@ class RedisCache:
         await asyncio.gather(*calls)
 
     async def _call(self, *command: str | bytes | int) -> Any:
-        """None while Redis is away, or refuses this."""
+        """Answer of the command, None while Redis is away or refuses it."""
         try:
             return await self._pipeline.call(command, alone=True)
         except Away:
@@ -43,5 +43,5 @@ class RedisCache:
 
 
 def _milliseconds(time: timedelta) -> int:
-    """At least one: Redis refuses to keep anything for no time at all."""
+    """Milliseconds, at least one: Redis refuses to keep anything for no time at all."""
     return max(1, time // timedelta(milliseconds=1))

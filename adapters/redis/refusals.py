@@ -1,4 +1,4 @@
-"""What servers refuse to their clients: a wrong password, and a database, master or cluster that they do not have."""
+"""Refusals of servers: a wrong password, and a database, master or cluster that they do not have."""
 
 import asyncio
 from enum import Enum, auto

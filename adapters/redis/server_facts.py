@@ -1,4 +1,4 @@
-"""What an operator should know of a Redis or Valkey server, or of the servers of a cluster."""
+"""Facts that an operator should know of a Redis or Valkey server, or of the servers of a cluster."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class RedisFacts(Struct, frozen=True):
 
 
 async def redis_facts(url: str) -> RedisFacts | None:
-    """None for a server that is away, or that does not answer INFO."""
+    """Facts of the server, None for one that is away or does not answer INFO."""
     client = redis_client(url)
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):

@@ -22,7 +22,7 @@ class Counted(NamedTuple):
 
 
 class SpreadAdmissions:
-    """What ADMIT does in one step on one server, in steps of one slot each.
+    """Admissions in a cluster: the work of the script ADMIT, in steps of one slot each.
 
     The commands of a step leave together: nodes are asked at the same time, and commands for one node share a round
     trip. Between two steps others may see a hit that is taken back an instant later. They may be refused for it; nobody

@@ -1,4 +1,4 @@
-"""Import of the declared entity in a worker process."""
+"""Import of the declared entity in a child process."""
 
 import importlib
 from pathlib import Path

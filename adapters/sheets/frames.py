@@ -1,4 +1,4 @@
-"""Protocol between service and worker: frames of a letter, a length and a body.
+"""Protocol between the service and a child process: frames of a letter, a length and a body.
 
 A stream that ends without the frame DONE was cut off.
 """

@@ -13,7 +13,7 @@ from msgspec import Struct
 from polars.io.plugins import register_io_source
 
 from adapters.sheets.frames import WriteJob
-from adapters.sheets.writing_worker import run
+from adapters.sheets.writing_process import run
 from domain.entities.declaration import Kind
 
 PIECE = 1024 * 1024

@@ -1,4 +1,4 @@
-"""Sheets read and written by worker processes, so that their work and memory do not burden the service."""
+"""Sheets read and written by child processes, so that their work and memory do not burden the service."""
 
 import asyncio
 import io
@@ -39,7 +39,7 @@ SMALL, FEW = 256 * 1024, 5_000
 """Bytes and lines of a file that is read faster than a process starts, even when every line is wrong."""
 ENDS_WITHIN = 5.0
 SILENT = 120.0
-"""Seconds that a worker may take for a frame: several times what it needs for the largest part of a file."""
+"""Seconds that a child process may take for a frame: several times what it needs for the largest part of a file."""
 BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
 _GIVES_BACK = "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,retain:false"
 """Setting of jemalloc in polars: what is free goes back at once, where it would keep 60 MiB for the next moment."""
@@ -62,7 +62,7 @@ class ProcessSheets:
             yield found
             return
         descriptor = upload.fileno()
-        async with _worker(f"{__package__}.reader", descriptor) as process:
+        async with _child(f"{__package__}.reader", descriptor) as process:
             assert process.stdin is not None
             process.stdin.write(msgspec.json.encode(job) + b"\n")
             sheet = _ReadSheet(process)
@@ -70,12 +70,12 @@ class ProcessSheets:
             yield sheet
 
     @asynccontextmanager
-    async def workbook(
+    async def write(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         with tempfile.TemporaryFile() as made:
             with _folder() as folder:
-                async with _worker(f"{__package__}.{_WRITERS[form]}", made.fileno(), folder) as process:
+                async with _child(f"{__package__}.{_WRITERS[form]}", made.fileno(), folder) as process:
                     await _write(process, WriteJob.of(columns), rows)
             yield _pieces(made)
 
@@ -147,7 +147,7 @@ class _ReadSheet:
 
 
 async def _received(process: Process) -> tuple[bytes, bytes]:
-    """Next frame of the worker. Raises the worker's refusal, and IncompleteReadError when the worker has ended."""
+    """Next frame of the child process. Raises its refusal, and IncompleteReadError when it has ended."""
     assert process.stdout is not None
     letter, length = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
     body = await process.stdout.readexactly(length)
@@ -157,10 +157,10 @@ async def _received(process: Process) -> tuple[bytes, bytes]:
 
 
 async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) -> None:
-    """Sends job and rows, and waits until the file is complete. Raises the worker's refusal."""
+    """Sends job and rows, and waits until the file is complete. Raises the refusal of the child process."""
     assert process.stdin is not None
     process.stdin.write(msgspec.json.encode(job) + b"\n")
-    # A worker that refuses stops reading: its refusal, read below, is the error, and not the broken pipe.
+    # A child process that refuses stops reading: its refusal, read below, is the error, and not the broken pipe.
     with suppress(BrokenPipeError, ConnectionResetError):
         async for piece in rows:
             process.stdin.write(HEAD.pack(ROWS, len(piece)))
@@ -184,8 +184,8 @@ async def _pieces(made: BinaryIO) -> AsyncIterator[bytes]:
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    """Folder for a worker's temporary files."""
-    # Removed here and by the worker: whichever of them outlives the other does it.
+    """Folder for the temporary files of a child process."""
+    # Removed here and by the child process: whichever of them outlives the other does it.
     made = tempfile.mkdtemp(prefix="tenantry-sheet-")
     try:
         yield made
@@ -194,8 +194,8 @@ def _folder() -> Iterator[str]:
 
 
 @asynccontextmanager
-async def _worker(module: str, descriptor: int, *more: str) -> AsyncIterator[Process]:
-    """Runs a worker with the open file as its own; it ends with the block, or when this process ends."""
+async def _child(module: str, descriptor: int, *more: str) -> AsyncIterator[Process]:
+    """Runs a child process with the open file as its own; it ends with the block, or when this process ends."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -224,7 +224,7 @@ async def _gone(process: Process) -> None:
 
 
 def _environment() -> dict[str, str]:
-    # Without the settings, which hold secrets: a worker parses files of strangers.
+    # Without the settings, which hold secrets: a child process parses files of strangers.
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
     # A thread per core would have its own buffers, and take the cores from the requests.
     return {**kept, "POLARS_MAX_THREADS": "1", "_RJEM_MALLOC_CONF": _GIVES_BACK}

@@ -15,7 +15,7 @@ from xlsxwriter.utility import xl_col_to_name
 from xlsxwriter.worksheet import Worksheet
 
 from adapters.sheets.frames import WriteJob
-from adapters.sheets.writing_worker import run
+from adapters.sheets.writing_process import run
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import Kind
 from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS

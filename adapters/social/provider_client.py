@@ -119,7 +119,7 @@ class _FacebookError(Struct, frozen=True):
 
 
 def _registration_error(question: Question, status: int, body: bytes) -> str | None:
-    """What is wrong with the service's registration by the provider's answer, None where nothing is.
+    """Fault of the service's registration by the provider's answer, None where there is none.
 
     GitHub refuses a code with status 200, and a wrong id or secret of basic authorisation with 401.
     """

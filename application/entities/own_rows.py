@@ -54,7 +54,7 @@ class RowsRequest(Protocol):
 
 @dataclass(frozen=True)
 class StoredRow(Generic[E]):
-    """One row as it is stored: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` the service's.
+    """Row as it is stored: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` the service's.
 
     ``value`` has every field, ``body`` is the JSON that the caller may see. ``is_replayed`` is True where nothing was
     written, because the request came before under its ``Idempotency-Key``.
@@ -69,7 +69,7 @@ class StoredRow(Generic[E]):
 
 @dataclass(frozen=True)
 class RowsPage(Generic[E]):
-    """One page of rows; ``total`` counts those of all pages. ``shown`` is the page that the caller may see."""
+    """Page of rows; ``total`` counts those of all pages. ``shown`` is the page that the caller may see."""
 
     items: tuple[StoredRow[E], ...]
     total: int | None
@@ -80,7 +80,7 @@ class RowsPage(Generic[E]):
 
 @dataclass(frozen=True)
 class EntityAccess:
-    """One entity with all that its Rows need."""
+    """Entity with all that its Rows need."""
 
     model: EntityModel
     crud: Crud
@@ -157,7 +157,7 @@ class Rows(Generic[E]):
         return self._row(written.answer, is_replayed=written.is_replayed)
 
     async def create_many(self, values: Iterable[E | Mapping[str, object]]) -> list[StoredRow[E]]:
-        """All or none, in the order given; an error names the field as ``items[3].sku``."""
+        """Creates all of the rows or none, in the order given; an error names the field as ``items[3].sku``."""
         write = await self._write()
         with self.access.fields.concealing(write.caller):
             new = read_items({"items": [self._given(row) for row in values]}, self._read_new)
@@ -165,7 +165,7 @@ class Rows(Generic[E]):
         return [self._row(stored, is_replayed=written.is_replayed) for stored in written.answer]
 
     async def update_many(self, values: Mapping[UUID, Mapping[str, object]]) -> list[StoredRow[E]]:
-        """All or none: ``await products.update_many({id: {"stock": 3}, …})``."""
+        """Changes all of the rows or none: ``await products.update_many({id: {"stock": 3}, …})``."""
         write = await self._write()
         with self.access.fields.concealing(write.caller):
             items = [{"id": str(row_id), **self._wire(row)} for row_id, row in values.items()]
@@ -175,7 +175,7 @@ class Rows(Generic[E]):
         return [self._row(stored) for stored in written]
 
     async def delete_many(self, ids: Sequence[UUID]) -> None:
-        """All or none; an error names those that are missing as ``ids[2]``."""
+        """Deletes all of the rows or none; an error names those that are missing as ``ids[2]``."""
         await self.access.batches.delete(await self._write(), self.access.model, ids)
 
     def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:

@@ -1,4 +1,4 @@
-"""What an operator's metrics tell: the load of a process, and the state of what all processes share."""
+"""Figures of an operator's metrics: the load of a process, and the state of what all processes share."""
 
 import asyncio
 from dataclasses import dataclass

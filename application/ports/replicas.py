@@ -27,7 +27,7 @@ NOWHERE_YET = Position(2**32 - 1, 2**64 - 1)
 
 
 class Wanted(Struct, frozen=True):
-    """What a read asks of a replica: to have replayed ``position``. One session keeps to one replica."""
+    """Freshness that a read asks of a replica: to have replayed ``position``. A session keeps to one replica."""
 
     session_id: UUID
     position: Position

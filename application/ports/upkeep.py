@@ -17,7 +17,7 @@ class Upkeep(Protocol):
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database itself is late, and returns the tables' names.
 
-        Makes room for the coming months in tables that are in parts by time.
+        Makes room for the coming months in tables that are in parts by month.
 
         Returns no table while another process is at it.
         """

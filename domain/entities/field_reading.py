@@ -14,7 +14,15 @@ from msgspec.structs import FieldInfo
 
 from domain.entities.declaration import FieldModel, Kind
 from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Money, Reference, Widget
-from domain.entities.mistakes.fields import BITS, STORABLE, bound_mistakes, default_mistake, empty_range, mark_mistakes
+from domain.entities.mistakes.fields import (
+    BITS,
+    STORABLE,
+    bound_mistakes,
+    default_mistake,
+    empty_range,
+    is_storable,
+    mark_mistakes,
+)
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
 from domain.entities.mistakes.screens import screen_mark_mistakes
 
@@ -166,6 +174,8 @@ def _choice(bare: Any, values: Sequence[object]) -> tuple[Kind, Any, tuple[str, 
         raise _Unreadable("is a choice without values: no value could be stored")
     if not all(isinstance(value, str) for value in values):
         raise _Unreadable("is a choice whose values are not text")
+    if not all(map(is_storable, values)):
+        raise _Unreadable("is a choice with a value that PostgreSQL cannot store")
     return Kind.CHOICE, bare, tuple(str(value) for value in values)
 
 

@@ -1,6 +1,6 @@
 """Markers of a declaration: ``@entity``, and what may stand in its arguments and in the annotations of its fields."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, TypeVar
 
@@ -77,7 +77,15 @@ def money(precision: int, scale: int, ge: int | str | None = None, le: int | str
 
     Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
     """
-    return Money(precision, scale, None if ge is None else Decimal(ge), None if le is None else Decimal(le))
+    return Money(precision, scale, _bound("ge", ge), _bound("le", le))
+
+
+def _bound(name: str, bound: int | str | None) -> Decimal | None:
+    try:
+        # by its digits, for a float that gets past the types is a little beside what it looks like
+        return None if bound is None else Decimal(str(bound))
+    except ArithmeticError:
+        raise ValueError(f"money(…, {name}={bound!r}): the bound is no number") from None
 
 
 def ref(
@@ -193,6 +201,8 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
     looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
+    _ensure_types(plural, has_many)
+    _ensure_lists(unique, indexes, {"search": search, "check_reads": check_reads, "columns": columns})
     declaration = Declaration(
         plural=plural,
         search=tuple(search),
@@ -217,3 +227,22 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
         return kind
 
     return declare
+
+
+def _ensure_types(plural: object, has_many: object) -> None:
+    if not isinstance(plural, str):
+        raise TypeError('entity takes the path first, as in @entity("books")')
+    if not isinstance(has_many, Mapping | None):
+        raise TypeError('has_many takes a dict by name, as in {"books": many("books", by="author_id")}')
+
+
+def _ensure_lists(unique: object, indexes: object, named: Mapping[str, object]) -> None:
+    """Raises TypeError for what would be passed over, or read letter by letter."""
+    of_names = {name: (given, str) for name, given in named.items()}
+    for name, (given, kind) in {"unique": (unique, Unique), "indexes": (indexes, DeclaredIndex), **of_names}.items():
+        if isinstance(given, str) or not isinstance(given, Iterable | None):
+            raise TypeError(f"{name} takes a list, and got {given!r}")
+        for item in given or ():
+            if not isinstance(item, kind):
+                wanted = "names of fields" if kind is str else f"what {name.removesuffix('es')}(…) returns"
+                raise TypeError(f"{name} takes a list of {wanted}, and got {item!r} in it")

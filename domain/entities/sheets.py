@@ -42,11 +42,11 @@ Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
 """Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
 BuiltForm = Literal["xlsx", "parquet"]
-"""Formats that are complete before their first byte is sent: a worker writes them from ``cells``."""
+"""Formats that are complete before their first byte is sent: a child process writes them from ``cells``."""
 
 
 class FileForm(Struct, frozen=True):
-    """Format of an exported file; ``built`` is its name among the formats that a worker writes, else None."""
+    """Format of an exported file; ``built`` is its name among the formats that a child process writes, else None."""
 
     media_type: str
     built: BuiltForm | None = None

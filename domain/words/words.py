@@ -74,7 +74,7 @@ class Words(Struct, frozen=True, kw_only=True):
         return None
 
     def _value(self, value: str) -> str:
-        """What stands in a place: a number or a name as it is, a kind of value such as ``text or null`` translated."""
+        """Text for a place in a sentence: a number or a name as it is, a kind such as ``text or null`` translated."""
         return f" {self.answers['or']} ".join(self.answers.get(kind, kind) for kind in value.split(" or "))
 
 

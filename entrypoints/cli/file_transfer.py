@@ -149,10 +149,10 @@ class CountedRows:
         async with self.sheets.read(model, upload, reading) as sheet:
             yield CountedSheet(sheet, self.tell)
 
-    def workbook(
+    def write(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self.sheets.workbook(columns, rows, form)
+        return self.sheets.write(columns, rows, form)
 
 
 @dataclass(frozen=True)

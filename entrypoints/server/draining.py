@@ -47,7 +47,7 @@ class Drain:
 
 @contextmanager
 def drain_of(seconds: int) -> Iterator[Drain | None]:
-    """None for 0 seconds."""
+    """The drain that the processes of the block share, None for 0 seconds."""
     if not seconds:
         yield None
         return

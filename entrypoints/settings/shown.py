@@ -5,7 +5,7 @@ from entrypoints.settings.settings import PREFIX, VARIABLES, Settings
 
 
 def shown_settings(settings: Settings) -> tuple[SettingItem, ...]:
-    """All settings of a running service, in the order of their declaration."""
+    """Settings of a running service, in the order of their declaration."""
     defaults = Settings()
     return tuple(
         SettingItem(

@@ -9,7 +9,7 @@ import pytest
 import rich_click as click
 
 from entrypoints.cli.main import tenantry as commands
-from entrypoints.cli.reports.doctor import _mail_server, _redis, _replicas
+from entrypoints.cli.reports.doctor import mail_server_findings, redis_findings, replicas_findings
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
 from tests.entrypoints.processes import Tenantry, free_port
@@ -39,7 +39,7 @@ def test_a_database_without_tables_is_a_sentence(tenantry: Tenantry, shared: dic
 
 async def test_replicas_that_are_none_or_away_are_told(migrated: dict[str, str]) -> None:
     urls = (Secret(migrated["DATABASE_URL"]), Secret(f"postgresql://127.0.0.1:{free_port()}/nowhere"))
-    found = [finding async for finding in _replicas(Settings(database_replica_urls=urls))]
+    found = [finding async for finding in replicas_findings(Settings(database_replica_urls=urls))]
     assert ["1 of" in found[0], "is no replica" in found[0]] == [True, True]
     assert ["2 of" in found[1], "does not answer" in found[1]] == [True, True]
 
@@ -50,7 +50,7 @@ async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:
         server.start()
         try:
             settings = Settings(redis_url=Secret(server.url))
-            found = [finding async for finding in _redis(settings)]
+            found = [finding async for finding in redis_findings(settings)]
         finally:
             server.kill()
         assert [policy in finding for finding in found] == [True] * count
@@ -63,14 +63,14 @@ async def test_a_mail_server_that_refuses_the_login_or_whose_certificate_nobody_
     sender = "no-reply@example.com"
     async with smtp_server(login=True) as server:
         url = "smtp://mailer:{}@127.0.0.1:" + str(server.port)
-        assert [finding async for finding in _mail_server(url.format("p%40ss%3Aword%2F"), sender)] == []
-        (refused,) = [finding async for finding in _mail_server(url.format("another"), sender)]
+        assert [finding async for finding in mail_server_findings(url.format("p%40ss%3Aword%2F"), sender)] == []
+        (refused,) = [finding async for finding in mail_server_findings(url.format("another"), sender)]
     assert "takes no mail from here (535" in refused
     assert "another" not in refused
     shown, _ = certificate(tmp_path)
     async with smtp_server(starttls=shown) as server:
         url = f"smtp://127.0.0.1:{server.port}?starttls=true"
-        (unknown,) = [finding async for finding in _mail_server(url, sender)]
+        (unknown,) = [finding async for finding in mail_server_findings(url, sender)]
     assert "CERTIFICATE_VERIFY_FAILED" in unknown
     assert server.envelopes == []
 

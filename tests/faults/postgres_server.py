@@ -26,7 +26,7 @@ class PostgresServer:
         self._server: Server | None = None
         where = ["-D", own_name(self._cluster), "-U", "owner", "-A", "trust", "--no-sync", "-E", "UTF8"]
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        run([embedded._program("initdb"), *where, *locale], self._cluster, self._log)
+        run([embedded.postgres_program("initdb"), *where, *locale], self._cluster, self._log)
 
     @property
     def url(self) -> str:
@@ -39,7 +39,7 @@ class PostgresServer:
     def start(self) -> None:
         settings = {"port": self.port, "max_connections": CONNECTIONS, "unix_socket_directories": "", "fsync": "off"}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
-        command: list[str | Path] = [embedded._program("postgres"), "-D", own_name(self._cluster), *words]
+        command: list[str | Path] = [embedded.postgres_program("postgres"), "-D", own_name(self._cluster), *words]
         process = start(command, self._cluster, self._log, death=signal.SIGQUIT)
         self._server = Server("PostgreSQL", process, self._log, embedded.ENDINGS)
         pid_file = self._cluster / "postmaster.pid"

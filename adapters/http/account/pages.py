@@ -81,11 +81,11 @@ class SignInPages:
 
     @property
     def home(self) -> str:
-        """Where a login for no application ends, from the root."""
+        """Path, from the root, at which a login for no application ends."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
     async def _values(self, asked: PageQuery, root: str) -> tuple[dict[str, str], Appearance]:
-        """What every page is filled with, and how it shows itself.
+        """Values that fill every page, and its appearance.
 
         Raises ValidationError for an application or an address that is none.
         """
@@ -164,7 +164,7 @@ def _page(
 
 
 def _told(words: Words, error: Error) -> str:
-    """What is wrong, in the language of the page."""
+    """Sentence that says what is wrong, in the language of the page."""
     wrong = [
         words.text(
             "say.field",

@@ -19,7 +19,7 @@ def same_origin(base_url: str) -> Guard:
     page cannot send, and a script of another page only after the browser asked this service, which never allows
     cookies with it.
     """
-    own = _origin(base_url)
+    own = origin_of(base_url)
 
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         headers = connection.headers
@@ -43,7 +43,7 @@ def _is_json(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
     return True
 
 
-def _origin(base_url: str) -> str:
+def origin_of(base_url: str) -> str:
     """Scheme, host and port as browsers write them, without the port that the scheme has anyway."""
     parts = urlsplit(base_url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname

@@ -96,7 +96,7 @@ def without_fields(schema: Json, names: Iterable[str]) -> None:
 
 
 def merged(schemas: Iterable[Json]) -> Json:
-    """One object for answers of several forms: it requires what all of them have, of any of their types."""
+    """Schema of one object for answers of several forms: it requires what all of them have, of any of their types."""
     parts = list(schemas)
     kinds: dict[str, list[Json]] = {}
     for name, schema in (pair for part in parts for pair in part["properties"].items()):

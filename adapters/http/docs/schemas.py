@@ -281,6 +281,6 @@ def _schema_of_other(kind: type) -> Json:
 
 
 def _portable(schemas: Json) -> Json:
-    """What msgspec says in Python's words, in those of JSON Schema: the end of a pattern."""
+    """Schemas with msgspec's Python patterns written as JSON Schema has them: the end of a pattern is `$`."""
     portable: Json = msgspec.json.decode(msgspec.json.encode(schemas).replace(rb"\\Z", b"$"))
     return portable

@@ -1,4 +1,4 @@
-"""One entity with all that its handlers need."""
+"""Entity with all that its handlers need."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One line for every answer."""
+"""Line of the access log that each response writes."""
 
 import logging
 import re
@@ -61,4 +61,4 @@ def without_keys(path: str) -> str:
 
 
 def log_nothing(_: AccessLine) -> None:
-    """For benchmarks, and where something in front of the service keeps the log."""
+    """Access log that keeps nothing, for benchmarks and where something in front of the service keeps one."""

@@ -1,41 +1,41 @@
-"""What came of second factors, one-time codes and invitations: counted by use cases, heard by the metrics."""
+"""Counts of what came of second factors, one-time codes and invitations: use cases count, the metrics listen."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Hearer = Callable[[str, str], None]
-CodeHearer = Callable[[str], None]
-InvitationHearer = Callable[[str, int], None]
+SecondFactorListener = Callable[[str, str], None]
+CodeListener = Callable[[str], None]
+InvitationListener = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
-class OutcomeCounts:
-    """Tells every hearer of each outcome; without one, as in a plugin without metrics, nothing is counted."""
+class SecondFactorCounts:
+    """Tells every listener of each outcome; without one, as in a plugin without metrics, nothing is counted."""
 
-    hearers: list[Hearer] = field(default_factory=list)
+    listeners: list[SecondFactorListener] = field(default_factory=list)
 
     def count(self, method: str, outcome: str) -> None:
-        for hear in self.hearers:
-            hear(method, outcome)
+        for listen in self.listeners:
+            listen(method, outcome)
 
 
 @dataclass(frozen=True)
 class CodeCounts:
-    """As ``OutcomeCounts``, for codes: ``issued``, ``redeemed`` and ``refused``."""
+    """As ``SecondFactorCounts``, for codes: ``issued``, ``redeemed`` and ``refused``."""
 
-    hearers: list[CodeHearer] = field(default_factory=list)
+    listeners: list[CodeListener] = field(default_factory=list)
 
     def count(self, outcome: str) -> None:
-        for hear in self.hearers:
-            hear(outcome)
+        for listen in self.listeners:
+            listen(outcome)
 
 
 @dataclass(frozen=True)
 class InvitationCounts:
-    """As ``OutcomeCounts``, for invitations and requests to join, of which several may have come to the same."""
+    """As ``SecondFactorCounts``, for invitations and requests to join, of which several may have come to the same."""
 
-    hearers: list[InvitationHearer] = field(default_factory=list)
+    listeners: list[InvitationListener] = field(default_factory=list)
 
     def count(self, outcome: str, many: int = 1) -> None:
-        for hear in self.hearers:
-            hear(outcome, many)
+        for listen in self.listeners:
+            listen(outcome, many)

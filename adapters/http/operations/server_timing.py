@@ -17,14 +17,14 @@ from domain.limits import Hit
 from domain.scope import Caller
 
 STAGES = ("door", "token", "limits", "body", "work", "database")
-"""In the order that they are named in. What belongs to no other is the door's."""
+"""Stages in the order of the header. Time that belongs to no other stage is that of ``door``."""
 
 NEVER = "/api/auth/"
-"""Where times would tell a stranger, or a guest of one tenant, what the answers keep to themselves."""
+"""Paths without times: these would tell anybody what the answers conceal, such as whether an account exists."""
 
 
 class Watch:
-    """All of a request's time, each moment on one stage: entering a stage stops the one around it."""
+    """Clock of a request that counts each moment for one stage: entering a stage stops the one around it."""
 
     __slots__ = ("_since", "_spent", "_stage", "is_shown")
 

@@ -8,7 +8,7 @@ END = ".worker"
 
 
 class Workers:
-    """This process alone without a ``folder``."""
+    """Processes that serve together, found by their files in ``folder``; without a folder, this process alone."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = None if folder is None else Path(folder)

@@ -1,4 +1,4 @@
-"""Who is asking, read from the Authorization header."""
+"""Caller of a request, read from the Authorization header."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

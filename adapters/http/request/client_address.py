@@ -1,4 +1,4 @@
-"""Where a request comes from: the socket's address, or what trusted proxies say of it."""
+"""Address of the client: that of the socket, or what trusted proxies say of it."""
 
 import os
 import re
@@ -86,7 +86,7 @@ def _is_trusted(address: str, proxies: tuple[Network, ...]) -> bool:
 
 
 def _address(hop: str) -> Address | None:
-    """One entry of the header, whose port, if any, is left out."""
+    """Address of an entry of the header, without its port if it has one."""
     text = hop.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -101,7 +101,10 @@ def _address(hop: str) -> Address | None:
 
 @lru_cache(4096)
 def network_of(address: str) -> str:
-    """IPv6 neighbours share one counter; an IPv4 address in IPv6 clothes is an IPv4 address."""
+    """The network whose requests are counted together: the /64 of an IPv6 address, an IPv4 address by itself.
+
+    An IPv4-mapped IPv6 address counts as its IPv4 address.
+    """
     try:
         ip = ip_address(address)
     except ValueError:

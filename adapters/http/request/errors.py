@@ -147,7 +147,7 @@ def timed_out() -> NoBody:
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
-    """One of our errors, whose code goes to the access log.
+    """Response of an error of ours, whose code goes to the access log.
 
     An internal one and any other is told to the log, and the caller learns the request's id.
     """

@@ -18,7 +18,7 @@ _FOLDED = """SELECT array(SELECT lower(letter COLLATE "default") FROM unnest($1:
 
 
 class LocaleMistake(Struct, frozen=True):
-    """What is wrong with a database's locale or encoding, and the remedy; ``is_in_use`` where it has been migrated."""
+    """Mistake of a database's locale or encoding with its remedy; ``is_in_use`` where it has been migrated."""
 
     sentence: str
     is_in_use: bool

@@ -35,7 +35,7 @@ CLOSING = "The database is being closed."
 
 
 def nothing() -> None:
-    """What is done about a connection that is lost for no reason of interest."""
+    """Reaction to the loss of a connection of which nobody needs to hear."""
 
 
 @dataclass(eq=False, slots=True)
@@ -94,7 +94,7 @@ class TenantPool:
         self._place(connection, cut_off)
 
     def _place(self, connection: ServiceConnection, cut_off: Callable[[], None] | None = None) -> None:
-        """To whoever waits, to rest, or back to asyncpg."""
+        """Hands the connection to whoever waits, lets it rest, or gives it back to asyncpg."""
         if self._is_closing or cut_off is not None or connection.is_closed() or connection.is_spoilt:
             self._begin(self._release(connection, cut_off or nothing))
         elif connection.is_in_transaction():  # somebody has left it open
@@ -220,7 +220,7 @@ class TenantPool:
         self._sweeping = loop.call_later(self.rests / 4, self._sweep) if self._resting else None
 
     async def _release(self, connection: ServiceConnection, if_lost: Callable[[], None] = nothing) -> None:
-        """Back to asyncpg, which waits until a statement that was cut off is cancelled, or closes the connection."""
+        """Gives it back to asyncpg, which waits until a cut-off statement is cancelled, or closes the connection."""
         lease, connection.lease = connection.lease, None
         try:
             if connection.is_spoilt and not connection.is_closed():

@@ -103,7 +103,7 @@ def settings_text(settings: Mapping[str, str], how: Literal["SET", "SET LOCAL"])
 
 
 async def pooler_of(url: str) -> Pooler:
-    """What stands before the server. Raises ServiceUnavailable while the database is away.
+    """Pooler before the server, if any. Raises ServiceUnavailable while the database is away.
 
     A pooler tells its clients process numbers of its own. Whether it gives a server away between two transactions is
     seen while another client holds the one that was free.

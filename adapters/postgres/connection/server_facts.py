@@ -1,4 +1,4 @@
-"""What an operator should know of a PostgreSQL server."""
+"""Facts of a PostgreSQL server that an operator should know."""
 
 from datetime import datetime
 from typing import Any

@@ -18,7 +18,7 @@ Given = ServiceConnection | None
 
 
 class PoolBusy(TimeoutError):
-    """All connections are in use, and none came back in time; the database itself may be well."""
+    """Raised where all connections are in use and none came back in time; the database itself may be well."""
 
 
 @dataclass(eq=False, slots=True)

@@ -39,7 +39,7 @@ _LOCK_PAUSE = 0.05
 
 
 class LockPatience(Struct, frozen=True):
-    """How a command waits for tables that others use: ``seconds`` for a lock, then a pause, ``tries`` times."""
+    """Waiting of a command for tables that others use: ``seconds`` for a lock, then a pause, ``tries`` times."""
 
     seconds: float = 2.0
     pause: float = 1.0
@@ -203,7 +203,7 @@ def named_file(config: Config) -> Iterator[None]:
 
 
 def _left(config: Config) -> str:
-    """What a file that failed has changed: statements beside reads and writes stay as far as they came."""
+    """Changes that a failed file leaves: statements beside reads and writes stay as far as they came."""
     is_online = config.attributes.get(ONLINE)
     return "and begins anew the next time" if is_online else "and nothing was changed"
 

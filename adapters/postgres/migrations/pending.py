@@ -92,7 +92,7 @@ def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:
 
 
 def made_by_newer(lost: Sequence[str]) -> list[str]:
-    """Those of revisions without a file that a newer version of the service brought: its own have four digits."""
+    """Revisions without a file that a newer version of the service brought: those of the service have four digits."""
     return [revision for revision in lost if _OWN.fullmatch(revision)]
 
 

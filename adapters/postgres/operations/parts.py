@@ -1,4 +1,4 @@
-"""Parts by time: made ahead of time, and dropped whole when they are past their retention.
+"""Parts by month: made ahead of time, and dropped whole when they are past their retention.
 
 Only the owner of the table may do either. What no part takes lies in ``…_rest``, so that no row is ever refused; its
 rows, and those from before the table had parts, are deleted one by one.
@@ -54,7 +54,7 @@ async def is_own(connection: Connection, parted: InParts) -> bool:
 
 
 async def make_parts(connection: Connection, parted: InParts) -> None:
-    """Makes the parts of the present time and of the next three steps, where they are not there."""
+    """Makes the parts of this month and the next three, where they are not there."""
     await connection.execute(str(making(parted).compile(dialect=_DIALECT)))
 
 

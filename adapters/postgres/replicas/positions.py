@@ -26,7 +26,7 @@ FROM pg_current_wal_insert_lsn() AS at"""
 
 
 class PrimaryLog:
-    """One statement on a connection of its own answers all who asked before it was sent.
+    """Positions by one statement on a connection of its own, which answers all who asked before it was sent.
 
     So a write costs no statement on its own connection, and many writes at once share one. A commit's record is in the
     log before its connection hears of it, so that the insert position of any later moment lies at or behind it.

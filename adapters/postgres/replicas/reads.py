@@ -56,7 +56,7 @@ def _named(url: str) -> str:
 
 @dataclass(eq=False)
 class ReplicaReads:
-    """Each process samples for itself; ``log`` and the replicas' pools are opened by their first use."""
+    """Reads of rows by replicas, which each process samples; their pools and ``log`` are opened by their first use."""
 
     primary: PostgresDatabase
     log: PrimaryLog

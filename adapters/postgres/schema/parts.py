@@ -1,4 +1,4 @@
-"""Tables in parts by time: which they are, how their parts are called, and the statements that make parts.
+"""Tables in parts by month: which they are, how their parts are called, and the statements that make parts.
 
 Where the key is an id, it is a UUIDv7, whose first 48 bits are the milliseconds since 1970: so the primary key stays as
 it is, and a row is found by its id in one part. See docs/decisions/0193.
@@ -7,7 +7,7 @@ it is, and a row is found by its id in one part. See docs/decisions/0193.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -16,7 +16,7 @@ from domain.retention import DatedRecords
 
 
 class InParts(Struct, frozen=True, kw_only=True):
-    """A table in parts by time, each of one calendar step."""
+    """A table in parts, each of a month."""
 
     table: str
     key: str
@@ -26,24 +26,18 @@ class InParts(Struct, frozen=True, kw_only=True):
     """Column by which rows outside the parts of the calendar end, with an index that finds the oldest of them."""
     is_by_tenant: bool
     """Whether that index begins with the tenant."""
-    step: Literal["month", "week"]
 
 
 IN_PARTS: Mapping[DatedRecords, InParts] = MappingProxyType(
     {
-        DatedRecords.EVENTS: InParts(
-            table="audit_events", key="id", is_id=True, age="occurred_at", is_by_tenant=True, step="month"
-        ),
-        DatedRecords.HISTORIES: InParts(
-            table="row_history", key="at", is_id=False, age="at", is_by_tenant=False, step="month"
-        ),
+        DatedRecords.EVENTS: InParts(table="audit_events", key="id", is_id=True, age="occurred_at", is_by_tenant=True),
+        DatedRecords.HISTORIES: InParts(table="row_history", key="at", is_id=False, age="at", is_by_tenant=False),
     }
 )
 
 BY_TABLE: Mapping[str, InParts] = MappingProxyType({parted.table: parted for parted in IN_PARTS.values()})
 
-_PART = re.compile(r"^(\w+)_(?:\d{6}|\d{8}|old|rest)$")
-_FORMS: Mapping[str, str] = MappingProxyType({"month": "YYYYMM", "week": "YYYYMMDD"})
+_PART = re.compile(r"^(\w+)_(?:\d{6}|old|rest)$")
 _ID_OF = "(lpad(to_hex((1000 * extract(epoch FROM %(moment)s))::bigint), 12, '0') || repeat('0', 20))::uuid"
 
 
@@ -72,9 +66,9 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('tenantry.parts', 0));
     FOR ahead IN 0..3 LOOP
-        begins := date_trunc('%(step)s', now() AT TIME ZONE 'UTC') + ahead * interval '1 %(step)s';
-        ends := begins + interval '1 %(step)s';
-        part := '%(table)s_' || to_char(begins, '%(form)s');
+        begins := date_trunc('month', now() AT TIME ZONE 'UTC') + ahead * interval '1 month';
+        ends := begins + interval '1 month';
+        part := '%(table)s_' || to_char(begins, 'YYYYMM');
         CONTINUE WHEN to_regclass(part) IS NOT NULL;
         BEGIN
             PERFORM set_config('lock_timeout', '500ms', true);
@@ -112,14 +106,8 @@ $$"""
 
 
 def making(parted: InParts) -> sa.ExecutableDDLElement:
-    """Makes the parts of this step and the next three where they are missing, and closes all parts to the service."""
-    context = {
-        "step": parted.step,
-        "form": _FORMS[parted.step],
-        "low": bound(parted, "begins"),
-        "high": bound(parted, "ends"),
-    }
-    return on_table(_MAKE, parted, context)
+    """Makes the parts of this month and the next three where they are missing, and closes all parts to the service."""
+    return on_table(_MAKE, parted, {"low": bound(parted, "begins"), "high": bound(parted, "ends")})
 
 
 def bound(parted: InParts, moment: str) -> str:

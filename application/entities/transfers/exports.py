@@ -29,7 +29,7 @@ class FileExport:
     def pieces(self, scope: Scope, model: EntityModel, query: Query, form: str) -> AsyncGenerator[bytes, None]:
         """Pieces of a file in one of ``FILE_FORMS``. Raises BadRequest for more rows than a sheet of xlsx holds."""
         if (built := FILE_FORMS[form].built) is not None:
-            return self._workbook(scope, model, query, built)
+            return self._built(scope, model, query, built)
         return self._rows(scope, model, query, "json" if form == "json" else "csv")
 
     async def _rows(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
@@ -40,7 +40,7 @@ class FileExport:
             async for piece in pieces:
                 yield piece
 
-    async def _workbook(
+    async def _built(
         self, scope: Scope, model: EntityModel, query: Query, form: BuiltForm
     ) -> AsyncGenerator[bytes, None]:
         if form == "xlsx":
@@ -49,7 +49,7 @@ class FileExport:
         # Such a file is complete before its first byte is sent, so the connection is free by then.
         async with (
             aclosing(self._rows(scope, model, query, "cells")) as rows,
-            self.sheets.workbook(columns, rows, form) as pieces,
+            self.sheets.write(columns, rows, form) as pieces,
         ):
             async for piece in pieces:
                 yield piece

@@ -69,7 +69,7 @@ class SocialRedirect:
         return Departure(self.providers.authorization_url(provider, asked), ticket)
 
     async def returned(self, provider: str, ticket: str | None, state: str) -> BegunLogin:
-        """What the browser left with.
+        """The login that the browser began before it left for the provider.
 
         Raises ValidationError on ``state``, with one message for every fault, and for a target that was taken out of
         the registration meanwhile, as ``Targets`` does.

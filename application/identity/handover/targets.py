@@ -1,4 +1,4 @@
-"""Where a login is handed over to: an application, one of its addresses, and the challenge of who began."""
+"""Target of a handover: an application, one of its addresses, and the challenge of whoever began the login."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 class RegisteredApplication(Protocol):
-    """What a handover asks of a row of the entity ``applications``."""
+    """Fields of the entity ``applications`` that a handover reads."""
 
     @property
     def name(self) -> str: ...

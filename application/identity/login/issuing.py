@@ -123,7 +123,7 @@ class TokenIssuing:
             jti=self.ids.new(),
             lifetimes=self.policy.lifetimes,
         )
-        # Security: every pair of tokens passes here, whichever door it is asked for at.
+        # Security: every pair of tokens passes here, whichever endpoint it is asked for at.
         self.gate.ensure_session(state, membership, session, now)
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None

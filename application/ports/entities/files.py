@@ -102,7 +102,7 @@ class Sheets(Protocol):
         """
         ...
 
-    def workbook(
+    def write(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """An xlsx or Parquet file of rows in the form ``cells``, complete when the block is entered.

@@ -19,8 +19,9 @@ RESERVED_PATHS = frozenset(
 """First steps of paths under /api that the service has, or keeps for itself."""
 
 RESERVED_TABLES = frozenset(
-    """alembic-version login-attempts membership-roles memberships revocation-counts sessions signing-keys
-    user-roles row-history kept-answers api-keys service-account-roles""".split()
+    """alembic-version api-keys email-changes factors former-addresses former-members join-requests kept-answers
+    login-attempts membership-roles memberships one-time-tokens outbox recovery-codes revocation-counts row-history
+    service-account-roles sessions signing-keys social-identities spent-ids tenant-domains user-roles""".split()
 )
 # A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(
@@ -47,7 +48,35 @@ def duplicates(models: Sequence[EntityModel]) -> list[str]:
             if count > 1
         ),
         *(f"{schema!r} would be the name of {count} OpenAPI schemas" for schema, count in schemas.items() if count > 1),
+        *_indexes_of_one_name(models),
     ]
+
+
+def _indexes_of_one_name(models: Sequence[EntityModel]) -> Iterable[str]:
+    makers: dict[str, dict[str, EntityModel]] = {}
+    for model in models:
+        for name, maker in _index_names(model):
+            makers.setdefault(name, {})[f"{maker} of {model.name}"] = model
+    for name, made in makers.items():
+        if len(made) > 1:
+            places = "".join(dict.fromkeys(place_of(model.struct) for model in made.values()))
+            remedy = "keep one of them, or call a field or an entity otherwise"
+            yield f"{' and '.join(made)} would have indexes of one name, {name}: {remedy}{places}"
+
+
+def _index_names(model: EntityModel) -> Iterable[tuple[str, str]]:
+    """Names of the indexes of its table as PostgreSQL has them, one for the whole database, and what each is of."""
+    for unique in model.unique:
+        case = ", ignore_case=True" if unique.ignore_case else ""
+        yield "_".join(("uq", model.table, *unique.fields)), f"unique({', '.join(map(repr, unique.fields))}{case})"
+    for index in model.declaration.indexes:
+        yield "_".join(("ix", model.table, "by", *index.fields)), f"index({', '.join(map(repr, index.fields))})"
+    for field in model.declared:
+        if field.reference is not None:
+            yield f"ix_{model.table}_{field.name}", f"the reference {field.name!r}"
+    yield f"ix_{model.table}_order", "the default order"
+    if model.indexed_search:
+        yield f"ix_{model.table}_search", "search"
 
 
 def _places(models: Sequence[EntityModel], plural: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from math import isfinite
 from typing import Any, get_args
 from uuid import UUID
 
@@ -13,8 +14,26 @@ from msgspec import UNSET
 
 from domain.entities.declaration import FieldModel, Kind
 from domain.entities.forms import money_error
-from domain.entities.markers import Big, Money, Reference
+from domain.entities.markers import (
+    Big,
+    DeclaredIndex,
+    Guard,
+    Many,
+    Money,
+    Reference,
+    Unique,
+    guarded,
+    help_text,
+    index,
+    label,
+    many,
+    money,
+    ref,
+    unique,
+    widget,
+)
 from domain.entities.mistakes.places import Mistake
+from domain.scope import is_permission
 
 BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
 
@@ -31,6 +50,14 @@ LONGEST_NAME = 60
 _SPELLABLE = re.compile(r"\w[\w-]*")
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 _DIGITS = 1_000
+
+_CALLED = (guarded, help_text, label, money, ref, widget)
+_OF_ENTITIES = (
+    *((kind, "unique", 'unique=[unique("code")]') for kind in (unique, Unique)),
+    *((kind, "index", 'indexes=[index("code")]') for kind in (index, DeclaredIndex)),
+    *((kind, "many", 'has_many={"books": many("books", by="author_id")}') for kind in (many, Many)),
+)
+"""Markers of whole entities, as functions and as what they return."""
 
 _VALUES: Mapping[Kind, tuple[type, ...]] = {
     Kind.TEXT: (str,),
@@ -80,8 +107,27 @@ def mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
                 if kind is Kind.DECIMAL
                 else ("is marked money(…), which is for decimals: use it in Annotated[Decimal, money(12, 2)]",)
             )
+        yield from _guard_mistakes(mark) if isinstance(mark, Guard) else _misplaced(mark)
     if sum(isinstance(mark, Reference) for mark in marks) > 1:
         yield "has more than one ref(…): a field refers to one entity"
+
+
+def _guard_mistakes(guard: Guard) -> Iterator[str]:
+    if guard.read is None and guard.write is None:
+        yield 'is marked guarded(), which guards nothing: name a permission, as in guarded(read="read:salaries")'
+    for name, permission in (("read", guard.read), ("write", guard.write)):
+        if permission is not None and not is_permission(permission):
+            yield f'has guarded({name}={permission!r}), which no role can hold: a permission is like "read:salaries"'
+
+
+def _misplaced(mark: object) -> Iterator[str]:
+    """Security: what is passed over in silence leaves a field without its guard, its reference or its unique values."""
+    for kind, name, argument in _OF_ENTITIES:
+        if mark is kind or isinstance(mark, kind if isinstance(kind, type) else ()):
+            yield f"is marked {name}, which belongs into the decorator: @entity(…, {argument})"
+    if any(mark is marker for marker in _CALLED):
+        name = getattr(mark, "__name__", "")
+        yield f"is marked {name} without brackets, which says nothing: write {name}(…)"
 
 
 def _money_mistakes(money: Money) -> Iterator[str]:
@@ -142,11 +188,26 @@ def default_mistake(field: FieldModel) -> str | None:
         return f"has the default {value!r}, which is not {_expected(field)}"
     if field.money is not None and (error := money_error(field.money, value)) is not None:
         return f"has the default {value!r}, which {error}"
+    return _refused_value(field, value)
+
+
+def _refused_value(field: FieldModel, value: object) -> str | None:
+    if not is_storable(value):
+        return f"has the default {value!r}, which PostgreSQL cannot store"
     try:
         msgspec.convert(value, field.type)
     except msgspec.ValidationError as error:
         return f"has the default {value!r}, which its own type refuses: {error}"
     return None
+
+
+def is_storable(value: object) -> bool:
+    """Whether a text, each text of a list, or a number is one that PostgreSQL and JSON know."""
+    if isinstance(value, str):
+        return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+    if isinstance(value, list):
+        return all(map(is_storable, value))
+    return not isinstance(value, float) or isfinite(value)
 
 
 def _is_of_kind(field: FieldModel, value: object) -> bool:

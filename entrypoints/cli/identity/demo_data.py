@@ -1,4 +1,4 @@
-"""What ``tenantry demo`` fills in: the same people and rows each time."""
+"""People and rows that ``tenantry demo`` fills in, the same each time."""
 
 import random
 from collections.abc import Sequence

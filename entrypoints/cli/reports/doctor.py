@@ -45,7 +45,7 @@ async def _collected(settings: Settings) -> list[str]:
 
     found = []
     async with explained():
-        for source in (_database, _replicas, _redis, _mail):
+        for source in (database_findings, replicas_findings, redis_findings, mail_findings):
             found += [finding async for finding in source(settings)]
     return found
 
@@ -88,7 +88,7 @@ def _port(settings: Settings) -> list[str]:
     return []
 
 
-async def _database(settings: Settings) -> AsyncIterator[str]:
+async def database_findings(settings: Settings) -> AsyncIterator[str]:
     from adapters.postgres.connection.server_facts import database_facts  # noqa: PLC0415
 
     assert settings.database_url is not None
@@ -109,7 +109,7 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
         yield "PostgreSQL runs with fsync off: what was answered may be lost when its machine fails. Turn it on."
 
 
-async def _replicas(settings: Settings) -> AsyncIterator[str]:
+async def replicas_findings(settings: Settings) -> AsyncIterator[str]:
     from adapters.postgres.connection.server_facts import replica_facts  # noqa: PLC0415
     from domain.errors import ServiceUnavailable  # noqa: PLC0415
 
@@ -128,7 +128,7 @@ async def _replicas(settings: Settings) -> AsyncIterator[str]:
             yield f"{named} may cancel long exports: set hot_standby_feedback = on there."
 
 
-async def _redis(settings: Settings) -> AsyncIterator[str]:
+async def redis_findings(settings: Settings) -> AsyncIterator[str]:
     from adapters.redis.server_facts import redis_facts  # noqa: PLC0415
 
     assert settings.redis_url is not None
@@ -140,7 +140,7 @@ async def _redis(settings: Settings) -> AsyncIterator[str]:
         )
 
 
-async def _mail(settings: Settings) -> AsyncIterator[str]:
+async def mail_findings(settings: Settings) -> AsyncIterator[str]:
     from domain.scope import EveryTenant  # noqa: PLC0415
     from entrypoints.cli.operator import open_services  # noqa: PLC0415
 
@@ -149,11 +149,11 @@ async def _mail(settings: Settings) -> AsyncIterator[str]:
     if given_up:
         yield "Mails were given up: `tenantry mail list` shows them with the reason, `tenantry mail retry` sends them."
     if settings.smtp_url is not None:
-        async for finding in _mail_server(settings.smtp_url.reveal(), settings.mail_from):
+        async for finding in mail_server_findings(settings.smtp_url.reveal(), settings.mail_from):
             yield finding
 
 
-async def _mail_server(url: str, sender: str) -> AsyncIterator[str]:
+async def mail_server_findings(url: str, sender: str) -> AsyncIterator[str]:
     from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415
     from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
     from application.ports.mail_delivery import MailServerUnavailable  # noqa: PLC0415

@@ -1,1 +1,1 @@
-"""What a command shows: its answer as text or JSON, and the progress of what takes long. No command's work."""
+"""Output of commands: answers as text or JSON, and the progress of what takes long. No command's work."""

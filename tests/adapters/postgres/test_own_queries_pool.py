@@ -17,7 +17,7 @@ from tests.adapters.postgres.test_own_queries import HERE, meaning
 
 @pytest.fixture
 async def impatient(postgres: PostgresDatabase, registry: Registry) -> AsyncIterator[OwnQueries]:
-    own = OwnQueries(postgres._connect_for_own_queries, registry, postgres.ids, patience=0.05)
+    own = OwnQueries(postgres.connect_for_own_queries, registry, postgres.ids, patience=0.05)
     yield own
     await own.close()
 
@@ -37,7 +37,7 @@ async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
         assert isinstance(await meaning(ask(impatient)), ServiceUnavailable)
     await ask(impatient)
     away = replace(postgres, url="postgresql://nobody@127.0.0.1:1/none")
-    own = OwnQueries(away._connect_for_own_queries, registry, postgres.ids)
+    own = OwnQueries(away.connect_for_own_queries, registry, postgres.ids)
     with pytest.raises(ServiceUnavailable):
         await ask(own)
     await own.close()
@@ -48,7 +48,7 @@ async def test_the_pool_is_opened_by_the_first_session(postgres: PostgresDatabas
 
     async def connect() -> Any:
         made.append(1)
-        return await postgres._connect_for_own_queries()
+        return await postgres.connect_for_own_queries()
 
     own = OwnQueries(connect, registry, postgres.ids)
     await own.close()

@@ -15,12 +15,13 @@ from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused
 from adapters.postgres.operations.parts import delete_statement, forget, make_parts
+from adapters.postgres.operations.retention import statement_of
 from adapters.postgres.operations.upkeep import PostgresUpkeep
-from adapters.postgres.schema.parts import IN_PARTS, InParts
+from adapters.postgres.schema.parts import BY_TABLE, IN_PARTS, InParts
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
-from domain.retention import DatedRecords
+from domain.retention import DatedRecords, RetentionRule
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
@@ -284,6 +285,12 @@ async def test_a_record_behind_the_bound_stops_the_migration_which_goes_on_witho
     assert await upgrade(url, registry) == []
     assert await kind.where(owner) == {f"{kind.table}_old": 2}
     await owner.close()
+
+
+@pytest.mark.parametrize("rule", RetentionRule)
+def test_no_rule_of_the_service_deletes_by_place_in_a_table_in_parts(rule: RetentionRule) -> None:
+    """Rows of two parts may have the same place (``ctid``): only in a part by itself does it tell one row."""
+    assert not [table for table in BY_TABLE if f"DELETE FROM {table} " in statement_of(rule).text]
 
 
 async def test_the_plan_of_a_page_reads_one_index_for_each_part_and_of_one_event_one_part(

@@ -107,7 +107,7 @@ async def rows(*descriptions: str) -> AsyncIterator[bytes]:
 
 async def workbook(sheets: Sheets, registry: Registry, *descriptions: str, form: BuiltForm = "xlsx") -> bytes:
     columns = exported_columns(registry, registry["products"], WHOLE, shows_tenant=False)
-    async with sheets.workbook(columns, rows(*descriptions), form) as pieces:
+    async with sheets.write(columns, rows(*descriptions), form) as pieces:
         return b"".join([piece async for piece in pieces])
 
 

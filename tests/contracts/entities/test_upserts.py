@@ -249,6 +249,24 @@ async def test_a_row_that_is_made_at_the_same_moment_is_changed(
     assert await stored(database, plural=plural) == [{"email": "a@x", "name": "ours", "note": "theirs", "version": 2}]
 
 
+async def test_imports_and_changes_at_the_same_time_make_a_line_for_each_version(people: WholeDatabase) -> None:
+    guests, row_id = REGISTRY["guests"], new_id()
+    row = dict.fromkeys(PEOPLE.names) | {"email": "a@x", "name": ""}
+    async with people.transaction(HERE) as tx:
+        await tx.records.add(guests, [NewRow(row_id, row)], ACT)
+
+    async def change(note: str) -> None:
+        async with people.transaction(HERE) as tx:
+            await tx.records.change(guests, [Change(row_id, {"note": note})], ACT)
+
+    imports = [load(people, line(2, email="a@x", name=f"N {n}"), plural="guests") for n in range(4)]
+    await asyncio.gather(*imports, *(change(f"T {n}") for n in range(4)))
+    async with people.read_only(HERE) as read:
+        entries, total = await read.history.page(guests, row_id, 0, 100)
+    assert [entry.version for entry in entries] == list(range(9, 0, -1))
+    assert total == 9
+
+
 @pytest.mark.parametrize("plural", ["people", "teams", "guests"])
 async def test_a_row_that_has_nothing_but_its_key_keeps_its_version(people: WholeDatabase, plural: str) -> None:
     await add(people, {"email": "a@x"}, {"email": "b@x", "name": "B"}, plural=plural)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from adapters.http.console.same_origin import _origin
+from adapters.http.console.same_origin import origin_of
 from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, TestApp, open_test_app
@@ -165,4 +165,4 @@ async def test_a_session_route_is_no_page(app: TestApp, path: str) -> None:
     ],
 )
 def test_an_origin_is_compared_as_browsers_write_it(base_url: str, origin: str) -> None:
-    assert _origin(base_url) == origin
+    assert origin_of(base_url) == origin

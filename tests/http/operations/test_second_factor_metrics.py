@@ -1,16 +1,16 @@
 """The metric of second factors: every outcome is counted under its method."""
 
 from adapters.http.operations.metrics import Metrics
-from adapters.http.operations.outcomes import OutcomeCounts
+from adapters.http.operations.outcomes import SecondFactorCounts
 from tests.http.app import TestApp
 from tests.http.identity.factors import Person
 
 
 async def test_what_came_of_second_factors_is_counted(app: TestApp) -> None:
     metrics, person = Metrics(), Person(app)
-    outcomes = app.services.outcomes
-    assert isinstance(outcomes, OutcomeCounts)
-    outcomes.hearers.append(metrics.see_second_factor)
+    counts = app.services.factor_counts
+    assert isinstance(counts, SecondFactorCounts)
+    counts.listeners.append(metrics.see_second_factor)
     await person.login()
     await person.add_app()
     ticket = await person.ticket()

@@ -49,7 +49,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
         return await asyncio.Future()
 
     arriving = reader(silent, 10)
-    arriving._late_at = asyncio.get_running_loop().time()  # its patience is at its end
+    arriving.late_at = asyncio.get_running_loop().time()  # its patience is at its end
     with pytest.raises(TooSlow):
         await arriving()
 
@@ -60,10 +60,10 @@ async def test_a_body_earns_time_by_what_comes_of_it() -> None:
 
     arriving = reader(brisk, body.SLOWEST * 3)
     await arriving()
-    before = arriving._late_at
+    before = arriving.late_at
     message: Any = await arriving()
     assert message["body"] == b"x" * body.SLOWEST
-    assert arriving._late_at == before + 1
+    assert arriving.late_at == before + 1
 
 
 async def ask(app: TestApp, path: str, pieces: list[Message], **headers: str) -> tuple[Message, list[Message]]:

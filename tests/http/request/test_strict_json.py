@@ -86,7 +86,7 @@ def test_a_name_that_stands_twice_is_refused(text: str) -> None:
 
 
 def test_the_quick_one_takes_the_usual() -> None:
-    assert body._read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
+    assert body.read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
 
 
 def test_numbers_stay_what_they_are() -> None:

@@ -82,7 +82,7 @@ class RemovalPlan:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRemoval:
-    """One act of deleting."""
+    """Deletion of rows with all that depends on them, by one transaction."""
 
     connection: ServiceConnection
     scope: Scope

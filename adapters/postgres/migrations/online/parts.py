@@ -1,6 +1,6 @@
-"""Tables that are put into parts by time beside reads and writes.
+"""Tables that are put into parts by month beside reads and writes.
 
-What is there becomes one part, of all that came before the step after the next: PostgreSQL compares its rows with that
+What is there becomes one part, of all that came before the month after the next: PostgreSQL compares its rows with that
 bound while they are read and written, and then takes the part over without reading it.
 """
 
@@ -66,23 +66,21 @@ BEGIN
 END
 $$"""
 
-_AFTER_NEXT = "(date_trunc('%(step)s', now() AT TIME ZONE 'UTC') + 2 * interval '1 %(step)s')"
+_AFTER_NEXT = "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months')"
 
 
-def put_into_parts_online(parted: InParts, *, by_tenant: bool, aside: Sequence[str], made: Sequence[str]) -> None:
-    """Puts a table into parts, and can be begun again after a failure.
+def put_into_parts_online(parted: InParts, *, aside: Sequence[str], made: Sequence[str]) -> None:
+    """Puts a table of tenants' rows into parts, and can be begun again after a failure.
 
     ``aside`` are statements that give the keys and indexes of the old table other names, ``made`` those that give the
     new table its own: an index that the old one does not have is built while nobody reads or writes.
     """
-    security = [*grants(parted.table), *(policies(parted.table) if by_tenant else ())]
+    security = [*grants(parted.table), *policies(parted.table)]
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     secured = [str(statement.compile(dialect=dialect)).strip() for statement in security]
     context = {
         "key": parted.key,
-        "bound": bound(
-            parted, f"(date_trunc('{parted.step}', now() AT TIME ZONE 'UTC') + interval '2 {parted.step}s')"
-        ),
+        "bound": bound(parted, _AFTER_NEXT),
         "aside": _in_turn(aside),
         "made": _in_turn([*made, *secured]),
     }

@@ -26,7 +26,7 @@ _GIN = sa.table("pg_am", sa.column("oid"), sa.column("amname", sa.Text()))
 
 
 class SearchState(Struct, frozen=True):
-    """What a database has for the searches of a table."""
+    """Index and functions that a database has for the searches of a table."""
 
     functions: frozenset[str]
     indexes: tuple[tuple[str, bool, tuple[str, ...]], ...]

@@ -1,4 +1,4 @@
-"""What a written migration locks, and the part of it that goes into a second file, applied beside reads and writes."""
+"""Locks of a written migration, and the part of it for a second file, which is applied beside reads and writes."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -12,7 +12,6 @@ online = True
 def upgrade() -> None:
     put_into_parts_online(
         IN_PARTS[DatedRecords.EVENTS],
-        by_tenant=True,
         aside=(
             "ALTER TABLE audit_events_old RENAME CONSTRAINT pk_audit_events TO pk_audit_events_old",
             "ALTER INDEX ix_audit_events_order RENAME TO ix_audit_events_old_order",

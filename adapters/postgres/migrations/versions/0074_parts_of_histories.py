@@ -19,7 +19,6 @@ def upgrade() -> None:
         create_index_online("ix_row_history_at", "row_history", ["at"], postgresql_using="brin")
     put_into_parts_online(
         IN_PARTS[DatedRecords.HISTORIES],
-        by_tenant=True,
         aside=(
             "DROP INDEX uq_row_history_version",
             "ALTER INDEX ix_row_history_row RENAME TO ix_row_history_old_row",

@@ -1,4 +1,4 @@
-"""Frame of the workers that write a file: job and rows from standard input, the file to an open descriptor."""
+"""Frame of the child processes that write a file: job and rows from standard input, the file to an open descriptor."""
 
 import os
 import shutil
