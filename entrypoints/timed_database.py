@@ -17,7 +17,7 @@ Found = TypeVar("Found")
 class TimedDatabase:
     """Times from asking for a connection until it is given back."""
 
-    # Inside nothing else is awaited: an architecture test sees to it.
+    # Inside nothing else is awaited: an architecture test checks it.
 
     database: WholeDatabase
 
@@ -49,7 +49,7 @@ class TimedReads:
 
 
 @asynccontextmanager
-async def _timed(rooms: AbstractAsyncContextManager[Transaction]) -> AsyncIterator[Transaction]:
+async def _timed(opened: AbstractAsyncContextManager[Transaction]) -> AsyncIterator[Transaction]:
     with on("database"):
-        async with rooms as entered:
-            yield entered
+        async with opened as transaction:
+            yield transaction

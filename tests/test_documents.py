@@ -117,3 +117,15 @@ def test_the_table_of_decisions_lists_each_of_them_once() -> None:
     there = {path.name for path in folder.glob("0*.md")}
     assert listed == sorted(set(listed))
     assert set(listed) == there
+
+
+def test_a_decision_has_its_number_and_says_when_it_was_replaced() -> None:
+    folder = ROOT / "docs" / "decisions"
+    rows = re.findall(
+        r"^\| \[(\d{4})\]\((\S+\.md)\) \|.*\| ([^|]+) \|$", (folder / "README.md").read_text(), re.MULTILINE
+    )
+    assert rows
+    for number, name, state in rows:
+        title, _, beginning = (folder / name).read_text().split("\n")[:3]
+        assert title.startswith(f"# {number}: "), name
+        assert beginning.lstrip("*").startswith("Replaced ") == state.startswith("replaced "), name
