@@ -43,7 +43,7 @@ class TenantDatabase:
     request: StrictRequest
 
     def read_only(self) -> AbstractAsyncContextManager[RecordTransaction]:
-        """One snapshot of the rows of the caller's tenant, or of those that ``X-Tenant-Scope`` names."""
+        """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
         return self.whole.read_only(self.request.tenant_scope)
 
     def transaction(self) -> AbstractAsyncContextManager[RecordTransaction]:
@@ -52,7 +52,7 @@ class TenantDatabase:
 
 
 def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:
-    """``order-lines`` is the argument ``order_lines: NamedDependency[Rows[OrderLine]]`` of a handler."""
+    """Router of a user's own handlers: the rows of ``order-lines`` are their argument ``order_lines``."""
     rows = [
         EntityAccess(model, services.crud, services.batches, GuardedFields(model, services.registry))
         for model in services.registry
