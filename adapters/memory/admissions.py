@@ -58,11 +58,11 @@ class MemoryAdmissions:
                 self._request_count -= 1
         return self._verdicts(instead)
 
-    async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
+    async def remember(self, versions: Mapping[str, int], ticket: str) -> None:
         if ticket != self._epoch:
             return
-        for subject, count in counts.items():
-            self._values.setdefault(subject, count)
+        for subject, version in versions.items():
+            self._values.setdefault(subject, version)
         if len(self._values) > self._most_subjects:
             self.forget()
 
@@ -71,18 +71,18 @@ class MemoryAdmissions:
         nonce = next(self._nonces)
         for subject in subjects:
             self._pending(subject).nonces.add(nonce)
-        counts: dict[str, int] = {}
+        versions: dict[str, int] = {}
         try:
-            yield counts
+            yield versions
         # It is unknown whether the database committed: the subjects stay pending, and readers ask the database.
         except ServiceUnavailable:
             raise
         # Any other error of the domain means a rollback, so the old versions hold.
         except Error:
-            self._publish(nonce, subjects, counts)
+            self._publish(nonce, subjects, versions)
             raise
         else:
-            self._publish(nonce, subjects, counts)
+            self._publish(nonce, subjects, versions)
 
     async def is_shared(self) -> bool:
         """Always true: there is no other process to share with."""
@@ -143,9 +143,9 @@ class MemoryAdmissions:
             value = self._values[subject] = _Pending(value)
         return value
 
-    def _publish(self, nonce: int, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
+    def _publish(self, nonce: int, subjects: Sequence[str], versions: Mapping[str, int]) -> None:
         for subject in subjects:
-            value, new = self._values.get(subject), counts.get(subject)
+            value, new = self._values.get(subject), versions.get(subject)
             mine = isinstance(value, _Pending) and nonce in value.nonces
             if new is not None and not mine:
                 # The mark was forgotten meanwhile: what others have read since may be from before the change.

@@ -65,7 +65,7 @@ class RedisAdmissions:
         if is_dead:
             hits = shown.instead
         verdicts = await self._bounded(hits, _verdicts(hits, counted, now))
-        return Admission(verdicts, *_counts(tuple(shown.issued), values), bool(is_dead))
+        return Admission(verdicts, *_certain_versions(tuple(shown.issued), values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Takes the counted hits back and counts the others, in one round trip."""
@@ -101,9 +101,9 @@ class RedisAdmissions:
         _, (now, numbers, _, _) = await asyncio.gather(take_back, count)
         return now, numbers
 
-    async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
+    async def remember(self, versions: Mapping[str, int], ticket: str) -> None:
         try:
-            await self._pipeline.call(self._commands.remember(counts, ticket))
+            await self._pipeline.call(self._commands.remember(versions, ticket))
         except Away:
             return
 
@@ -116,15 +116,15 @@ class RedisAdmissions:
         """
         nonce, pending = self._commands.nonce(), tuple(dict.fromkeys(subjects))
         await self._begin(nonce, pending)
-        counts: dict[str, int] = {}
+        versions: dict[str, int] = {}
         try:
-            yield counts
+            yield versions
         except ServiceUnavailable:  # perhaps committed: the mark stays
             raise
         except Error:
-            await self._settle(nonce, pending, {})
+            await self._publish(nonce, pending, {})
             raise
-        await self._make_known(nonce, pending, counts)
+        await self._publish_or_wait(nonce, pending, versions)
 
     async def is_shared(self) -> bool:
         try:
@@ -139,20 +139,20 @@ class RedisAdmissions:
         except Away:
             return
 
-    async def _make_known(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> None:
+    async def _publish_or_wait(self, nonce: str, subjects: Sequence[str], versions: Mapping[str, int]) -> None:
         """Publishes in Redis, or waits for the end of each lease that was renewed without a sight of the change."""
         left = self._lease.times.until_known
-        while not await self._settle(nonce, subjects, counts):
-            # Nothing was raised, or no lease from before can live any more.
-            if not counts or left <= 0:
+        while not await self._publish(nonce, subjects, versions):
+            # Nothing was bumped, or no lease from before can live any more.
+            if not versions or left <= 0:
                 return
             await self._pause(AGAIN_AFTER)
             left -= AGAIN_AFTER
-        self._lease.published(counts)
+        self._lease.published(versions)
 
-    async def _settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> bool:
+    async def _publish(self, nonce: str, subjects: Sequence[str], versions: Mapping[str, int]) -> bool:
         try:
-            await self._pipeline.call(self._commands.settle(nonce, subjects, counts))
+            await self._pipeline.call(self._commands.publish(nonce, subjects, versions))
         except Away:
             return False
         return True
@@ -167,8 +167,10 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
     )
 
 
-def _counts(subjects: Sequence[str], values: Sequence[bytes | None]) -> tuple[dict[str, int] | None, str | None]:
-    """The counts when all are certain; a ticket when some are unknown and none is pending."""
+def _certain_versions(
+    subjects: Sequence[str], values: Sequence[bytes | None]
+) -> tuple[dict[str, int] | None, str | None]:
+    """The versions when all are certain; a ticket when some are unknown and none is pending."""
     if not subjects:
         return {}, None
     generation, epoch, *numbers = values

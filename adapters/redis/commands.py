@@ -4,7 +4,7 @@ import itertools
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from adapters.redis.scripts import ADMIT, BEGIN, LOOK, REMEMBER, RENEW, SETTLE, TAKE_BACK, Script
+from adapters.redis.scripts import ADMIT, BEGIN, LOOK, PUBLISH, REMEMBER, RENEW, TAKE_BACK, Script
 from adapters.redis.shared_pipeline import Command
 from application.ports.admissions import PresentedToken
 from domain.limits import MICROSECOND, Hit
@@ -45,15 +45,15 @@ class Commands:
     def take_back(self, hits: Sequence[Hit]) -> Command:
         return _script(TAKE_BACK, self._logs(hits))
 
-    def remember(self, counts: Mapping[str, int], ticket: str) -> Command:
-        return _script(REMEMBER, self._with_copy(counts), self._at(), ticket, NUMBER_SECONDS, *counts.values())
+    def remember(self, versions: Mapping[str, int], ticket: str) -> Command:
+        return _script(REMEMBER, self._with_copy(versions), self._at(), ticket, NUMBER_SECONDS, *versions.values())
 
-    def settle(self, nonce: str, subjects: Sequence[str], counts: Mapping[str, int]) -> Command:
-        numbers = [counts.get(subject, "") for subject in subjects]
-        return _script(SETTLE, self._with_copy(subjects), self._at(), nonce, NUMBER_SECONDS, *numbers)
+    def publish(self, nonce: str, subjects: Sequence[str], versions: Mapping[str, int]) -> Command:
+        numbers = [versions.get(subject, "") for subject in subjects]
+        return _script(PUBLISH, self._with_copy(subjects), self._at(), nonce, NUMBER_SECONDS, *numbers)
 
     def begin(self, nonce: str, subjects: Sequence[str]) -> Command:
-        return _script(BEGIN, self._counts(subjects), nonce, MARK_SECONDS)
+        return _script(BEGIN, self._version_keys(subjects), nonce, MARK_SECONDS)
 
     def look(self) -> Command:
         return _script(LOOK, self._copy[:1], self._at())
@@ -62,7 +62,7 @@ class Commands:
         """The time of one server says nothing about the lease of another: there, nothing is renewed."""
         return _script(RENEW, self._copy, self._at(), ends, self.nonce(), EPOCH_SECONDS, server)
 
-    def count_key(self, subject: str) -> str:
+    def version_key(self, subject: str) -> str:
         return f"{self._prefix}count:{subject}"
 
     def _logs(self, hits: Sequence[Hit]) -> list[str]:
@@ -73,10 +73,10 @@ class Commands:
 
     def _with_copy(self, subjects: Iterable[str]) -> list[str]:
         """The keys of the lease, the epoch, and the subjects."""
-        return [*self._copy, *self._counts(subjects)]
+        return [*self._copy, *self._version_keys(subjects)]
 
-    def _counts(self, subjects: Iterable[str]) -> list[str]:
-        return [self.count_key(subject) for subject in subjects]
+    def _version_keys(self, subjects: Iterable[str]) -> list[str]:
+        return [self.version_key(subject) for subject in subjects]
 
     def _at(self) -> str | int:
         # The server's own clock, which all processes share, unless a test moves time.

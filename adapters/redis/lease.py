@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 class Times(NamedTuple):
-    """Seconds. ``due`` is how long a raised count is left to whoever raised it, before others take it over."""
+    """Seconds. ``due`` is how long a bumped version is left to whoever bumped it, before others take it over."""
 
     lifetime: float = 2.0
     due: float = 0.5
@@ -31,17 +31,17 @@ USUAL = Times()
 
 
 class PendingVersions(Protocol):
-    """The raised counts that the copy may not know yet, kept in the transactions that raise them."""
+    """Bumped versions that the copy may not know yet, kept in the transactions that bump them."""
 
     async def due(self, age: float, most: int) -> dict[str, int]:
-        """The ``most`` that have waited longest, of those raised more than ``age`` seconds ago.
+        """The ``most`` that have waited longest, of those bumped more than ``age`` seconds ago.
 
         Raises ServiceUnavailable.
         """
         ...
 
-    async def published(self, counts: Mapping[str, int]) -> None:
-        """The copy knows these; one that has been raised again stays. Raises ServiceUnavailable."""
+    async def published(self, versions: Mapping[str, int]) -> None:
+        """The copy knows these; one that has been bumped again stays. Raises ServiceUnavailable."""
         ...
 
 
@@ -49,7 +49,7 @@ MOST_DUE = 500
 
 
 class Lease:
-    """Renewed by whichever process comes first, after a look for what its raisers could not settle.
+    """Lease that the first process to come renews, after a look for bumped versions that were not published.
 
     A lease ends so long after the server's time *before* the database was read: however late the renewal
     arrives, it cannot be stretched by it.
@@ -67,13 +67,13 @@ class Lease:
         self.commands = commands or Commands()
         self.times = times
         self._outbox = outbox
-        self._settled: dict[str, int] = {}
+        self._published: dict[str, int] = {}
         self._woken = asyncio.Event()
 
-    def published(self, counts: Mapping[str, int]) -> None:
+    def published(self, versions: Mapping[str, int]) -> None:
         """The outbox is told in the background, of many at once."""
-        for subject, count in counts.items():
-            self._settled[subject] = max(count, self._settled.get(subject, 0))
+        for subject, version in versions.items():
+            self._published[subject] = max(version, self._published.get(subject, 0))
         self._woken.set()
 
     @asynccontextmanager
@@ -94,7 +94,7 @@ class Lease:
                 return True
             due = await self._outbox.due(self.times.due, MOST_DUE)
             if due:
-                await self.pipeline.call(self.commands.settle(self.commands.nonce(), tuple(due), due))
+                await self.pipeline.call(self.commands.publish(self.commands.nonce(), tuple(due), due))
                 await self._outbox.published(due)
             if len(due) >= MOST_DUE:  # more may be due, and a lease would say that all is known
                 return False
@@ -106,7 +106,7 @@ class Lease:
 
     async def clear(self) -> None:
         """Tells the outbox what has been published; what cannot be told is found due, and published again."""
-        published, self._settled = self._settled, {}
+        published, self._published = self._published, {}
         if published:
             with suppress(ServiceUnavailable):
                 await self._outbox.published(published)

@@ -143,7 +143,7 @@ return 1
 """
 )
 
-SETTLE = Script(
+PUBLISH = Script(
     f"""{_LEASE}
 -- KEYS: the lease, the epoch, the subjects.
 -- ARGV: now, the nonce, the numbers' seconds to live, the new number of each or ''.
@@ -237,4 +237,4 @@ return {{tonumber(since) + tonumber(ARGV[2]) * 1000000 <= now and 1 or 0, redis.
 """
 )
 
-ALL = (ADMIT, TAKE_BACK, REMEMBER, BEGIN, SETTLE, LOOK, RENEW, NOTE_WRITE, LAST_WRITE)
+ALL = (ADMIT, TAKE_BACK, REMEMBER, BEGIN, PUBLISH, LOOK, RENEW, NOTE_WRITE, LAST_WRITE)

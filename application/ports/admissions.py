@@ -43,7 +43,7 @@ class Admissions(Protocol):
         """Takes back what ``admit`` just counted, and counts ``instead``: the database knew that the token is dead."""
         ...
 
-    async def remember(self, counts: Mapping[str, int], ticket: str) -> None:
+    async def remember(self, versions: Mapping[str, int], ticket: str) -> None:
         """Stores versions read from the database, unless a change began or the memory was lost since ``admit``."""
         ...
 

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 FactorKind = Literal["totp", "passkey"]
 Method = Literal["passkey", "totp", "recovery"]
 
-METHODS: tuple[Method, ...] = ("passkey", "totp", "recovery")
 FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
 MOST_FACTORS = 20
 MOST_TOTP = 3

@@ -34,7 +34,7 @@ class Robot:
         assert await self.lives() == [True, True]
 
     async def lives(self) -> list[bool]:
-        return [await door.knows(self.key["key"]) for door in self.pair.clients]
+        return [await client.knows(self.key["key"]) for client in self.pair.clients]
 
     async def end(self) -> httpx.Response:
         return await self.pair.first.call("DELETE", f"{self.path}/keys/{self.key['id']}", token=self.root)
@@ -55,8 +55,8 @@ async def robot(pair: Pair) -> AsyncIterator[Robot]:
     robot = Robot(pair, token, made.json()["data"]["id"])
     await robot.make_key()
     yield robot
-    for door in pair.clients:
-        await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
+    for client in pair.clients:
+        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
 
 
 async def test_a_key_ended_among_fifty_requests_on_two_processes_is_dead_for_all_that_come_later(robot: Robot) -> None:

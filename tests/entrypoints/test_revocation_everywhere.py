@@ -36,12 +36,12 @@ async def someone(pair: Pair) -> AsyncIterator[JsonObject]:
     yield {**session, "root": root, "email": email, "id": user_id}
     for wire in pair.wires:
         wire.mend()
-    for door in pair.clients:
-        await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
+    for client in pair.clients:
+        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
 
 
-async def is_ready(door: Client) -> bool:
-    return bool((await door.call("GET", "/health/ready")).json()["status"] == "ready")
+async def is_ready(client: Client) -> bool:
+    return bool((await client.call("GET", "/health/ready")).json()["status"] == "ready")
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]], within: float = HUNG_AFTER) -> None:
@@ -52,12 +52,12 @@ async def eventually(holds: Callable[[], Awaitable[bool]], within: float = HUNG_
 
 async def both_believe_redis(pair: Pair, token: str) -> None:
     """Until the answers need no database: nothing can be said about a copy that nobody believes."""
-    for door in pair.clients:
-        await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
+    for client in pair.clients:
+        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
 
-        async def asks_no_database(door: Client = door) -> bool:
+        async def asks_no_database(client: Client = client) -> bool:
             before = await reads_of_counts(pair)
-            assert await door.knows(token)
+            assert await client.knows(token)
             return await reads_of_counts(pair) == before
 
         await eventually(asks_no_database)
@@ -73,13 +73,13 @@ async def reads_of_counts(pair: Pair) -> int:
     )
 
 
-async def log_out(door: Client, token: str) -> None:
-    answer = await door.call("POST", "/api/auth/logout", token=token)
+async def log_out(client: Client, token: str) -> None:
+    answer = await client.call("POST", "/api/auth/logout", token=token)
     assert answer.status_code == 200, answer.text
 
 
 async def dead_everywhere(pair: Pair, session: JsonObject) -> None:
-    assert [await door.knows(session["token"]) for door in pair.clients] == [False, False]
+    assert [await client.knows(session["token"]) for client in pair.clients] == [False, False]
     answer = await pair.second.call("POST", "/api/auth/refresh", {"refreshToken": session["refreshToken"]})
     assert answer.status_code == 401
 
@@ -149,8 +149,8 @@ async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, s
     finally:
         pair.redis.send(signal.SIGCONT)
     await dead_everywhere(pair, someone)
-    for door in pair.clients:
-        await eventually(lambda door=door: is_ready(door))  # type: ignore[misc]
+    for client in pair.clients:
+        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
     await dead_everywhere(pair, someone)
 
 

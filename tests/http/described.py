@@ -51,6 +51,8 @@ class Description:
         told = {name.lower() for name in described.get("headers", {})}
         own = {name for name in response.headers if name in _TOLD}
         assert own <= told, f"{asked} has headers that are not described: {own - told}"
+        # What was made says where it can be read, in both areas.
+        assert response.status_code != 201 or "location" in own, f"{asked} has no Location"
 
     def _hold_body(self, asked: str, response: httpx.Response, described: Json) -> None:
         contents = described.get("content", {})

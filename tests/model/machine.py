@@ -1,4 +1,4 @@
-"""A machine that does what people do, by turns at each door, and compares every answer with the model's."""
+"""A machine that does what people do, by turns through each client, and compares every answer with the model's."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.entrypoints.pair import ADMIN
 from tests.http.app import PASSWORD
-from tests.model.doors import Door
+from tests.model.clients import ServiceClient
 from tests.model.expected import Model, Refusal, Row, Session, Token, User
 
 STEPS: Counter[str] = Counter()
@@ -32,16 +32,16 @@ given = st.sets(st.sampled_from(ROLES)).map(frozenset)
 
 
 class Machine(RuleBasedStateMachine):
-    """``open_doors`` is set by a subclass; tenants and users have new names in each run, so that runs may share a
+    """``open_clients`` is set by a subclass; tenants and users have new names in each run, so that runs may share a
     database.
     """
 
-    open_doors: Callable[[], AbstractContextManager[Sequence[Door]]]
+    open_clients: Callable[[], AbstractContextManager[Sequence[ServiceClient]]]
 
     def __init__(self) -> None:
         super().__init__()
         self._stack = ExitStack()
-        self.doors = self._stack.enter_context(type(self).open_doors())
+        self.clients = self._stack.enter_context(type(self).open_clients())
         self.model, self.run, self.turn = Model(), uuid4().hex[:10], 0
         self.ids: dict[object, str] = {}
         self.text: dict[Token, str] = {}
@@ -209,11 +209,11 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def everyone_sees_what_the_model_says(self) -> None:
-        for door in self.doors:
+        for client in self.clients:
             for token in self.model.tokens:
-                answer = door.ask("GET", "/api/auth/me", token=self.text[token])
+                answer = client.ask("GET", "/api/auth/me", token=self.text[token])
                 assert code_of(answer) == self.model.refusal(token), (token, answer.text)
-                page = door.ask("GET", "/api/products?pageSize=100", token=self.text[token])
+                page = client.ask("GET", "/api/products?pageSize=100", token=self.text[token])
                 seen = self.model.seen(token)
                 if isinstance(seen, dict):
                     found = {item["sku"]: item["stock"] for item in self.good(page)["items"]}
@@ -240,7 +240,7 @@ class Machine(RuleBasedStateMachine):
     def ask(self, method: str, path: str, body: object = None, token: str | None = None) -> httpx.Response:
         self.turn += 1
         STEPS["requests"] += 1
-        return self.doors[self.turn % len(self.doors)].ask(method, path, body, token)
+        return self.clients[self.turn % len(self.clients)].ask(method, path, body, token)
 
     def good(self, answer: httpx.Response, status: int = 200) -> dict[str, Any]:
         assert answer.status_code == status, answer.text

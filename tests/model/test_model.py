@@ -13,19 +13,19 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.conftest import NewDatabase
 from tests.entrypoints.pair import pair_on
 from tests.examples import ASKED
-from tests.model.doors import Door, memory_doors, process_doors
+from tests.model.clients import ServiceClient, memory_clients, process_clients
 from tests.model.machine import STEPS, Machine
 
 pytestmark = [pytest.mark.drawn, pytest.mark.timeout(3600 if ASKED else 300)]
 
 
-Doors = Callable[[], AbstractContextManager[list[Door]]]
+Clients = Callable[[], AbstractContextManager[list[ServiceClient]]]
 
 
-def tried(doors: Doors, runs: int, steps: int) -> None:
-    """Runs machines at these doors; `-rP` shows how much they did."""
+def tried(clients: Clients, runs: int, steps: int) -> None:
+    """Runs machines through these clients; `-rP` shows how much they did."""
     before = STEPS.total()
-    machine = type("MachineAtDoors", (Machine,), {"open_doors": staticmethod(doors)})
+    machine = type("MachineWithClients", (Machine,), {"open_clients": staticmethod(clients)})
     run_state_machine_as_test(
         machine,
         settings=settings(
@@ -41,7 +41,7 @@ def tried(doors: Doors, runs: int, steps: int) -> None:
 
 
 def test_memory_does_what_the_model_says() -> None:
-    tried(memory_doors, max(3, ASKED // 4), 20)
+    tried(memory_clients, max(3, ASKED // 4), 20)
 
 
 @pytest.mark.skipif(not ASKED, reason="`make fuzz` runs it")
@@ -51,4 +51,4 @@ async def test_two_processes_do_what_the_model_says(
     folder = tmp_path_factory.mktemp("model")
     async with pair_on(folder, await new_database(), RATE_LIMITS="count") as pair:
         urls = [client.served.url for client in pair.clients]
-        await asyncio.to_thread(tried, partial(process_doors, urls), max(1, ASKED // 10), 50)
+        await asyncio.to_thread(tried, partial(process_clients, urls), max(1, ASKED // 10), 50)

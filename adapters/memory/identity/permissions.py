@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from adapters.memory.store import Access
+from application.ports.identity.users import PERMISSION_TAKEN
 from domain.errors import Conflict
 from domain.scope import Permission
 
@@ -17,5 +18,5 @@ class MemoryPermissions:
     async def add(self, permission: Permission) -> None:
         async with self.access.write() as store:
             if any(existing.name == permission.name for existing in store.permissions.values()):
-                raise Conflict.on("name", "There is a permission of this name already.")
+                raise Conflict.on("name", PERMISSION_TAKEN)
             store.permissions[permission.id] = permission

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.memory.store import Access, Store
-from application.ports.identity.users import ListedRole
+from application.ports.identity.users import ROLE_HELD, ListedRole
 from domain.errors import Conflict
 from domain.identity.users import SUPER_ADMIN, Role
 from domain.scope import SYSTEM_TENANT_ID
@@ -46,7 +46,7 @@ class MemoryRoles:
             by_users = any(role_id in held for held in store.system_roles.values())
             accounts = store.service_accounts.values()
             if in_tenants or by_users or any(role_id == role.id for account in accounts for role in account.roles):
-                raise Conflict("A user still holds this role.")
+                raise Conflict(ROLE_HELD)
             store.roles.pop(role_id, None)
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
+from application.ports.identity.users import PERMISSION_TAKEN
 from domain.scope import Permission
 
-TAKEN: Mapping[str, tuple[str, str]] = {"uq_permissions_name": ("name", "This permission exists already.")}
+TAKEN: Mapping[str, tuple[str, str]] = {"uq_permissions_name": ("name", PERMISSION_TAKEN)}
 _ALL = "SELECT id, name, description, category FROM permissions ORDER BY name"
 _ADD = "INSERT INTO permissions (id, name, description, category) VALUES ($1, $2, $3, $4)"
 

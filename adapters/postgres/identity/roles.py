@@ -8,7 +8,7 @@ import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from application.ports.identity.users import ListedRole
+from application.ports.identity.users import ROLE_HELD, ListedRole
 from domain.errors import Conflict
 from domain.identity.users import SUPER_ADMIN, Role
 from domain.scope import SYSTEM_TENANT_ID
@@ -89,7 +89,7 @@ class PostgresRoles:
         try:
             await self.connection.execute(_REMOVE, role_id)
         except asyncpg.ForeignKeyViolationError:
-            raise Conflict("Somebody still holds this role.") from None
+            raise Conflict(ROLE_HELD) from None
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
         sets = {tuple(row["role_ids"]) for row in await self.connection.fetch(_HELD_BESIDE, role_id)} | {()}

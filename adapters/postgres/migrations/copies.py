@@ -1,4 +1,4 @@
-"""Scaled copies of decimals in a migration: they go and come with their indexes, and around changes of the decimals."""
+"""Copies of fields in a migration: they go and come with their indexes, and around changes of their fields."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,12 +12,12 @@ from adapters.postgres.schema.copies import COPY_OF, is_name_of_copy
 
 
 def is_of_copy(item: SchemaItem) -> bool:
-    """Whether an index that only the database has is one over a scaled copy, which goes with it."""
+    """Whether an index that only the database has is one over a copy, which goes with it."""
     return isinstance(item, Index) and any(is_name_of_copy(column.name) for column in item.columns)
 
 
 def remade(context: MigrationContext, operations: Iterable[Any], notes: list[str]) -> Iterator[Any]:
-    """The operations of a migration, with those that drop copies before a change of their decimals and make them anew.
+    """The operations of a migration, with those that drop copies before a change of their fields and make them anew.
 
     PostgreSQL changes the type of no column that a generated one is made of.
     """
@@ -54,6 +54,6 @@ def _notes(operation: ops.ModifyTableOps) -> Iterator[str]:
     for inside in operation.ops:
         if isinstance(inside, ops.AddColumnOp) and is_name_of_copy(inside.column.name):
             yield (
-                f"{operation.table_name}.{inside.column.name} is generated for the index of its decimal: PostgreSQL "
-                "writes the table anew, and nobody reads or writes it meanwhile."
+                f"{operation.table_name}.{inside.column.name} is a generated copy of {inside.column.info[COPY_OF]}: "
+                "PostgreSQL writes the table anew, and nobody reads or writes it meanwhile."
             )

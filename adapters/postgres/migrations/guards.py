@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql
 from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
 from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
 from adapters.postgres.migrations.row_counts import dangling, duplicates, row_count
+from adapters.postgres.schema.copies import original
 from adapters.postgres.schema.sql import quoted
 
 
@@ -30,7 +31,9 @@ class Guards:
         for operation in operations:
             if isinstance(operation, ops.ModifyTableOps):
                 added = {
-                    inside.column.name: inside.column for inside in operation.ops if isinstance(inside, ops.AddColumnOp)
+                    inside.column.name: inside.column
+                    for inside in operation.ops
+                    if isinstance(inside, ops.AddColumnOp) and inside.column.computed is None
                 }
                 inner = [item for inside in operation.ops for item in self._guarded(inside, added)]
                 found.append(ops.ModifyTableOps(operation.table_name, inner, schema=operation.schema))
@@ -123,8 +126,8 @@ class Guards:
     def _unique(self, operation: ops.CreateIndexOp, added: Mapping[str, sa.Column[Any]]) -> Iterator[FillIn]:
         metadata: MetaData = self.context.opts["target_metadata"]
         where = operation.kw.get("postgresql_where")
-        # keys of Alembic's operation are columns of the declared table, or expressions over them
-        keys: list[Any] = [sa.column(key) if isinstance(key, str) else key for key in operation.columns]
+        # keys of Alembic's operation are columns of the declared table, or expressions over them; copies may be new
+        keys: list[Any] = [sa.column(key) if isinstance(key, str) else original(key) for key in operation.columns]
         new = {name: column for name, column in added.items() if any(_is_over(key, name) for key in keys)}
         if any(column.server_default is None for column in new.values()):
             return  # nulls are never equal, and a value that is to be filled in may be another one for each row

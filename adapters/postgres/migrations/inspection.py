@@ -134,7 +134,7 @@ def _sentence(difference: tuple[Any, ...]) -> str:
             return f"The table {subject.name} is missing."
         case "add_column" | "remove_column":
             lacks = f"lacks the column {difference[3].name}."
-            needs = f"does not need the column {difference[3].name}: no declared index has its field."
+            needs = f"does not need the column {difference[3].name}: no declared index or unique uses this copy."
             return f"The table {difference[2]} {lacks if kind == 'add_column' else needs}"
         case "add_index" | "remove_index":
             surplus = _surplus(kind) if subject.unique or kind == "add_index" else "not declared, and not needed"

@@ -41,10 +41,10 @@ class PostgresPendingVersions:
                 rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
         return {row["subject"]: row["count"] for row in rows}
 
-    async def published(self, counts: Mapping[str, int]) -> None:
+    async def published(self, versions: Mapping[str, int]) -> None:
         with translated(self._connection):
             async with self._in_use:
-                await (await self._open()).execute(_PUBLISHED, list(counts), list(counts.values()))
+                await (await self._open()).execute(_PUBLISHED, list(versions), list(versions.values()))
 
     async def close(self) -> None:
         if self._connection is not None:

@@ -1,15 +1,18 @@
-"""Scaled copies of indexed decimals: generated columns of whole numbers, which serve conditions and orders.
+"""Copies of fields: generated columns that serve conditions, orders and unique indexes where the field cannot.
 
-Row-level security lets an index answer leakproof comparisons alone: those of whole numbers are, those of ``numeric``
-are not. A price of ``money(12, 2)`` in an ``index(…)`` therefore has a column ``price$e2`` with the price times 100.
+Row-level security lets an index answer leakproof comparisons alone. Those of whole numbers and equality of text are,
+those of ``numeric`` and ``lower()`` are not. A price of ``money(12, 2)`` in an ``index(…)`` therefore has a scaled copy
+``price$e2``, the price times 100, and a name that is unique without case has a lowered copy ``name$lower``.
 """
 
+from typing import Any
 from zlib import crc32
 
-from sqlalchemy import BigInteger, Column, Computed
+from sqlalchemy import BigInteger, Column, Computed, Text, literal_column
 
-from adapters.postgres.schema.sql import quoted
+from adapters.postgres.schema.sql import CODE_POINTS, quoted, without_case
 from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.query.operators import ignores_case
 
 MOST_DIGITS = 18
 """Digits of the largest decimals that a ``bigint`` holds whatever they are."""
@@ -29,14 +32,19 @@ def is_scaled(model: EntityModel, field: FieldModel) -> bool:
     return any(field.name in index.fields for index in model.declaration.indexes)
 
 
+def is_lowered(model: EntityModel, field: FieldModel) -> bool:
+    """Whether the field has a lowered copy: text that is unique by itself without case."""
+    return ignores_case(model, field)
+
+
 def scaled_name(field: FieldModel) -> str:
-    """Name of the copy, at most 63 bytes: ``price$e2``."""
-    end = f"{_MARK}e{field.money.scale if field.money is not None else 0}"
-    name = field.name.encode()
-    if len(name) + len(end) <= _LONGEST_NAME:
-        return f"{field.name}{end}"
-    cut = name[: _LONGEST_NAME - len(end) - 9].decode(errors="ignore")
-    return f"{cut}{_MARK}{crc32(name):08x}{end}"
+    """Name of the scaled copy, at most 63 bytes: ``price$e2``."""
+    return _name(field, f"e{field.money.scale if field.money is not None else 0}")
+
+
+def lowered_name(field: FieldModel) -> str:
+    """Name of the lowered copy, at most 63 bytes: ``name$lower``."""
+    return _name(field, "lower")
 
 
 def is_name_of_copy(column: str) -> bool:
@@ -44,16 +52,45 @@ def is_name_of_copy(column: str) -> bool:
 
 
 def ordered_name(model: EntityModel, field: FieldModel) -> str:
-    """The column that the field's conditions, orders and indexes use."""
+    """The column that the field's ranges, orders and declared indexes use."""
     return scaled_name(field) if is_scaled(model, field) else field.name
 
 
-def copy_columns(model: EntityModel) -> list[Column[int]]:
-    return [_scaled(field) for field in model.fields if is_scaled(model, field)]
+def equal_name(model: EntityModel, field: FieldModel) -> str:
+    """The column by which rows with a value of the field are found."""
+    return lowered_name(field) if is_lowered(model, field) else ordered_name(model, field)
+
+
+def copy_columns(model: EntityModel) -> list[Column[Any]]:
+    scaled = [_scaled(field) for field in model.fields if is_scaled(model, field)]
+    return [*scaled, *(_lowered(field) for field in model.fields if is_lowered(model, field))]
+
+
+def original(key: Any) -> Any:
+    """What a copy is generated from, as an expression over its field; any other key of an index as it is."""
+    if not isinstance(key, Column) or key.computed is None:
+        return key
+    return literal_column(str(key.computed.sqltext))
+
+
+def _name(field: FieldModel, kind: str) -> str:
+    end, name = f"{_MARK}{kind}", field.name.encode()
+    if len(name) + len(end) <= _LONGEST_NAME:
+        return f"{field.name}{end}"
+    cut = name[: _LONGEST_NAME - len(end) - 9].decode(errors="ignore")
+    return f"{cut}{_MARK}{crc32(name):08x}{end}"
+
+
+# Expressions are spelt as PostgreSQL shows them, for Alembic compares the text.
 
 
 def _scaled(field: FieldModel) -> Column[int]:
     assert field.money is not None, field.name
-    # exact: the product has no digit behind the point. Spelt as PostgreSQL shows it, for Alembic compares the text.
+    # exact: the product has no digit behind the point
     value = f"({quoted(field.name)} * {10**field.money.scale}::numeric)::bigint"
     return Column(scaled_name(field), BigInteger(), Computed(value, persisted=True), info={COPY_OF: field.name})
+
+
+def _lowered(field: FieldModel) -> Column[str]:
+    value = Computed(without_case(quoted(field.name)), persisted=True)
+    return Column(lowered_name(field), Text(collation=CODE_POINTS), value, info={COPY_OF: field.name})

@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from adapters.postgres.schema.copies import copy_columns, ordered_name
+from adapters.postgres.schema.copies import copy_columns, is_lowered, lowered_name, ordered_name
 from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.parts import partitioned
@@ -188,9 +188,10 @@ def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
 
 
 def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> Any:
-    if unique.ignore_case and model.by_name[name].kind is Kind.TEXT:
-        return literal_column(without_case(quoted(name)))
-    return made.c[name]
+    field = model.by_name[name]
+    if not unique.ignore_case or field.kind is not Kind.TEXT:
+        return made.c[name]
+    return made.c[lowered_name(field)] if is_lowered(model, field) else literal_column(without_case(quoted(name)))
 
 
 def _add_order(made: Table, model: EntityModel) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, FromClause
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from adapters.postgres.schema.copies import is_lowered, lowered_name
 from adapters.postgres.schema.schema import column_type, metadata_for
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import parameter
@@ -64,5 +65,12 @@ def bind_type(field: FieldModel) -> sa.types.TypeEngine[Any]:
 
 def without_case(text: Value) -> Value:
     """Text as it is compared without case: by the database's locale, for "C" knows only ASCII letters."""
-    # the unique indexes have the same expression, see schema.sql.without_case
+    # the lowered copies and the unique indexes have the same expression, see schema.sql.without_case
     return sa.func.lower(text.collate("default"))
+
+
+def unique_without_case(model: EntityModel, name: str, rows: FromClause) -> Value:
+    """A field's text as its unique values are compared without case: the lowered copy where the rows have one."""
+    field = model.by_name[name]
+    copy = lowered_name(field)
+    return rows.c[copy] if is_lowered(model, field) and copy in rows.c else without_case(rows.c[name])

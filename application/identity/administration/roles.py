@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction
+from application.ports.identity.users import PERMISSION_TAKEN, IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
@@ -179,7 +179,7 @@ class RoleAdministration:
         _ensure([*errors, *_length_errors("category", form.category, 0, CATEGORY_LENGTH)])
         permission = Permission(id=self.ids.new(), name=form.name, description=form.description, category=form.category)
         if form.name in {existing.name for existing in (*own_permissions(), *served_permissions(self.registry))}:
-            raise Conflict.on("name", "There is a permission of this name.")
+            raise Conflict.on("name", PERMISSION_TAKEN)
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(permission)
             await self._audit(tx, "permission.created", caller, permission.id, client)

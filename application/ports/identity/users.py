@@ -16,6 +16,10 @@ from domain.identity.users import AccountState, Membership, Role, User
 from domain.limits import Lockout
 from domain.scope import Permission
 
+# Said by every adapter alike: the twin of a service in memory answers as PostgreSQL does.
+ROLE_HELD = "Somebody still holds this role: take it from them first."
+PERMISSION_TAKEN = "There is a permission of this name already."
+
 
 class Listing(Struct, frozen=True, kw_only=True):
     """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name; ``ids`` None asks for none.

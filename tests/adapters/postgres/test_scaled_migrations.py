@@ -43,14 +43,14 @@ async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> 
     ]
     written = await books.migrate(indexed)
     (note,) = written.notes
-    assert note.startswith("books.price$e2 is generated for the index of its decimal")
+    assert note.startswith("books.price$e2 is a generated copy of price: PostgreSQL writes the table anew")
     assert await books.ask('SELECT "price$e2" FROM books ORDER BY 1') == [(-105,), (999999999999,), (None,)]
     ((definition,),) = await books.ask(KEYS)
     assert '(tenant_id, shelf, "price$e2", id) WHERE (NOT is_deleted)' in definition
     assert await write_migration(books.url, indexed, "again", books.folders) is None
     assert await differences(books.url, priced(12, 2), books.folders) == [
         "The index ix_books_by_shelf_price of books is not declared, and not needed.",
-        "The table books does not need the column price$e2: no declared index has its field.",
+        "The table books does not need the column price$e2: no declared index or unique uses this copy.",
     ]
     await books.migrate(priced(12, 2))
     assert await books.ask(COPIES) == await books.ask(KEYS) == []

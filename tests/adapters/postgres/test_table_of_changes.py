@@ -16,7 +16,7 @@ from adapters.postgres.migrations.migrate import WrittenMigration, write_migrati
 from adapters.postgres.migrations.pending import MigrationRefused
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Registry, big, entity, guarded, index, money, ref, unique
+from domain.entities.declaration import Registry, Unique, big, entity, guarded, index, money, ref, unique
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books
 from tests.conftest import NewDatabase
@@ -40,11 +40,20 @@ class Change(Struct, kw_only=True):
 
 
 TITLE: Fields = [("title", str)]
+FOLDED = unique("title", ignore_case=True)
 ROW: list[dict[str, object]] = [{"title": "a"}, {"title": "b"}]
 
 
 def filled(after: Fields, *written: str, noted: str = NOTHING, **arguments: Any) -> Change:
     return Change(before=TITLE, after=after, rows=ROW, written=list(written), noted=noted, **arguments)
+
+
+def keyed(was: list[Any], now: list[Any], *written: str, **arguments: Any) -> Change:
+    return filled(TITLE, *written, was={"unique": was}, now={"unique": now, **arguments})
+
+
+def as_unique(key: str | Unique) -> Unique:
+    return unique(key) if isinstance(key, str) else key
 
 
 def retyped(before: object, after: object, value: object, *written: str) -> Change:
@@ -124,7 +133,10 @@ CHANGES: dict[str, list[Change]] = {
     ],
     "enum member comes": [Change(before=[("state", New)], after=[("state", Old)], rows=[{"state": "new"}])],
     "unique comes, values are different": [
-        filled(TITLE, "create_index_online.*unique=True", now={"unique": ["title"]})
+        keyed([], ["title"], "create_index_online.*unique=True"),
+        keyed(
+            [], [FOLDED], "written anew", r"'title\$lower'.*Computed", r"create_index_online.*'title\$lower'.*unique"
+        ),
     ],
     "unique comes, values are double": [
         Change(
@@ -140,7 +152,14 @@ CHANGES: dict[str, list[Change]] = {
         filled([*TITLE, ("code", str, "x")], "'code'", "fill_in", "unique=True", now={"unique": ["code"]}),
         filled([*TITLE, ("code", str | None, None)], "'code'", "unique=True", now={"unique": ["code"]}),
     ],
-    "unique goes": [filled(TITLE, "drop_index", was={"unique": ["title"]})],
+    "unique goes": [
+        keyed(["title"], [], "drop_index"),
+        keyed([FOLDED], [], "drop_index", r"drop_column.*'title\$lower'"),
+    ],
+    "`ignore_case` of a unique is switched": [
+        keyed(["title"], [FOLDED], "drop_index", r"'title\$lower'.*Computed", "op.create_index"),
+        keyed([FOLDED], ["title"], "drop_index", r"drop_column.*'title\$lower'", "op.create_index"),
+    ],
     "index comes": [
         filled(TITLE, "create_index_online", now={"indexes": ["title"]}),
         Change(
@@ -207,17 +226,9 @@ CHANGES: dict[str, list[Change]] = {
             now={"history": True},
         ),
     ],
-    "`soft_delete` on": [
-        filled(TITLE, "'is_deleted'", was={"soft_delete": False}, now={"soft_delete": True}),
-    ],
+    "`soft_delete` on": [filled(TITLE, "'is_deleted'", was={"soft_delete": False}, now={"soft_delete": True})],
     "`soft_delete` off, no deleted rows": [
-        filled(
-            TITLE,
-            "drop_index",
-            "op.create_index",
-            now={"soft_delete": False, "unique": ["title"]},
-            was={"unique": ["title"]},
-        ),
+        keyed(["title"], ["title"], "drop_index", "op.create_index", soft_delete=False)
     ],
     "`soft_delete` off, deleted rows": [],  # refused, by itself: test_what_is_refused
     "`tenant_owned` switched": [],
@@ -243,7 +254,7 @@ def registry(which: Literal["before", "after"]) -> Registry:
         fields = change.before if which == "before" else change.after
         arguments = dict(change.was if which == "before" else change.now)
         if fields is not None:
-            arguments["unique"] = [unique(name) for name in arguments.pop("unique", ())]
+            arguments["unique"] = [as_unique(key) for key in arguments.pop("unique", ())]
             arguments["indexes"] = [index(name) for name in arguments.pop("indexes", ())]
             struct: type[Struct] = defstruct(f"Case{plural}".title(), fields, rename="camel", kw_only=True)
             made.append(entity(plural, **arguments)(struct))

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from msgspec import Struct
+from msgspec import Struct, defstruct
 
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.markers import entity, unique
@@ -22,3 +22,13 @@ def test_a_declared_unique_has_an_index(*, tenant_owned: bool, soft_delete: bool
     books = entity("books", tenant_owned=tenant_owned, soft_delete=soft_delete, unique=declared)(Book)
     indexes = metadata_for(build_registry([books])).tables["books"].indexes
     assert {index.name for index in indexes if index.unique} == {"uq_books_title", "uq_books_title_number"}
+
+
+@pytest.mark.parametrize("name", ["a" * 60, "a" * 57, "a" * 56, "é" * 30], ids=["60", "57", "56", "of two bytes"])
+def test_the_name_of_a_copy_has_at_most_63_bytes(name: str) -> None:
+    book = entity("books", unique=[unique(name, ignore_case=True)])(defstruct("Book", [(name, str)], kw_only=True))
+    columns = metadata_for(build_registry([book])).tables["books"].columns
+    (copy,) = [column.name for column in columns if column.computed is not None]
+    assert len(copy.encode()) <= 63
+    assert copy.endswith("$lower")
+    assert copy.startswith(name[:20])

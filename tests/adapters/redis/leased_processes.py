@@ -146,7 +146,7 @@ class Actor:
             await self._task
 
 
-class OpenApp:
+class LeasedProcesses:
     """``floor`` is what a certain answer must reach: all changes whose caller has been answered."""
 
     def __init__(self, pipelines: Pipelines) -> None:
@@ -159,9 +159,9 @@ class OpenApp:
         self.redis = pipelines[2]
         self.floor = 0
         self.actors: dict[str, Actor] = {}
-        self.watching = self.door(Line(self.redis, self.now), at_once)
+        self.watching = self.process(Line(self.redis, self.now), at_once)
 
-    def door(self, line: Line, turn: Turn) -> RedisAdmissions:
+    def process(self, line: Line, turn: Turn) -> RedisAdmissions:
         outside = Outside(line, self.database, turn)
         return self.admissions(outside, outside, outside.pause)
 
@@ -185,8 +185,8 @@ class OpenApp:
                 await actor.go_on()
                 await self.check()
 
-    async def raise_count(self, line: Line, turn: Turn) -> None:
-        async with self.door(line, turn).publishing([self.name]) as counts:
+    async def bump(self, line: Line, turn: Turn) -> None:
+        async with self.process(line, turn).publishing([self.name]) as counts:
             await turn()
             number = self.database.commit()
             await turn()
@@ -195,28 +195,28 @@ class OpenApp:
 
     async def refuse(self, line: Line, turn: Turn) -> None:
         with suppress(Conflict):
-            async with self.door(line, turn).publishing([self.name]):
+            async with self.process(line, turn).publishing([self.name]):
                 await turn()
                 raise Conflict
 
     async def renew(self, line: Line, turn: Turn) -> None:
-        await self.door(line, turn).renew()
+        await self.process(line, turn).renew()
 
     async def read(self, line: Line, turn: Turn) -> None:
         """A request that finds nothing certain, asks the database, and remembers."""
-        door = self.door(line, turn)
-        admission = await door.admit((), naming(self.name))
+        process = self.process(line, turn)
+        admission = await process.admit((), naming(self.name))
         if admission.ticket is not None:
             await turn()
             number = self.database.truth
             await turn()
-            await door.remember({self.name: number}, admission.ticket)
+            await process.remember({self.name: number}, admission.ticket)
 
     async def flush(self) -> None:
         await self.redis.call(("FLUSHDB",))
 
     async def evict(self) -> None:
-        await self.redis.call(("DEL", self.commands().count_key(self.name)))
+        await self.redis.call(("DEL", self.commands().version_key(self.name)))
 
     async def die(self, name: str) -> None:
         if (actor := self.actors.pop(name, None)) is not None:
@@ -236,14 +236,14 @@ class OpenApp:
     def _steps_of(self, place: int) -> list[Step]:
         line = self.lines[place]
         states: tuple[State, ...] = ("open", "open", "cut", "deaf", "late")
-        raising, renewing = f"raise {place}", f"renew {place}"
-        works = (raising, self.raise_count), (renewing, self.renew), (f"read {place}", self.read)
+        bumping, renewing = f"bump {place}", f"renew {place}"
+        works = (bumping, self.bump), (renewing, self.renew), (f"read {place}", self.read)
         return [
             *[partial(self.go_on, name, partial(work, line), turns) for name, work in works for turns in (1, 1, 2, 9)],
             partial(self.go_on, f"refuse {place}", partial(self.refuse, line), 1),
             *[partial(self.turn_to, line, state) for state in states],
             line.deliver,
-            partial(self.die, raising),
+            partial(self.die, bumping),
             partial(self.die, renewing),
         ]
 

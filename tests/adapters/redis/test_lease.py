@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import SharedPipeline
 from domain.errors import ServiceUnavailable
-from tests.adapters.redis.leased_processes import Line, OpenApp, Pipelines, at_once
+from tests.adapters.redis.leased_processes import LeasedProcesses, Line, Pipelines, at_once
 from tests.examples import examples
 from tests.redis_server import RedisServer
 from tests.waiting import HUNG_AFTER
@@ -43,106 +43,106 @@ async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
 async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(
     pipelines: Pipelines, draws: list[int]
 ) -> None:
-    house = OpenApp(pipelines)
-    await house.watching.renew()
-    await house.read(Line(house.redis, house.now), at_once)
+    processes = LeasedProcesses(pipelines)
+    await processes.watching.renew()
+    await processes.read(Line(processes.redis, processes.now), at_once)
     for draw in draws:
-        steps = house.steps()
+        steps = processes.steps()
         await steps[draw % len(steps)]()
-        await house.check()
-    await house.heal()
+        await processes.check()
+    await processes.heal()
 
 
 @pytest.fixture
-async def house(pipelines: Pipelines) -> OpenApp:
+async def processes(pipelines: Pipelines) -> LeasedProcesses:
     """One in which everybody knows that the count is 0."""
-    house = OpenApp(pipelines)
-    assert await house.watching.renew()
-    await house.read(Line(house.redis, house.now), at_once)
-    assert await house.known() == 0
-    return house
+    processes = LeasedProcesses(pipelines)
+    assert await processes.watching.renew()
+    await processes.read(Line(processes.redis, processes.now), at_once)
+    assert await processes.known() == 0
+    return processes
 
 
-async def run(house: OpenApp, name: str, line: Line, turns: int = 100) -> None:
-    works = {"raise": house.raise_count, "renew": house.renew, "read": house.read}
-    await house.go_on(name, partial(works[name], line), turns)
+async def run(processes: LeasedProcesses, name: str, line: Line, turns: int = 100) -> None:
+    works = {"bump": processes.bump, "renew": processes.renew, "read": processes.read}
+    await processes.go_on(name, partial(works[name], line), turns)
 
 
-async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(house: OpenApp) -> None:
+async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(processes: LeasedProcesses) -> None:
     """The others renew for as long as the change is not theirs to see: the longest that the old count can live."""
-    cut, healthy = house.lines
+    cut, healthy = processes.lines
     cut.state = "cut"
-    await house.wait(0.32)  # so that the renewal comes just before the change is due
-    changed_at = house.database.now()
-    await run(house, "raise", cut, turns=4)
-    assert house.database.truth == 1
+    await processes.wait(0.32)  # so that the renewal comes just before the change is due
+    changed_at = processes.database.now()
+    await run(processes, "bump", cut, turns=4)
+    assert processes.database.truth == 1
     stale_until = changed_at
-    while not house.actors["raise"].is_over:
-        if house.database.raised_at is not None and not house.database.due(house.times.due):
-            await run(house, "renew", healthy)
-        stale_until = house.database.now() if await house.known() == 0 else stale_until
-        await house.wait(0.01)
-        await run(house, "raise", cut, turns=2)
-    assert house.times.lifetime < stale_until - changed_at < house.times.until_known
-    assert house.floor == 1
-    assert await house.known() is None
+    while not processes.actors["bump"].is_over:
+        if processes.database.raised_at is not None and not processes.database.due(processes.times.due):
+            await run(processes, "renew", healthy)
+        stale_until = processes.database.now() if await processes.known() == 0 else stale_until
+        await processes.wait(0.01)
+        await run(processes, "bump", cut, turns=2)
+    assert processes.times.lifetime < stale_until - changed_at < processes.times.until_known
+    assert processes.floor == 1
+    assert await processes.known() is None
 
 
-async def test_a_change_that_redis_was_not_told_is_found_by_the_others(house: OpenApp) -> None:
-    cut, healthy = house.lines
+async def test_a_change_that_redis_was_not_told_is_found_by_the_others(processes: LeasedProcesses) -> None:
+    cut, healthy = processes.lines
     cut.state = "cut"
-    await run(house, "raise", cut, turns=4)
-    await house.die("raise")  # and the process with it: kill -9 between the commit and Redis
-    await house.wait(house.times.due + 0.4)
-    await run(house, "renew", healthy)
-    assert await house.known() == 1
-    assert house.database.raised_at is None
+    await run(processes, "bump", cut, turns=4)
+    await processes.die("bump")  # and the process with it: kill -9 between the commit and Redis
+    await processes.wait(processes.times.due + 0.4)
+    await run(processes, "renew", healthy)
+    assert await processes.known() == 1
+    assert processes.database.raised_at is None
 
 
-async def test_who_can_tell_redis_again_waits_no_longer(house: OpenApp) -> None:
-    line = house.lines[0]
+async def test_who_can_tell_redis_again_waits_no_longer(processes: LeasedProcesses) -> None:
+    line = processes.lines[0]
     line.state = "cut"
-    await run(house, "raise", line, turns=4)
+    await run(processes, "bump", line, turns=4)
     line.state = "open"
-    await house.wait(0.1)
-    await run(house, "raise", line)
-    assert (house.floor, await house.known()) == (1, 1)
+    await processes.wait(0.1)
+    await run(processes, "bump", line)
+    assert (processes.floor, await processes.known()) == (1, 1)
 
 
-async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(house: OpenApp) -> None:
-    await house.go_on("raise", partial(house.raise_count, house.lines[0]), 100)
-    assert await house.known() == 1
-    async with house.watching.publishing([house.name]) as counts:
-        counts[house.name] = house.database.commit()
-    await house.watching.renew()
-    assert house.database.raised_at is None
+async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(processes: LeasedProcesses) -> None:
+    await processes.go_on("bump", partial(processes.bump, processes.lines[0]), 100)
+    assert await processes.known() == 1
+    async with processes.watching.publishing([processes.name]) as counts:
+        counts[processes.name] = processes.database.commit()
+    await processes.watching.renew()
+    assert processes.database.raised_at is None
 
 
-async def test_a_renewal_that_arrives_late_stretches_nothing(house: OpenApp) -> None:
-    line = house.lines[0]
-    await house.wait(1.9)
-    await run(house, "renew", line, turns=3)  # up to the renewal itself
-    await house.wait(house.times.lifetime)
-    await run(house, "renew", line)
-    assert await house.known() is None
+async def test_a_renewal_that_arrives_late_stretches_nothing(processes: LeasedProcesses) -> None:
+    line = processes.lines[0]
+    await processes.wait(1.9)
+    await run(processes, "renew", line, turns=3)  # up to the renewal itself
+    await processes.wait(processes.times.lifetime)
+    await run(processes, "renew", line)
+    assert await processes.known() is None
 
 
-async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(house: OpenApp) -> None:
+async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(processes: LeasedProcesses) -> None:
     """What a server remembers from before it was somebody's replica for a while is worth nothing."""
-    await house.wait(house.times.lifetime)
-    house.database.truth = 7  # published elsewhere meanwhile, and crossed off
-    assert await house.watching.renew()
-    assert await house.known() is None
-    await house.read(house.lines[0], at_once)
-    assert await house.known() == 7
+    await processes.wait(processes.times.lifetime)
+    processes.database.truth = 7  # published elsewhere meanwhile, and crossed off
+    assert await processes.watching.renew()
+    assert await processes.known() is None
+    await processes.read(processes.lines[0], at_once)
+    assert await processes.known() == 7
 
 
-async def test_the_time_of_one_server_renews_no_lease_of_another(house: OpenApp) -> None:
-    ends = round((house.database.now() + 100) * 1_000_000)
-    assert not await house.redis.call(house.commands().renew(ends, "another server"))
+async def test_the_time_of_one_server_renews_no_lease_of_another(processes: LeasedProcesses) -> None:
+    ends = round((processes.database.now() + 100) * 1_000_000)
+    assert not await processes.redis.call(processes.commands().renew(ends, "another server"))
 
 
-async def test_without_the_database_the_copy_is_not_believed_for_long(house: OpenApp) -> None:
+async def test_without_the_database_the_copy_is_not_believed_for_long(processes: LeasedProcesses) -> None:
     class Nobody:
         async def due(self, age: float, most: int) -> dict[str, int]:
             raise ServiceUnavailable
@@ -150,8 +150,8 @@ async def test_without_the_database_the_copy_is_not_believed_for_long(house: Ope
         async def published(self, counts: Mapping[str, int]) -> None:
             raise ServiceUnavailable
 
-    await house.wait(1.9)
-    assert await house.known() == 0
-    assert not await house.admissions(house.redis, Nobody()).renew()
-    await house.wait(0.1)
-    assert await house.known() is None
+    await processes.wait(1.9)
+    assert await processes.known() == 0
+    assert not await processes.admissions(processes.redis, Nobody()).renew()
+    await processes.wait(0.1)
+    assert await processes.known() is None

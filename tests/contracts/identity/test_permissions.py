@@ -2,8 +2,9 @@
 
 import pytest
 
+from application.ports.identity.users import PERMISSION_TAKEN
 from application.ports.whole_database import WholeDatabase
-from domain.errors import Conflict
+from domain.errors import Conflict, FieldError
 from domain.scope import EveryTenant, Permission
 from tests.builders import new_id
 
@@ -18,4 +19,4 @@ async def test_permissions_are_listed_by_name_and_each_once(database: WholeDatab
     with pytest.raises(Conflict) as error:
         async with database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(Permission(id=new_id(), name="read:a"))
-    assert [found.field for found in error.value.fields] == ["name"]
+    assert error.value.fields == (FieldError("name", PERMISSION_TAKEN),)

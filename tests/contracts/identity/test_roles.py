@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
+from application.ports.identity.users import ROLE_HELD
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
 from domain.identity.users import ADMIN, SUPER_ADMIN, Role, Tenant
@@ -84,7 +85,7 @@ async def test_a_role_that_is_held_stays(database: WholeDatabase, tenants: list[
         await tx.roles.remove(free.id)
         assert await tx.roles.by_id(free.id) is None
     for held in (in_tenant, as_such):
-        with pytest.raises(Conflict):
+        with pytest.raises(Conflict, match=ROLE_HELD):
             async with database.transaction(EveryTenant()) as tx:
                 await tx.roles.remove(held.id)
 

@@ -20,6 +20,9 @@ AT_FIRST = frozenset({kind.__name__ for kind in kinds(Error)} | {"NotAValue", "N
 AT_SECOND = frozenset({"FieldError", "on", "_wrong", "RateLimited"})
 """Calls whose second argument is the sentence; the first is the field, or when to try again."""
 
+TAKEN = "TAKEN"
+"""Name of a table of a file: of the field and the sentence for each constraint that a write may violate."""
+
 Node = ast.AST
 
 
@@ -78,6 +81,7 @@ def files(names: Iterable[str]) -> list[Path]:
 def said_in(path: Path) -> Iterator[str]:
     """The sentences that a file gives to errors, with ``FILLED_IN`` for each value."""
     read = module(path)
+    yield from _said_of_constraints(read)
     for node in ast.walk(read.tree):
         if isinstance(node, ast.Assign) and any(_name(target) == "sentence" for target in node.targets):
             yield from texts_of(node.value, read)
@@ -86,6 +90,15 @@ def said_in(path: Path) -> Iterator[str]:
             at = 1 if name in AT_SECOND else 0 if name in AT_FIRST else None
             if at is not None and len(node.args) > at:
                 yield from texts_of(node.args[at], read)
+
+
+def _said_of_constraints(read: Module) -> Iterator[str]:
+    for table in read.values.get(TAKEN, ()):
+        for answer in table.values if isinstance(table, ast.Dict) else ():
+            pairs = read.values.get(answer.id, []) if isinstance(answer, ast.Name) else [answer]
+            for pair in pairs:
+                if isinstance(pair, ast.Tuple):
+                    yield from texts_of(pair.elts[1], read)
 
 
 def texts_of(node: Node, read: Module, depth: int = 0) -> Iterator[str]:

@@ -116,18 +116,18 @@ STATES = (
 
 
 @pytest_asyncio.fixture
-async def street() -> AsyncIterator[LoginProbe]:
-    street = await open_login_probe()
-    yield street
-    await street.client.aclose()
+async def probe() -> AsyncIterator[LoginProbe]:
+    probe = await open_login_probe()
+    yield probe
+    await probe.client.aclose()
 
 
 def said(answer: httpx.Response) -> tuple[int, bytes, Mapping[str, str]]:
     return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k not in VARIES}
 
 
-async def test_a_refused_login_says_the_same_of_every_account(street: LoginProbe) -> None:
-    answers = [said(await street.guess(email)) for email in STATES]
+async def test_a_refused_login_says_the_same_of_every_account(probe: LoginProbe) -> None:
+    answers = [said(await probe.guess(email)) for email in STATES]
     assert answers[0][0] == 401
     assert b"INVALID_CREDENTIALS" in answers[0][1]
     assert all(answer == answers[0] for answer in answers)
@@ -138,41 +138,41 @@ async def test_a_refused_login_says_the_same_of_every_account(street: LoginProbe
     [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED"), (STATES[5], "MFA_REQUIRED")],
 )
 async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
-    street: LoginProbe, email: str, code: str
+    probe: LoginProbe, email: str, code: str
 ) -> None:
-    answer = await street.guess(email, PASSWORD)
+    answer = await probe.guess(email, PASSWORD)
     assert (answer.status_code, answer.json()["errorCode"]) == (401, code)
 
 
-async def test_a_refused_login_takes_the_same_time_for_every_account(street: LoginProbe) -> None:
-    took = await street.timed(STATES)
+async def test_a_refused_login_takes_the_same_time_for_every_account(probe: LoginProbe) -> None:
+    took = await probe.timed(STATES)
     distances = {email: distance(took[UNKNOWN], took[email]) for email in STATES}
     assert max(distances.values()) < FARTHEST, distances
     assert max(map(median, took.values())) < 1.25 * min(map(median, took.values()))
 
 
 async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
-    street = await open_login_probe(disguised=False)
-    took = await street.timed((UNKNOWN, STATES[1]))
+    probe = await open_login_probe(disguised=False)
+    took = await probe.timed((UNKNOWN, STATES[1]))
     assert distance(took[UNKNOWN], took[STATES[1]]) > FARTHEST
     assert median(took[STATES[1]]) > 1.25 * median(took[UNKNOWN])
 
 
 async def test_a_lock_says_the_same_of_every_account_and_every_password_and_takes_the_same_time() -> None:
-    street = await open_login_probe(LOCKOUT_ATTEMPTS="3")
+    probe = await open_login_probe(LOCKOUT_ATTEMPTS="3")
     emails = (UNKNOWN, "locked@example.com", "disabled@example.com", "social@example.com")
     for email in emails:
         for _ in range(3):
-            assert (await street.guess(email)).json()["errorCode"] == "INVALID_CREDENTIALS"
-    answers = [said(await street.guess(email, password)) for email in emails for password in ("wrong", PASSWORD)]
+            assert (await probe.guess(email)).json()["errorCode"] == "INVALID_CREDENTIALS"
+    answers = [said(await probe.guess(email, password)) for email in emails for password in ("wrong", PASSWORD)]
     assert b"ACCOUNT_LOCKED" in answers[0][1]
     assert all(answer == answers[0] for answer in answers)
-    took = await street.timed(emails)
+    took = await probe.timed(emails)
     assert max(distance(took[UNKNOWN], took[email]) for email in emails) < FARTHEST
-    clock = street.adapters.clock
+    clock = probe.adapters.clock
     assert isinstance(clock, MovableClock)
     clock.move(timedelta(minutes=15))
-    assert (await street.guess("locked@example.com", PASSWORD)).status_code == 200
+    assert (await probe.guess("locked@example.com", PASSWORD)).status_code == 200
 
 
 def median(samples: Sequence[float]) -> float:

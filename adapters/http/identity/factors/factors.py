@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.factors.forms import (
@@ -23,6 +23,9 @@ from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.resets import FactorResets
 
 FINISH_TEXT = "With the first factor come recovery codes, which are shown this once."
+LISTED = {"location": "/api/auth/factors"}
+"""Where the factors stand, and how many codes are left: neither has a path of its own to be read at."""
+
 Factors: TypeAlias = NamedDependency[MyFactors]
 
 
@@ -61,11 +64,13 @@ class FactorsController(Controller):
             example={"state": "the state of begin", "code": "123456", "name": "Phone"},
         ),
         description=FINISH_TEXT,
+        response_headers=[LOCATION],
     )
     async def finish_totp(
         self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
     ) -> Response[Data[NewFactorItem]]:
-        return identity_data(await my_factors.finish(request.caller, "totp", data, request.from_client))
+        made = await my_factors.finish(request.caller, "totp", data, request.from_client)
+        return identity_data(made, headers=LISTED)
 
     @post(
         "/passkeys/begin",
@@ -90,16 +95,19 @@ class FactorsController(Controller):
             example={"state": "the state of begin", "response": {}, "name": "Laptop"},
         ),
         description=FINISH_TEXT,
+        response_headers=[LOCATION],
     )
     async def finish_passkey(
         self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
     ) -> Response[Data[NewFactorItem]]:
-        return identity_data(await my_factors.finish(request.caller, "passkey", data, request.from_client))
+        made = await my_factors.finish(request.caller, "passkey", data, request.from_client)
+        return identity_data(made, headers=LISTED)
 
     @post(
         "/recovery-codes",
         **operation("auth.recovery-codes", "Make new recovery codes", RECENT_PEOPLE, "CONFLICT", example={}),
         description="Ten codes that serve once each and are shown this once; older ones are worth nothing any more.",
+        response_headers=[LOCATION],
     )
     async def renew_codes(
         self,
@@ -107,7 +115,7 @@ class FactorsController(Controller):
         data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         my_factors: Factors,
     ) -> Response[Data[NewRecoveryCodes]]:
-        return identity_data(await my_factors.renew_codes(request.caller, request.from_client))
+        return identity_data(await my_factors.renew_codes(request.caller, request.from_client), headers=LISTED)
 
     @put("/{factor_id:str}", **operation("auth.rename-factor", "Rename one of one's factors", PEOPLE))
     async def rename(

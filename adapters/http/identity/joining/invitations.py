@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import PAGE_PARAMETERS
-from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.invitations import (
@@ -25,6 +25,9 @@ PARAMETERS = (
     *PAGE_PARAMETERS,
     Parameter("status", {"type": "string"}, f"One or more, separated by commas, of: {', '.join(STATUSES)}."),
 )
+LISTED = {"location": "/api/invitations"}
+"""An invitation has no path of its own: the list is where it can be read."""
+
 Invitations: TypeAlias = NamedDependency[InvitationAdministration]
 
 
@@ -57,11 +60,12 @@ class InvitationsController(Controller):
             example={"email": "ada@example.com", "roles": ["Member"]},
         ),
         description="The answer, and its time, do not tell whether the address has an account. 200 a day.",
+        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[InvitationForm], invitations: Invitations
     ) -> Response[Data[InvitationItem]]:
-        return identity_data(await invitations.create(request.caller, data, request.from_client))
+        return identity_data(await invitations.create(request.caller, data, request.from_client), headers=LISTED)
 
     @post(
         "/batch",
@@ -74,11 +78,12 @@ class InvitationsController(Controller):
             example={"items": [{"email": "ada@example.com", "roles": ["Member"]}]},
         ),
         description="All or none: errors name the items that fail.",
+        response_headers=[LOCATION],
     )
     async def create_batch(
         self, request: StrictRequest, data: JSONBody[InvitationBatch], invitations: Invitations
     ) -> Response[Data[InvitationsMade]]:
-        return identity_data(await invitations.create_batch(request.caller, data, request.from_client))
+        return identity_data(await invitations.create_batch(request.caller, data, request.from_client), headers=LISTED)
 
     @post(
         "/{invitation_id:str}/resend",

@@ -13,8 +13,9 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
 from adapters.postgres.entities.history import DataChange, history_lines
+from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
-from adapters.postgres.statements.rows import Truth, Value, table_of, without_case
+from adapters.postgres.statements.rows import Truth, Value, table_of, unique_without_case
 from adapters.postgres.statements.writing import (
     creation_columns,
     exists_in,
@@ -126,7 +127,10 @@ def adopt_matching(registry: Registry, model: EntityModel, key: str) -> Compiled
     it appeared meanwhile, is not taken.
     """
     incoming, table = _incoming(model), table_of(registry, model)
-    given = sa.select(_key(model, key, incoming))
+    given = sa.select(_key(model, key, incoming).label(_KEY))
+    if is_lowered(model, model.by_name[key]):
+        # lowered beforehand: row-level security keeps an index from a comparison with lower() of any column
+        given = sa.select(materialized(given, "given keys").c[_KEY])
     rows = sa.select(table.c.id, _key(model, key, table).label(_KEY))
     rows = rows.where(*owned_and_living(model, table), _key(model, key, table).in_(given)).order_by(table.c.id)
     held = materialized(rows.with_for_update(), "held rows")
@@ -219,4 +223,4 @@ def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause) -> list[
 def _key(model: EntityModel, key: str, rows: FromClause) -> Value:
     is_text = model.by_name[key].kind is Kind.TEXT
     folds = is_text and any(unique.ignore_case and key in unique.fields for unique in model.unique)
-    return without_case(rows.c[key]) if folds else rows.c[key]
+    return unique_without_case(model, key, rows) if folds else rows.c[key]

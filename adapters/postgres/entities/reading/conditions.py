@@ -9,11 +9,11 @@ from sqlalchemy import FromClause, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.reading.scaled_values import scaled_condition, scaled_key
-from adapters.postgres.schema.copies import is_scaled, ordered_name, scaled_name
+from adapters.postgres.schema.copies import is_lowered, is_scaled, lowered_name, ordered_name, scaled_name
 from adapters.postgres.statements.compiled import parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.query.operators import PARTS, ignores_case
+from domain.entities.query.operators import PARTS
 from domain.entities.query.query import Operator, Path
 
 
@@ -39,7 +39,7 @@ _EXPRESSIONS: Mapping[Operator, Callable[[Value, Value], Truth]] = {
     Operator.ENDS_WITH: lambda column, pattern: column.like(pattern),
     Operator.IS_NULL: lambda column, value: column.is_(None) == value,
 }
-_WITHOUT_CASE = PARTS | {Operator.EQ, Operator.NE, Operator.IN}
+_SAME = frozenset({Operator.EQ, Operator.NE, Operator.IN})
 
 
 def condition(model: EntityModel, rows: FromClause, asked: Asked) -> Truth:
@@ -49,8 +49,10 @@ def condition(model: EntityModel, rows: FromClause, asked: Asked) -> Truth:
     # a difference is nothing that an index finds
     if is_scaled(model, field) and asked.operator is not Operator.NE:
         return scaled_condition(field, rows.c[scaled_name(field)], asked.operator, value)
-    if asked.operator in PARTS or (asked.operator in _WITHOUT_CASE and ignores_case(model, field)):
-        return _EXPRESSIONS[asked.operator](without_case(column), _lowered(asked.operator, value))
+    if is_lowered(model, field) and asked.operator in _SAME:
+        return _EXPRESSIONS[asked.operator](rows.c[lowered_name(field)], _lowered(asked.operator, value))
+    if asked.operator in PARTS:
+        return _EXPRESSIONS[asked.operator](without_case(column), without_case(value))
     return _EXPRESSIONS[asked.operator](column, value)
 
 
@@ -61,11 +63,9 @@ def _value_type(operator: Operator, field: FieldModel) -> sa.types.TypeEngine[An
 
 
 def _lowered(operator: Operator, value: Value) -> Value:
-    if operator in (Operator.EQ, Operator.NE):
+    if operator is not Operator.IN:
         # a subquery is evaluated once, where a plan for any values would evaluate the function for each row
         return sa.select(without_case(value)).scalar_subquery()
-    if operator is not Operator.IN:
-        return without_case(value)
     text = func.unnest(value).column_valued("text")
     return func.array(sa.select(without_case(text)).scalar_subquery(), type_=ARRAY(sa.Text()))
 

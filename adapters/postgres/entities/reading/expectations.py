@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy import func
 
+from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.statements.rows import Truth
 from domain.entities.declaration import EntityModel
-from domain.entities.query.operators import PARTS, ignores_case
+from domain.entities.query.operators import PARTS
 from domain.entities.query.query import Operator, Path
 from domain.entities.screens.presentation import leads_an_index
 
@@ -27,8 +28,10 @@ def may_be_found_by_index(model: EntityModel, path: Path, operator: Operator) ->
     if path.steps:
         return True
     field = model.by_name[path.field]
-    # row-level security keeps an index from comparisons without case
-    return operator not in _BY_READING and not ignores_case(model, field) and leads_an_index(model, field)
+    if is_lowered(model, field):
+        # the index has the lowered copy, which serves equality alone
+        return operator in (Operator.EQ, Operator.IN)
+    return operator not in _BY_READING and leads_an_index(model, field)
 
 
 def as_if_most_fulfil(conditions: Sequence[Truth]) -> Truth:

@@ -14,7 +14,7 @@ from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
-from adapters.postgres.schema.copies import ordered_name
+from adapters.postgres.schema.copies import equal_name, ordered_name
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
@@ -82,7 +82,7 @@ async def _plans(connection: Connection, registry: Registry, model: EntityModel)
         statement = explained(statements_of(registry, model).page(page_shape(scope, query, narrowed)))
         plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
         steps = tuple(_steps(msgspec.json.decode(plan)[0]["Plan"]))
-        wanted = [*_owner(model), *(ordered_name(model, field) for field in needed)]
+        wanted = [*_owner(model), *needed]
         indexed = not needed or narrowed is not None or any(_begins(row["keys"], wanted) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
 
@@ -97,7 +97,7 @@ async def _tenant_with_rows(connection: Connection, registry: Registry, model: E
 
 
 def _begins(keys: Sequence[str], wanted: Sequence[str]) -> bool:
-    # an expression, such as of a unique without case, is no column: row-level security keeps the index from it
+    # an expression is no column: row-level security keeps the index from it
     return [key.strip('"') for key in keys[: len(wanted)]] == list(wanted)
 
 
@@ -105,26 +105,26 @@ def _owner(model: EntityModel) -> list[str]:
     return ["tenant_id"] if model.tenant_owned else []
 
 
-def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[FieldModel, ...]]]:
-    """Parameters of a query, and the fields that an index should begin with."""
+def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]]]:
+    """Parameters of a query, and the columns that an index should begin with."""
     yield {}, ()
     if model.relations:
         yield {"include": ",".join(model.relations)}, ()
     for field in model.fields:
         if field.reference is not None:
-            yield {field.wire: _ANY_VALUE}, (field,)
+            yield {field.wire: _ANY_VALUE}, (field.name,)
     for unique in model.unique:
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:
-            yield {f"{first.wire}.eq": _ANY_VALUE}, (first,)
+            yield {f"{first.wire}.eq": _ANY_VALUE}, (equal_name(model, first),)
     # rows that all tenants share have no row-level security, and the planner asks their index by itself
     if model.declaration.search and model.tenant_owned:
-        yield {"search": "word"}, (model.by_name[model.declaration.search[0]],)
+        yield {"search": "word"}, (model.declaration.search[0],)
     for index in model.declaration.indexes:
         fields = tuple(model.by_name[name] for name in index.fields)
         equal = {field.wire: _some_value(field) for field in fields[:-1]}
         bounded = {_LEAST.name(fields[-1].wire): _some_value(fields[-1])} if fields[-1].kind in _LEAST.kinds else {}
-        yield {**equal, **bounded, "sort": fields[-1].wire}, fields
+        yield {**equal, **bounded, "sort": fields[-1].wire}, tuple(ordered_name(model, field) for field in fields)
 
 
 def recommended_indexes(model: EntityModel) -> Iterator[str]:

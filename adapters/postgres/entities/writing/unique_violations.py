@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.schema.sql import unique_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-from adapters.postgres.statements.rows import Truth, Value, owner, rows_of, without_case
+from adapters.postgres.statements.rows import Value, owner, rows_of, unique_without_case
 from adapters.postgres.statements.running import fetch
 from adapters.postgres.statements.writing import (
     IDS,
@@ -21,6 +21,7 @@ from adapters.postgres.statements.writing import (
     array_of,
     exists_in,
     is_among,
+    materialized,
     owned_and_living,
     transfer_type,
     transferred,
@@ -101,30 +102,32 @@ def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> Com
     sent, other = given.alias("g"), given.alias("o")
     stored = rows_of(registry, model, "t")
     is_stored = exists_in(
-        stored, *owned_and_living(model, stored), ~is_among(stored.c.id), *_same(model, unique, stored, sent)
+        stored,
+        *owned_and_living(model, stored),
+        ~is_among(stored.c.id),
+        *(_key(model, unique, stored, name) == sent.c[name] for name in unique.fields),
     )
-    is_sent_twice = exists_in(other, other.c[PLACE] != sent.c[PLACE], *_same(model, unique, other, sent))
+    are_same = [other.c[name] == sent.c[name] for name in unique.fields]
+    is_sent_twice = exists_in(other, other.c[PLACE] != sent.c[PLACE], *are_same)
     place = sent.c[PLACE].label("n")
     return compiled(sa.select(place).where(is_stored | is_sent_twice).order_by(place))
 
 
 def _given_values(model: EntityModel, unique: Unique) -> sa.CTE:
+    """What the rows would have in the unique index, by the names of the fields."""
     fields = [model.by_name[name] for name in unique.fields]
     arrays = [parameter(_array_name(field.name), ARRAY(transfer_type(field))) for field in fields]
     columns = [sa.column("id", sa.Uuid()), *(sa.column(field.name, transfer_type(field)) for field in fields)]
     rows = func.unnest(IDS, *arrays).table_valued(*columns, with_ordinality=PLACE).render_derived(name="g")
-    sent = [transferred(field, rows.c[field.name]).label(field.name) for field in fields]
-    return sa.select(rows.c.id, rows.c[PLACE], *sent).cte("given rows")
+    sent = [transferred(field, _key(model, unique, rows, field.name)).label(field.name) for field in fields]
+    # lowered beforehand: row-level security keeps an index from a comparison with lower() of any column
+    return materialized(sa.select(rows.c.id, rows.c[PLACE], *sent), "given rows")
 
 
 def _array_name(name: str) -> str:
     return f"each_{name}"
 
 
-def _same(model: EntityModel, unique: Unique, rows: FromClause, others: FromClause) -> list[Truth]:
-    return [_key(model, unique, rows, name) == _key(model, unique, others, name) for name in unique.fields]
-
-
 def _key(model: EntityModel, unique: Unique, rows: FromClause, name: str) -> Value:
     is_folded = unique.ignore_case and model.by_name[name].kind is Kind.TEXT
-    return without_case(rows.c[name]) if is_folded else rows.c[name]
+    return unique_without_case(model, name, rows) if is_folded else rows.c[name]

@@ -13,11 +13,11 @@ from tests.http.app import TestApp, open_test_app
 from tests.waiting import HUNG_AFTER
 
 
-class Door(Protocol):
+class ServiceClient(Protocol):
     def ask(self, method: str, path: str, body: object = None, token: str | None = None) -> httpx.Response: ...
 
 
-class ProcessDoor:
+class ProcessClient:
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
 
@@ -26,7 +26,7 @@ class ProcessDoor:
         return self._client.request(method, path, json=body, headers=headers)
 
 
-class MemoryDoor:
+class MemoryClient:
     def __init__(self, loop: asyncio.AbstractEventLoop, app: TestApp) -> None:
         self._loop, self._app = loop, app
 
@@ -44,21 +44,21 @@ def _bearer(token: str | None) -> dict[str, str]:
 
 
 @contextmanager
-def memory_doors() -> Iterator[list[Door]]:
+def memory_clients() -> Iterator[list[ServiceClient]]:
     loop = asyncio.new_event_loop()
     app = loop.run_until_complete(open_test_app(counts_limits=False))
     try:
-        yield [MemoryDoor(loop, app)]
+        yield [MemoryClient(loop, app)]
     finally:
         loop.run_until_complete(app.client.aclose())
         loop.close()
 
 
 @contextmanager
-def process_doors(urls: list[str]) -> Iterator[list[Door]]:
+def process_clients(urls: list[str]) -> Iterator[list[ServiceClient]]:
     clients = [httpx.Client(base_url=url, timeout=HUNG_AFTER) for url in urls]
     try:
-        yield [ProcessDoor(client) for client in clients]
+        yield [ProcessClient(client) for client in clients]
     finally:
         for client in clients:
             client.close()
