@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, MetaData
+from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
 from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
@@ -102,9 +103,11 @@ class Guards:
         hurting = sa.cast(stored, sa.Text()).not_in(choices) if choices else suffering(stored, before, after)
         hurt = row_count(self._connection, table, hurting)
         rows = row_count(self._connection, table)
+        wanted = _shown(after)
         why = (
-            f"{table}.{name} becomes {after} from {before}: {hurt} of {_rows(rows)} would change or fail. Write the "
-            f"expression that converts the values, such as 'CAST({quoted(name)} AS {after})', which may round or fail."
+            f"{table}.{name} becomes {wanted} from {_shown(before)}: {hurt} of {_rows(rows)} would change or fail. "
+            f"Write the expression that converts the values, such as 'CAST({quoted(name)} AS {wanted})', which may "
+            "round or fail."
         )
         self.notes.append(why)
         return why
@@ -156,6 +159,12 @@ class Guards:
             )
             self.notes.append(why)
             yield FillIn(why)
+
+
+def _shown(kind: sa.types.TypeEngine[Any]) -> str:
+    """The type as a cast in PostgreSQL takes it: ``UUID[]``, and not ``ARRAY``."""
+    written: str = kind.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+    return written.partition(" COLLATE ")[0]
 
 
 def _is_over(key: Any, column: str) -> bool:

@@ -15,6 +15,7 @@ from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 
 _OURS = frozenset({"alembic_version"})
+_EXAMPLES = frozenset({"categories", "currencies", "products", "reviews"})
 _ALIKE = 0.5
 """Least similarity of two names that are offered as a rename, from 0 to 1."""
 
@@ -51,6 +52,9 @@ def offers(connection: Connection, registry: Registry) -> Iterator[str]:
         else:
             for old in _similar_tables(inspector, registry, model):
                 rows = row_count(connection, old)
+                # the first migrations make the tables of the example, which a project need not serve
+                if not rows and old in _EXAMPLES:
+                    continue
                 yield (
                     f"The table {old} goes and {model.table} comes: {_stay(rows)} otherwise. If it is the same entity, "
                     f"take the file back and add: --rename {old}={model.table}"

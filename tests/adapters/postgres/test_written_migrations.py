@@ -5,19 +5,22 @@ import os
 import re
 import shutil
 import sys
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
-from uuid import uuid4
+from typing import Annotated, Any
+from uuid import UUID, uuid4
 
 import pytest
-from msgspec import Meta
+from msgspec import Meta, defstruct
 
 from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, write_migration
 from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.migrations.stored_values import stored_misfits
-from domain.entities.declaration import money, unique
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.declaration import entity, money, unique
+from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
 from tests.conftest import NewDatabase
 from tests.entrypoints.processes import ROOT
@@ -99,6 +102,35 @@ async def test_a_number_that_becomes_an_enum_waits_for_its_members(books: Books)
     await books.apply(narrow)
     assert await books.ask("SELECT DISTINCT state FROM books") == [("new",)]
     assert await write_migration(books.url, narrow, "again", books.folders) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (list[str], list[UUID], "becomes UUID[] from TEXT[]"),
+        (str, datetime, "becomes TIMESTAMP WITH TIME ZONE from TEXT"),
+        (str, float, "becomes DOUBLE PRECISION from TEXT"),
+    ],
+)
+async def test_the_cast_that_is_offered_is_one_that_postgresql_takes(
+    books: Books, before: Any, after: Any, told: str
+) -> None:
+    await books.migrate(declared([("value", before | None, None)]))
+    await books.add({"value": None})
+    converted = declared([("value", after | None, None)])
+    written = await books.write(converted)
+    (note,) = written.notes
+    assert told in note
+    fill_in(written.path, repr(note.partition("such as '")[2].partition("'")[0]))
+    await books.apply(converted)
+    assert await books.ask("SELECT value FROM books") == [(None,)]
+
+
+async def test_an_empty_table_of_the_example_is_not_offered_for_another_entity(books: Books) -> None:
+    fields: Fields = [("name", str), ("description", str | None, None)]
+    made = entity("genres")(defstruct("Genre", fields, rename="camel", kw_only=True))
+    written = await books.write(build_registry([*BUILTIN_ENTITIES, made]))
+    assert [note for note in written.notes if "--rename" in note] == []
 
 
 async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: Books) -> None:
