@@ -20,5 +20,5 @@ class PrimaryReads(Generic[Transaction_co]):
         async with self.primary.read_only(scope) as read:
             return await question(read)
 
-    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
+    def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
         return self.primary.transaction(scope)

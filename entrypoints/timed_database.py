@@ -44,8 +44,8 @@ class TimedReads:
         with on("database"):
             return await self.reads.read(scope, question)
 
-    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
-        return _timed(self.reads.snapshot(scope))
+    def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction]:
+        return _timed(self.reads.read_transaction(scope))
 
 
 @asynccontextmanager

@@ -81,7 +81,7 @@ class PostgresDatabase:
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
         return self._transaction(scope, "READ WRITE")
 
-    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
+    def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
         """A transaction as a standby allows it, which writes nothing."""
         return self._transaction(scope, "READ ONLY")
 

@@ -42,8 +42,8 @@ class RowReads(Protocol[Transaction_co]):
         """Answer to the question, which may be asked twice: of a replica that fails or finds None, then again."""
         ...
 
-    def snapshot(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
-        """A transaction for reads alone, in which all statements see the rows of one moment."""
+    def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
+        """A transaction for reads that take long, such as an export; each statement sees its own snapshot."""
         ...
 
 

@@ -39,9 +39,9 @@ class FromReplica:
             return await question(read)
 
     @asynccontextmanager
-    async def snapshot(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
+    async def read_transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
         await self._caught_up()
-        async with self.replica.database.snapshot(scope) as read:
+        async with self.replica.database.read_transaction(scope) as read:
             yield read
 
     async def _caught_up(self) -> None:

@@ -87,13 +87,13 @@ class ReplicaReads:
             return await question(read)
 
     @asynccontextmanager
-    async def snapshot(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
+    async def read_transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
         """A replica that does not begin the transaction is replaced by the primary; afterwards its errors are told."""
         async with AsyncExitStack() as stack:
             begun: PostgresTransaction | None = None
             if (replica := self._chosen()) is not None:
                 try:
-                    begun = await stack.enter_async_context(replica.database.snapshot(scope))
+                    begun = await stack.enter_async_context(replica.database.read_transaction(scope))
                 except FAILURES as failure:
                     log.debug("The primary answers for the replica %s.", replica.name, exc_info=failure)
             if begun is None:

@@ -34,7 +34,7 @@ class FileExport:
 
     async def _rows(self, scope: Scope, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
         async with (
-            self.reads.snapshot(scope) as tx,
+            self.reads.read_transaction(scope) as tx,
             aclosing(tx.transfers.pieces(model, query, form)) as pieces,
         ):
             async for piece in pieces:

@@ -88,7 +88,7 @@ async def test_a_page_reads_few_rows_of_many(
     model = registry["products"]
     query = read_query(model, registry, frozenset(), {"count": "none", **dict(parse_qsl(parameters))}.items())
     read = []
-    async with uneven.snapshot(LARGE) as session:
+    async with uneven.read_transaction(LARGE) as session:
         for _ in range(2 * REMEMBERED_AFTER):
             before = await rows_read(session)
             page = await session.records.page(model, query)
@@ -99,7 +99,7 @@ async def test_a_page_reads_few_rows_of_many(
 
 async def test_the_planner_knows_that_a_reference_determines_the_tenant(uneven: PostgresDatabase) -> None:
     """Else it expects one row of any category, and sorts a whole one where an index has the order of the page."""
-    async with uneven.snapshot(LARGE) as session:
+    async with uneven.read_transaction(LARGE) as session:
         await session.connection.execute(EXPECTATION)
         (plan,) = msgspec.json.decode(await session.connection.fetchval(EXPLAINED))
     # 6,000 rows in 1,002 categories

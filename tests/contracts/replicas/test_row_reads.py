@@ -34,9 +34,9 @@ async def test_the_answer_to_a_question_is_returned(all_reads: list[RowReads[Tra
         assert await reads.read(EveryTenant(), lambda read: read.outbox.given_up(1)) == []
 
 
-async def test_a_snapshot_reads(all_reads: list[RowReads[Transaction]]) -> None:
+async def test_a_transaction_for_reads_reads(all_reads: list[RowReads[Transaction]]) -> None:
     for reads in all_reads:
-        async with reads.snapshot(EveryTenant()) as read:
+        async with reads.read_transaction(EveryTenant()) as read:
             assert await read.outbox.given_up(1) == []
 
 
