@@ -116,13 +116,13 @@ AREA_B = [
 
 
 @pytest.mark.parametrize("row", AREA_A, ids=[row.name for row in AREA_A])
-async def test_area_a(app: TestApp, row: Row) -> None:
+async def test_each_request_to_identity_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
     assert (answer.status_code, answer.json().get("errorCode")) == (row.status, row.code), answer.text
 
 
 @pytest.mark.parametrize("row", AREA_B, ids=[row.name for row in AREA_B])
-async def test_area_b(app: TestApp, row: Row) -> None:
+async def test_each_request_to_entities_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
     code = answer.json().get("error", {}).get("code")
     assert (answer.status_code, code) == (row.status, row.code), answer.text

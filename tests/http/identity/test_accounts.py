@@ -111,7 +111,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-async def test_each_answer(app: TestApp, row: Row) -> None:
+async def test_each_request_about_an_account_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     status, body = await ask(app, row.path, row.body, row.whom)
     assert (status, body.get("errorCode")) == (row.status, row.code), body
     assert tuple(error["field"] for error in body.get("errors", [])) == row.fields

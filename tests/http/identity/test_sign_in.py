@@ -74,7 +74,7 @@ SOCIAL = [
 
 
 @pytest.mark.parametrize("row", SOCIAL, ids=lambda row: row.name)
-async def test_a_social_login(social: TestApp, provider: FakeProvider, row: Row) -> None:
+async def test_each_social_login_gets_its_status_and_code(social: TestApp, provider: FakeProvider, row: Row) -> None:
     provider.replies["/tokeninfo"] = row.said
     answer = await social.call("POST", "/api/auth/social-login", json=row.body)
     assert answer.status_code == row.status, answer.text

@@ -21,13 +21,13 @@ from tests.http.served import served_by
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
-async def test_area_a_success(app: TestApp) -> None:
+async def test_an_answer_of_identity_has_its_data_in_an_envelope(app: TestApp) -> None:
     body = (await app.call("GET", "/api/auth/me", as_whom="acme")).json()
     assert body.keys() == {"isSuccess", "data"}
     assert body["isSuccess"] is True
 
 
-async def test_area_a_error(app: TestApp) -> None:
+async def test_an_error_of_identity_has_a_code_and_its_fields(app: TestApp) -> None:
     body = (await app.call("GET", "/api/users")).json()
     assert body.keys() == {"isSuccess", "errorCode", "errorMessage", "errors"}
     assert (body["isSuccess"], body["errorCode"], body["errors"]) == (False, "UNAUTHORIZED", [])
@@ -56,7 +56,7 @@ async def test_lists_of_area_a_have_no_envelope(app: TestApp) -> None:
         assert (await app.call("GET", path, as_whom="acme")).json().keys() == {"items"}
 
 
-async def test_area_b_success(app: TestApp) -> None:
+async def test_an_answer_of_entities_has_its_data_and_the_id_of_its_request(app: TestApp) -> None:
     answer = await app.call("GET", "/api/products", as_whom="acme")
     body = answer.json()
     assert body.keys() == {"success", "data", "meta"}
@@ -73,7 +73,7 @@ async def test_area_b_success(app: TestApp) -> None:
     }
 
 
-async def test_area_b_error(app: TestApp) -> None:
+async def test_an_error_of_entities_has_a_code_and_the_id_of_its_request(app: TestApp) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", json={})
     body = answer.json()
     assert body.keys() == {"success", "error"}
