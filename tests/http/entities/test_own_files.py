@@ -101,7 +101,7 @@ async def test_a_controller_reads_pages_and_keeps_rules(shop: TestApp) -> None:
 
 
 BEGINNING = """
-from litestar import get, post
+from litestar import get, post, route
 from tenantry import ORDINARY, PUBLIC, rules
 
 RULES = rules(policy=PUBLIC, limit=ORDINARY)
@@ -130,13 +130,19 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
     [
         ("@get('/own')\nasync def own() -> None: ...", r"ROUTES: \S*own states no policy or no limit"),
         ("@post('/api/auth/login', opt=RULES)\nasync def own() -> None: ...", "POST /api/auth/login is served twice"),
+        (
+            "@route('/own', http_method=['OPTIONS'], opt=RULES)\nasync def options() -> None: ...\n"
+            "@route('/own', http_method=['OPTIONS', 'GET'], opt=RULES)\nasync def both() -> str: ...\n"
+            "own = (options, both)",
+            "OPTIONS /own is served twice",
+        ),
         ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
         ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
     ],
 )
 def test_a_route_that_cannot_be_served_is_told(tmp_path: Path, code: str, said: str) -> None:
     file = tmp_path / "wrong.py"
-    file.write_text(f"{BEGINNING}{code}\nROUTES = (own,)\n")
+    file.write_text(f"{BEGINNING}{code}\nROUTES = own if isinstance(own, tuple) else (own,)\n")
     settings = read_settings({**SETTINGS, "TENANTRY_ENTITIES": f"tenantry.catalogue,{file}"})
     with pytest.raises(EntitiesError, match=said):
         Service(settings, runtime=MEMORY).application()
