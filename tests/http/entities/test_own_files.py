@@ -131,9 +131,11 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
         ("@get('/own')\nasync def own() -> None: ...", r"ROUTES: \S*own states no policy or no limit"),
         ("@post('/api/auth/login', opt=RULES)\nasync def own() -> None: ...", "POST /api/auth/login is served twice"),
         (
-            "@route('/own', http_method=['OPTIONS'], opt=RULES)\nasync def options() -> None: ...\n"
-            "@route('/own', http_method=['OPTIONS', 'GET'], opt=RULES)\nasync def both() -> str: ...\n"
-            "own = (options, both)",
+            (
+                "@route('/own', http_method=['OPTIONS'], opt=RULES)\nasync def options() -> None: ...\n"
+                "@route('/own', http_method=['OPTIONS', 'GET'], opt=RULES)\nasync def both() -> str: ...\n"
+                "own = (options, both)"
+            ),
             "OPTIONS /own is served twice",
         ),
         ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
