@@ -106,7 +106,7 @@ def clean() -> None:
     and the like, and events of the audit trail and lines of histories where TENANTRY_AUDIT_RETENTION_DAYS and
     TENANTRY_HISTORY_RETENTION_DAYS say so. Where autovacuum is late, tables are vacuumed and analysed.
     """
-    from entrypoints.server.housekeeping import clean_now  # noqa: PLC0415
+    from entrypoints.cli.cleaning import clean_now  # noqa: PLC0415
 
     _run(clean_now)
 

@@ -1,4 +1,4 @@
-"""Housekeeping: now and then in the background of every process, or all at once from the command line."""
+"""Housekeeping: now and then in the background of every process; the command line does the same at once."""
 
 import asyncio
 import logging
@@ -10,11 +10,6 @@ from types import MappingProxyType
 from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
 from domain.retention import DatedRecords
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
-from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +52,7 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
         for records in DatedRecords:
             gone += await _forget(housekeeping, records, pause)
     if gone:
-        log.info("Housekeeping took away %s.", _said(gone))
+        log.info("Housekeeping took away %s.", summary(gone))
     return gone if gone or swept is not None else None
 
 
@@ -83,19 +78,6 @@ async def tend(housekeeping: Housekeeping) -> Sequence[str]:
     return tables
 
 
-async def clean_now(settings: Settings) -> str:
-    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        housekeeping = assemble(adapters, settings).housekeeping
-        gone = await clean(housekeeping)
-        tables = await tend(housekeeping)
-    if gone is None:
-        return Answer("Another process is cleaning up just now.", {"isBusy": True, "deleted": {}, "tended": []})
-    data = {"isBusy": False, "deleted": gone, "tended": list(tables)}
-    told = f"Taken away: {_said(gone)}." if gone else "There was nothing to take away."
-    if tables:
-        told = f"{told} Dead rows and statistics were tended in: {', '.join(tables)}."
-    return Answer(told, data)
-
-
-def _said(gone: Counter[str]) -> str:
+def summary(gone: Counter[str]) -> str:
+    """What was deleted, as ``3 ended sessions, 1 invitations``."""
     return ", ".join(f"{number} {what}" for what, number in gone.items())

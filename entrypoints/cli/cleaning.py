@@ -1,0 +1,23 @@
+"""``tenantry clean``: housekeeping at once."""
+
+from entrypoints.cli.terminal.answers import Answer
+from entrypoints.composition import open_adapters
+from entrypoints.entities import load_registry
+from entrypoints.server.housekeeping import clean, summary, tend
+from entrypoints.settings.settings import Settings
+from entrypoints.use_cases import assemble
+
+
+async def clean_now(settings: Settings) -> Answer:
+    """Deletes all that is past its retention, and tends the tables."""
+    async with open_adapters(settings, load_registry(settings.entities)) as adapters:
+        housekeeping = assemble(adapters, settings).housekeeping
+        gone = await clean(housekeeping)
+        tables = await tend(housekeeping)
+    if gone is None:
+        return Answer("Another process is cleaning up just now.", {"isBusy": True, "deleted": {}, "tended": []})
+    data = {"isBusy": False, "deleted": gone, "tended": list(tables)}
+    told = f"Taken away: {summary(gone)}." if gone else "There was nothing to take away."
+    if tables:
+        told = f"{told} Dead rows and statistics were tended in: {', '.join(tables)}."
+    return Answer(told, data)
