@@ -17,7 +17,7 @@ async def clean_now(settings: Settings) -> Answer:
     if gone is None:
         return Answer("Another process is cleaning up just now.", {"isBusy": True, "deleted": {}, "tended": []})
     data = {"isBusy": False, "deleted": gone, "tended": list(tables)}
-    told = f"Taken away: {summary(gone)}." if gone else "There was nothing to take away."
+    told = f"Deleted: {summary(gone)}." if gone else "There was nothing to delete."
     if tables:
         told = f"{told} Dead rows and statistics were tended in: {', '.join(tables)}."
     return Answer(told, data)

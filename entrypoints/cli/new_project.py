@@ -24,7 +24,7 @@ MIGRATIONS = "migrations"
 def make_project(folder: Path) -> str:
     """Writes the files and says what comes next. Raises CommandError where a file is there already, and writes none."""
     there = [name for name in (*FILES, MIGRATIONS) if (folder / name).exists()]
-    # half a project among somebody's files would be harder to take away than to write
+    # half a project among somebody's files would be harder to remove than to write
     if there:
         raise CommandError(
             f"{folder} has {', '.join(there)} already, and nothing was written: name a new folder.", SETTINGS

@@ -52,7 +52,7 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
         for records in DatedRecords:
             gone += await _forget(housekeeping, records, pause)
     if gone:
-        log.info("Housekeeping took away %s.", summary(gone))
+        log.info("Housekeeping deleted %s.", summary(gone))
     return gone if gone or swept is not None else None
 
 

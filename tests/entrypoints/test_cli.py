@@ -128,14 +128,14 @@ async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, 
 
 async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str]) -> None:
     assert tenantry("migrate", **shared).returncode == 0
-    assert tenantry("clean", **shared).stdout == "There was nothing to take away.\n"
+    assert tenantry("clean", **shared).stdout == "There was nothing to delete.\n"
     connection = await asyncpg.connect(shared["DATABASE_URL"])
     try:
         await connection.execute(
             "INSERT INTO spent_ids SELECT n::text, now() - interval '2 days' FROM generate_series(1, 1200) n"
         )
         cleaned = tenantry("clean", **shared)
-        assert cleaned.stdout == "Taken away: 1200 used nonces of encrypted passwords.\n", cleaned.stderr
+        assert cleaned.stdout == "Deleted: 1200 used nonces of encrypted passwords.\n", cleaned.stderr
         await connection.execute("SELECT pg_advisory_lock(hashtextextended('tenantry.housekeeping', 0))")
         assert tenantry("clean", **shared).stdout == "Another process is cleaning up just now.\n"
     finally:
