@@ -8,6 +8,7 @@ from types import new_class
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
 from domain.entities.markers import (
     UNGUARDED,
@@ -103,6 +104,14 @@ class FieldModel:
     @property
     def required(self) -> bool:
         return self.default is UNSET
+
+    @property
+    def max_length(self) -> int | None:
+        """Most characters of a text, None where the declaration has no bound."""
+        kind = type_info(self.type)
+        parts = kind.types if isinstance(kind, UnionType) else (kind,)
+        texts = (part.type if isinstance(part, Metadata) else part for part in parts)
+        return next((text.max_length for text in texts if isinstance(text, StrType)), None)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from msgspec.inspect import Metadata, StrType, UnionType, type_info
-
 from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.markers import WidgetName
 
@@ -54,7 +52,7 @@ def widget_of(field: FieldModel) -> WidgetName | None:
     """The declared widget, or ``multiline`` for a text that may be long."""
     if field.widget is not None:
         return field.widget
-    is_long = field.kind is Kind.TEXT and (_max_length(field) or 0) >= LONG_TEXT
+    is_long = field.kind is Kind.TEXT and (field.max_length or 0) >= LONG_TEXT
     return "multiline" if is_long else None
 
 
@@ -65,13 +63,6 @@ def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
     leading |= {unique.fields[0] for unique in declaration.unique}
     leading |= {index.fields[0] for index in declaration.indexes}
     return field.reference is not None or field.name in leading
-
-
-def _max_length(field: FieldModel) -> int | None:
-    kind = type_info(field.type)
-    parts = kind.types if isinstance(kind, UnionType) else (kind,)
-    texts = (part.type if isinstance(part, Metadata) else part for part in parts)
-    return next((text.max_length for text in texts if isinstance(text, StrType)), None)
 
 
 def _sentence(name: str) -> str:
