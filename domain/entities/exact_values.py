@@ -26,6 +26,8 @@ MOST_INDEXED = 2_600
 """Bytes of the fields of an index together: PostgreSQL takes entries of 2,704, with the tenant, the id and a header."""
 
 _OPEN_ENDED = frozenset({Kind.TEXT, Kind.TEXTS, Kind.UUIDS})
+_ITEM = 8  # each text of an array has a length of four bytes, and begins at a fourth byte
+_ID_WRITTEN, _ID_STORED = _ITEM + 36, 16  # bytes of an id in a list, as text and in the index
 
 _TOO_FINE = re.compile(r"\.[0-9]{7}")
 _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
@@ -87,23 +89,34 @@ def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]
 
 
 def indexed_room(model: EntityModel) -> Mapping[str, int]:
-    """Most bytes of each text and list that an index holds, by JSON name: those of one index have equal shares."""
+    """Most bytes of each text and list that an index holds, by JSON name.
+
+    Of one index no text has more than its ``max_length`` can need; what is left is shared equally.
+    """
     room: dict[str, int] = {}
-    for names, ignores_case in _indexes(model):
+    for names in _indexes(model):
         fields = [model.by_name[name] for name in names]
-        open_ended = [field for field in fields if field.kind in _OPEN_ENDED]
-        left = MOST_INDEXED - sum(_indexed_bytes(field) for field in fields if field.kind not in _OPEN_ENDED)
-        for wire in (field.wire for field in open_ended):
-            share = max(left, 0) // len(open_ended)
-            # in lower case two bytes can become three: "Ⱥ" is "ⱥ"
-            room[wire] = min(share * 2 // 3 if ignores_case else share, room.get(wire, MOST_INDEXED))
+        open_ended = sorted((field for field in fields if field.kind in _OPEN_ENDED), key=_most_bytes)
+        left = max(MOST_INDEXED - sum(_indexed_bytes(field) for field in fields if field.kind not in _OPEN_ENDED), 0)
+        for place, field in enumerate(open_ended):
+            share = min(_most_bytes(field), left // (len(open_ended) - place))
+            left -= share
+            most = share * _ID_WRITTEN // _ID_STORED if field.kind is Kind.UUIDS else share
+            room[field.wire] = min(most, room.get(field.wire, most))
     return room
 
 
-def _indexes(model: EntityModel) -> Iterator[tuple[Sequence[str], bool]]:
-    yield from ((unique.fields, unique.ignore_case) for unique in model.unique)
-    yield from ((index.fields, False) for index in model.declaration.indexes)
-    yield (model.declaration.sort.removeprefix("-"),), False
+def _most_bytes(field: FieldModel) -> int:
+    """Bytes of the longest value that the declaration takes, as far as an index holds so many."""
+    if field.kind is not Kind.TEXT or field.max_length is None:
+        return MOST_INDEXED
+    return min(4 * field.max_length, MOST_INDEXED)
+
+
+def _indexes(model: EntityModel) -> Iterator[Sequence[str]]:
+    yield from (unique.fields for unique in model.unique)
+    yield from (index.fields for index in model.declaration.indexes)
+    yield (model.declaration.sort.removeprefix("-"),)
 
 
 def _indexed_bytes(field: FieldModel) -> int:
@@ -114,15 +127,18 @@ def _indexed_bytes(field: FieldModel) -> int:
 def room_errors(room: Mapping[str, int], body: Mapping[str, object]) -> Iterator[FieldError]:
     """Errors of texts and lists that the indexes over their fields could not hold."""
     for wire, most in room.items():
-        if _bytes_of(body.get(wire)) > most:
+        value = body.get(wire)
+        if isinstance(value, str) and _bytes_of(value) > most:
             yield FieldError(wire, f"must have at most {most} bytes in UTF-8, for an index holds it")
+        elif isinstance(value, list) and sum(_ITEM + _bytes_of(item) for item in value) > most:
+            yield FieldError(wire, "must have fewer or shorter items, for an index holds them")
 
 
 def _bytes_of(value: object) -> int:
-    if isinstance(value, str):
-        return len(value.encode(errors="surrogatepass"))
-    # each item of an array has a length of four bytes, and begins at a fourth byte
-    return sum(8 + _bytes_of(item) for item in value) if isinstance(value, list) else 0
+    """Bytes of a text in an index, which may hold it in lower case: two bytes can become three, as of "Ⱥ" and "ⱥ"."""
+    if not isinstance(value, str):
+        return 0
+    return max(len(text.encode(errors="surrogatepass")) for text in (value, value.lower()))
 
 
 def as_column(field: FieldModel, value: object) -> object:
