@@ -27,11 +27,14 @@ else:  # generic in its stubs alone
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
 
 # Later than autovacuum's own thresholds (50 rows and a tenth or a fifth of the table), so that it comes first wherever
-# it is on and keeps up. A table without statistics is planned as if it had ten pages.
+# it is on and keeps up. A table without statistics is planned as if it had ten pages. Of a table in parts the rows, and
+# what happens to them, are counted in each part.
 NEEDS = """
 SELECT s.relname AS name, s.n_dead_tup > 1000 + 0.3 * greatest(c.reltuples, 0) AS has_dead_rows
 FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
-WHERE s.relname = ANY ($1::text[]) AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class whole ON whole.oid = i.inhparent
+WHERE coalesce(whole.relname, s.relname) = ANY ($1::text[])
+AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
 AND (
     s.n_dead_tup > 1000 + 0.3 * greatest(c.reltuples, 0)
     OR s.n_mod_since_analyze > 500 + 0.2 * greatest(c.reltuples, 0)

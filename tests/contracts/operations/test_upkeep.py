@@ -21,6 +21,9 @@ from tests.waiting import HUNG_AFTER
 FILLED = """
 INSERT INTO currencies (id, code, name, created_at, updated_at, version)
 SELECT gen_random_uuid(), n::text, 'x', now(), now(), 1 FROM generate_series(1, $1::int) n"""
+LINES = """
+INSERT INTO row_history (entity, row_id, version, action, at, changes)
+SELECT 'x', gen_random_uuid(), n, 'created', '2001-01-01', '[]' FROM generate_series(1, $1::int) n"""
 STATISTICS = "SELECT attname::text FROM pg_stats WHERE tablename = $1"
 DEAD = "SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = 'currencies'"
 
@@ -64,6 +67,17 @@ async def test_a_table_that_was_never_analysed_is(
     assert "currencies" in await upkeep.tend()
     assert "code" in [name for (name,) in await connection.fetch(STATISTICS, "currencies")]
     assert "currencies" not in await upkeep.tend()
+
+
+async def test_parts_of_tables_are_looked_after(
+    own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
+) -> None:
+    await connection.execute("ALTER TABLE row_history_rest SET (autovacuum_enabled = off)")
+    await connection.execute(LINES, 10)
+    await told(connection)
+    upkeep = PostgresUpkeep(own_url, registry)
+    assert "row_history_rest" in await upkeep.tend()
+    assert "row_history_rest" not in await upkeep.tend()
 
 
 async def test_it_comes_again_after_many_changes_and_not_after_few(
