@@ -1,6 +1,6 @@
 """Markers of a declaration: ``@entity``, and what may stand in its arguments and in the annotations of its fields."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Literal, TypeVar
 
@@ -240,7 +240,7 @@ def _ensure_lists(unique: object, indexes: object, named: Mapping[str, object]) 
     """Raises TypeError for what would be passed over, or read letter by letter."""
     of_names = {name: (given, str) for name, given in named.items()}
     for name, (given, kind) in {"unique": (unique, Unique), "indexes": (indexes, DeclaredIndex), **of_names}.items():
-        if isinstance(given, str) or not isinstance(given, Iterable | None):
+        if isinstance(given, str) or not isinstance(given, Collection | None):
             raise TypeError(f"{name} takes a list, and got {given!r}")
         for item in given or ():
             if not isinstance(item, kind):

@@ -69,6 +69,7 @@ WRONG_ARGUMENTS: dict[str, tuple[Callable[[], object], str]] = {
     "a unique alone": (lambda: entity("as", unique=unique("x")), "unique takes a list"),  # type: ignore[arg-type]
     "an index that is text": (lambda: entity("as", indexes=["x"]), "a list of what index(…) returns"),  # type: ignore[list-item]
     "a search of letters": (lambda: entity("as", search="name"), "search takes a list, and got 'name'"),
+    "an iterator": (lambda: entity("as", unique=iter([unique("x")])), "unique takes a list"),  # type: ignore[arg-type]
     "columns of letters": (lambda: entity("as", columns="name"), "columns takes a list, and got 'name'"),
     "reads of letters": (lambda: entity("as", check_reads="name"), "check_reads takes a list, and got 'name'"),
     "has_many as a list": (lambda: entity("as", has_many=["bs"]), "has_many takes a dict by name"),  # type: ignore[arg-type]
