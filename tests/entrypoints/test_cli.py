@@ -123,7 +123,24 @@ async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, 
     assert taken.returncode == 1
     assert "Traceback" not in taken.stderr
     assert "was not locked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
+    await _lock_second_factors(shared["DATABASE_URL"], "ada@example.com")
+    assert "is unlocked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
+    assert "was not locked" in tenantry("users", "unlock", "ada@example.com", **shared).stdout
     assert "is published now" in tenantry("keys", "rotate", **shared).stdout
+
+
+async def _lock_second_factors(url: str, email: str) -> None:
+    """As five wrong codes do."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(
+            """
+            INSERT INTO login_attempts (email_key, network, failures, locks_at, locks, locked_until, tried_at)
+            SELECT 'mfa:' || id, '', 5, 5, 1, now() + interval '15 minutes', now() FROM users WHERE email_key = $1""",
+            email,
+        )
+    finally:
+        await connection.close()
 
 
 async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str]) -> None:

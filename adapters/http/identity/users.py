@@ -74,7 +74,7 @@ class UsersController(Controller):
 
     @post(
         "/{user_id:str}/unlock",
-        **action("users.unlock", "End the locks of a user's password and second factors", needs("update:users")),
+        **action("users.unlock", "End the lock of a user's address", needs("update:users")),
     )
     async def unlock(self, request: StrictRequest, user_id: PathId, users: Users) -> Response[Data[UserDetail]]:
         return identity_data(await users.unlock(request.caller, read_id(user_id), request.from_client))

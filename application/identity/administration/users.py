@@ -38,7 +38,6 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.factors import guesses_of
 from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import (
     SUPER_ADMIN,
@@ -191,12 +190,11 @@ class UserAdministration:
 
     @retry_on_conflict
     async def unlock(self, caller: Caller, user_id: UUID, client: Client) -> UserDetail:
-        """Lifts the locks of the account, of the password for every network and of the second factors."""
+        """Lifts the lock of the account for every network; wrong codes of second factors keep theirs."""
         async with self.database.transaction(EveryTenant()) as tx:
             state = await self._account_state(tx, caller, user_id)
             ensure_may_change_account(caller, state)
             await tx.attempts.unlock(state.user.email_key)
-            await tx.attempts.unlock(guesses_of(user_id))
             await self._audit(tx, "user.unlocked", caller, user_id, client)
             return await self._detail(tx, caller, user_id)
 

@@ -145,7 +145,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     @click.argument("email")
     @JSON
     def unlock_command(email: str) -> None:
-        """End the lock of an e-mail address, for every network."""
+        """End the locks of an e-mail address: of its password, for every network, and of its second factors."""
         from entrypoints.cli.identity.accounts import unlock_email  # noqa: PLC0415
 
         run(lambda settings: unlock_email(settings, email))
