@@ -88,7 +88,7 @@ SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypo
 	tests/entrypoints/test_rolling_restart.py tests/adapters/postgres/test_citus.py \
 	tests/adapters/postgres/test_citus_writes.py tests/adapters/postgres/test_search_index.py
 
-scale: .venv/dev ## replicas, failovers, poolers, Redis in groups, rolling restarts, workers, many tenants: an hour at most
+scale: .venv/dev ## replicas, failovers, poolers, Redis in groups, rolling restarts, workers, many tenants: a quarter of an hour
 	@TENANTRY_TEST_LONG=1 TENANTRY_TEST_WRITES=$(or $(WRITES),10000) \
 		timeout -s INT 2400 $(BIN)/pytest -q --timeout 1500 -rP $(SCALE_TESTS) $(ARGS)
 	@timeout -s INT 600 $(BIN)/python -m benchmarks.workers
