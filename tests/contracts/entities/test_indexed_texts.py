@@ -106,7 +106,7 @@ async def test_the_longest_that_bodies_take_is_stored(database: PostgresDatabase
         assert await tx.records.add(MODEL, [NewRow(new_id(), read_new(MODEL, longest_body()))], ACT)
 
 
-@pytest.mark.parametrize("name", LONGEST.keys() - {"site"})  # whose length ends it first
+@pytest.mark.parametrize("name", [name for name in LONGEST if name != "site"])  # whose length ends it first
 def test_what_is_longer_is_an_error_of_its_field(name: str) -> None:
     longer: dict[str, object] = {
         "words": [text(100)] * 25,
