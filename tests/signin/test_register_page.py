@@ -41,6 +41,7 @@ async def test_an_account_is_made_and_confirmed_and_signs_in(visitor: Visitor) -
         assert state is not None
         await tx.credentials.confirm_email(state.user.id, "ada@example.com", app.adapters.clock.now())
     await page.get_by_role("link", name="Sign in with an account that you have").click()
+    await page.wait_for_url("**/account/login**")  # the page before has fields of the same names
     await sign_in(visitor, "ada@example.com", NEW)
     assert claims_of((await exchanged(visitor))["token"])["email"] == "ada@example.com"
 
