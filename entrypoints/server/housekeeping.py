@@ -79,5 +79,5 @@ async def tend(housekeeping: Housekeeping) -> Sequence[str]:
 
 
 def summary(gone: Counter[str]) -> str:
-    """What was deleted, as ``3 ended sessions, 1 invitations``."""
+    """Kinds and numbers of deleted data: ``3 ended sessions, 1 invitations``."""
     return ", ".join(f"{number} {what}" for what, number in gone.items())
