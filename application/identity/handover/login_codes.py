@@ -14,7 +14,7 @@ from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
 from application.ports.identity.tickets import Ticket, Tickets
-from application.ports.runtime import Clock
+from application.ports.runtime import Clock, CodeOutcomes
 from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer
 from domain.identity.tokens import Session
@@ -72,12 +72,6 @@ class StolenSessions(Protocol):
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:
         """Ends the session at once and tells its user by mail."""
         ...
-
-
-class CodeOutcomes(Protocol):
-    """Counts what came of codes, for the operator's metrics: ``issued``, ``redeemed`` or ``refused``."""
-
-    def count(self, outcome: str) -> None: ...
 
 
 @dataclass(frozen=True)
