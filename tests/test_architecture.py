@@ -280,39 +280,5 @@ PORTS = [
 ]
 
 
-def test_every_port_method_is_called_by_a_contract_test() -> None:
-    calls = {call for path in sources("tests/contracts") for call in method_calls(tree_of(path))}
-    called = {method for _, method in calls}
-    attributes = attributes_of_ports()
-    missing = [
-        f"{port.name}.{method.name}"
-        for port in PORTS
-        for method in port.body
-        if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and not method.decorator_list
-        if method.name not in called
-        or (port.name in attributes and all((name, method.name) not in calls for name in attributes[port.name]))
-    ]
-    assert missing == []
-
-
-def method_calls(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Calls of methods, each with the name they are called on: ``tx.users.add(user)`` gives ``("users", "add")``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            value = node.func.value
-            owner = value.attr if isinstance(value, ast.Attribute) else value.id if isinstance(value, ast.Name) else ""
-            yield owner, node.func.attr
-
-
-def attributes_of_ports() -> dict[str, set[str]]:
-    """Attributes of transactions by the port that they give: ``{"Users": {"users"}}``."""
-    attributes: defaultdict[str, set[str]] = defaultdict(set)
-    for port in PORTS:
-        for method in port.body:
-            if isinstance(method, ast.FunctionDef) and method.decorator_list and method.returns is not None:
-                attributes[ast.unparse(method.returns)].add(method.name)
-    return attributes
-
-
 def test_every_port_has_at_most_eight_methods() -> None:
     assert {port.name: count for port in PORTS if (count := len(list(functions(port)))) > 8} == {}
