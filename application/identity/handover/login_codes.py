@@ -8,12 +8,13 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
+from application.identity.handover.first_use import is_first_use
 from application.identity.handover.targets import Target, Targets
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
-from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.identity.tickets import Tickets
 from application.ports.runtime import Clock, CodeOutcomes
 from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer
@@ -114,7 +115,7 @@ class LoginCodes:
         content = opened.content
         if app_id is not None and app_id != content.target.app_id:
             await self._refuse(None, client)
-        if not await self._is_first_use(opened):
+        if not await is_first_use(self.database, opened, self.clock.now()):
             await self._end_stolen(content.session_id, client)
             await self._refuse(content.session_id, client)
         if self.clock.now() >= content.expires_at:
@@ -127,10 +128,6 @@ class LoginCodes:
             await self._refuse(content.session_id, client)
         self.outcomes.count("redeemed")
         return result
-
-    async def _is_first_use(self, opened: Ticket[Handover]) -> bool:
-        async with self.database.autocommit(EveryTenant()) as tx:
-            return await tx.used_nonces.consume(opened.id, opened.until, self.clock.now())
 
     async def _end_stolen(self, session_id: UUID, client: Client) -> None:
         async with self.database.read_only(EveryTenant()) as read:
