@@ -109,7 +109,9 @@ class MembershipAdministration:
                 digests = self.departures.digests(state.user.email_key, tenant_id)
                 await tx.former_members.readmit(tenant_id, form.user_id, digests)
                 versions = await tx.token_versions.bump([subject])
-                await self._audit(tx, "membership.changed", caller, form.user_id, tenant_id, client)
+                await tx.audit.add(
+                    tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
+                )
                 after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
@@ -134,7 +136,9 @@ class MembershipAdministration:
                 if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
-                await self._audit(tx, "membership.ended", caller, user_id, tenant_id, client)
+                await tx.audit.add(
+                    tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now())
+                )
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
@@ -161,11 +165,6 @@ class MembershipAdministration:
 
     async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
         return roles_named(names, await tx.roles.by_names(tenant_id, names))
-
-    async def _audit(
-        self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
-    ) -> None:
-        await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
 
 
 def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:

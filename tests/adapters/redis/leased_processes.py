@@ -13,9 +13,10 @@ from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.commands import Commands
-from adapters.redis.lease import USUAL, Lease, PendingVersions
+from adapters.redis.lease import USUAL, Lease
 from adapters.redis.scripts import BEGIN, TAKE_BACK
 from adapters.redis.shared_pipeline import Away, Command, SharedPipeline
+from application.ports.shared_memory import PendingVersions
 from domain.errors import Conflict
 from tests.shared_memories import naming
 

@@ -1,4 +1,4 @@
-"""The raised counts that the shared copy may not know yet, as PostgreSQL keeps them."""
+"""Contract of PendingVersions: bumped versions that the shared copy may not know yet, as PostgreSQL keeps them."""
 
 import asyncio
 import time
