@@ -12,7 +12,8 @@ from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, Tok
 
 EVERYTHING = "*"
 
-_NAME = re.compile(r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})")
+PERMISSION_PATTERN = r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})"
+_NAME = re.compile(PERMISSION_PATTERN)
 
 
 class Permission(Struct, frozen=True, kw_only=True):
