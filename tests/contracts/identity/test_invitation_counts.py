@@ -1,6 +1,6 @@
 """InvitationOutcomes: every listener learns every outcome, and without one nothing happens."""
 
-from adapters.http.operations.outcomes import InvitationCounts
+from adapters.prometheus.outcomes import InvitationCounts
 
 
 def test_every_listener_learns_each_outcome() -> None:
