@@ -31,10 +31,22 @@ def page() -> str:
 
 def _lines() -> Iterator[tuple[str, str, str]]:
     for path, call in calls("domain", "application", "adapters", "entrypoints"):
-        function = call.func
-        if not isinstance(function, ast.Attribute) or function.attr not in LEVELS or not call.args:
-            continue
-        message = text_of(call.args[0])
-        if ast.unparse(function.value) in ("log", "logger") and message is not None and message != "%s":
-            level = "error" if function.attr == "exception" else function.attr
-            yield message, level, path
+        for level, node in (*_logged(call), *_texts(call)):
+            message = text_of(node)
+            if message is not None and message != "%s":
+                yield message, "error" if level == "exception" else level, path
+
+
+def _logged(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Level and message of ``log.warning("…")``."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or ast.unparse(function.value) not in ("log", "logger"):
+        return
+    if function.attr in LEVELS and call.args:
+        yield function.attr, call.args[0]
+
+
+def _texts(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Levels and messages of ``LogTexts(debug="…", error="…")``."""
+    if ast.unparse(call.func) == "LogTexts":
+        yield from ((keyword.arg, keyword.value) for keyword in call.keywords if keyword.arg in LEVELS)

@@ -4,10 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from adapters.redis.commands import Commands
 from adapters.redis.shared_pipeline import Away, SharedPipeline
+from application.ports.shared_memory import PendingVersions
 from domain.errors import ServiceUnavailable
 
 log = logging.getLogger(__name__)
@@ -28,21 +29,6 @@ class Times(NamedTuple):
 
 
 USUAL = Times()
-
-
-class PendingVersions(Protocol):
-    """Bumped versions that the copy may not know yet, kept in the transactions that bump them."""
-
-    async def due(self, age: float, most: int) -> dict[str, int]:
-        """The ``most`` that have waited longest, of those bumped more than ``age`` seconds ago.
-
-        Raises ServiceUnavailable.
-        """
-        ...
-
-    async def published(self, versions: Mapping[str, int]) -> None:
-        """The copy knows these; one that has been bumped again stays. Raises ServiceUnavailable."""
-        ...
 
 
 MOST_DUE = 500

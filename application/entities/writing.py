@@ -5,6 +5,7 @@ A write with a rule on other rows or an idempotency key runs in a transaction, a
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -56,6 +57,9 @@ class Write(Struct, frozen=True, kw_only=True):
     scope: OneTenant
     idempotency_key: IdempotencyKey | None = None
 
+    def act(self, now: datetime) -> Act:
+        return Act(self.caller.user_id, now)
+
 
 @dataclass(frozen=True)
 class WriteOutcome(Generic[R]):
@@ -106,14 +110,14 @@ class RowWriter:
     async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
         if _is_one_statement(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
             async with self.database.autocommit(write.scope) as tx:
-                return WriteOutcome(await tx.records.add(model, rows, self._act(write)))
+                return WriteOutcome(await tx.records.add(model, rows, write.act(self.clock.now())))
         async with self.database.transaction(write.scope) as tx:
-            if (replayed := await self._replayed_response(tx, write, list[Stored])) is not None:
+            if (replayed := await replayed_response(tx, write, list[Stored], self.clock.now())) is not None:
                 return replayed
-            stored = await tx.records.add(model, rows, self._act(write))
+            stored = await tx.records.add(model, rows, write.act(self.clock.now()))
             # Rules come last: a conflict is reported before a rule, as in the specification's order of checks.
             await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
-            return await self._store_response(tx, write, stored)
+            return await store_response(tx, write, stored, self.clock.now())
 
     async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
         has_rule = model.rules_look_at(name for change in changes for name in change.values)
@@ -123,14 +127,14 @@ class RowWriter:
                 return [changed]
             if not has_rule:
                 async with self.database.autocommit(write.scope) as tx:
-                    return await tx.records.change(model, changes, self._act(write))
+                    return await tx.records.change(model, changes, write.act(self.clock.now()))
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
             if has_rule or has_conditions:
                 # Rows are locked before rule and conditions see them: both judge what is stored.
                 before = await tx.records.current(model, [change.id for change in changes])
                 changes = settled(model, changes, before)
-            stored = await tx.records.change(model, changes, self._act(write))
+            stored = await tx.records.change(model, changes, write.act(self.clock.now()))
             if has_rule:
                 await self._ensure_rules(
                     tx, model, [_rule_input(change, before[change.id].values) for change in changes]
@@ -149,7 +153,7 @@ class RowWriter:
                     return None
                 change = Change(change.id, change.values, seen.version)
             try:
-                (stored,) = await tx.records.change(model, [change], self._act(write))
+                (stored,) = await tx.records.change(model, [change], write.act(self.clock.now()))
             except PreconditionFailed:
                 return None
         return stored
@@ -158,50 +162,35 @@ class RowWriter:
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
         async with self.database.transaction(write.scope) as tx:
-            if (replayed := await self._replayed_response(tx, write, list[UUID])) is not None:
+            if (replayed := await replayed_response(tx, write, list[UUID], self.clock.now())) is not None:
                 return replayed
             cleared = await self._cleared_by(tx, model, ids)
             try:
-                removed = await tx.records.remove(model, ids, self._act(write), version)
+                removed = await tx.records.remove(model, ids, write.act(self.clock.now()), version)
             except StillReferredTo as error:
                 ensure_found(ids, error.found)
                 raise told_to(write.caller, self.registry, ids, error) from None
             await self._ensure_cleared(tx, write.caller, cleared)
             # The exception rolls the deletion of the others back.
             ensure_found(ids, removed)
-            return await self._store_response(tx, write, removed)
+            return await store_response(tx, write, removed, self.clock.now())
 
     async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
         async with self.database.transaction(write.scope) as tx:
-            if (replayed := await self._replayed_response(tx, write, Stored)) is not None:
+            if (replayed := await replayed_response(tx, write, Stored, self.clock.now())) is not None:
                 return replayed
-            return await self._store_response(tx, write, await tx.records.restore(model, row_id, self._act(write)))
+            restored = await tx.records.restore(model, row_id, write.act(self.clock.now()))
+            return await store_response(tx, write, restored, self.clock.now())
 
     async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         async with self.database.transaction(write.scope) as tx:
             cleared = await self._cleared_by(tx, model, [row_id])
             try:
-                if not await tx.records.purge(model, [row_id], self._act(write), version):
+                if not await tx.records.purge(model, [row_id], write.act(self.clock.now()), version):
                     raise NotFound
             except StillReferredTo as error:
                 raise told_to(write.caller, self.registry, [row_id], error) from None
             await self._ensure_cleared(tx, write.caller, cleared)
-
-    async def _replayed_response(self, tx: WriteTransaction, write: Write, kind: type[R]) -> WriteOutcome[R] | None:
-        if write.idempotency_key is None:
-            return None
-        stored = await tx.answers.claim(_claim(write, write.idempotency_key), self.clock.now())
-        if stored is None:
-            return None
-        # Another request under the same key is a mistake of the client, not a repetition.
-        if stored.fingerprint != write.idempotency_key.fingerprint:
-            raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
-        return WriteOutcome(msgspec.json.decode(stored.answer, type=kind), is_replayed=True)
-
-    async def _store_response(self, tx: WriteTransaction, write: Write, answer: R) -> WriteOutcome[R]:
-        if write.idempotency_key is not None:
-            await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), self.clock.now())
-        return WriteOutcome(answer)
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
         others = TransactionRows(tx.records, self.registry)
@@ -226,9 +215,6 @@ class RowWriter:
                 await self._ensure_rules(tx, model, inputs)
             except UnprocessableEntity as error:
                 raise UnprocessableEntity(fields=broken_told_to(caller, self.registry, model, error)) from None
-
-    def _act(self, write: Write) -> Act:
-        return Act(write.caller.user_id, self.clock.now())
 
 
 @dataclass(frozen=True)
@@ -284,6 +270,29 @@ async def ensure_stored(attempt: Callable[[], Coroutine[Any, Any, R]]) -> R:
         return await retry_on_conflict(attempt)()
     except SerializationConflict:
         raise Conflict("Other requests keep changing the same rows: try again.") from None
+
+
+async def replayed_response(tx: WriteTransaction, write: Write, kind: type[R], now: datetime) -> WriteOutcome[R] | None:
+    """The response to the first request with the idempotency key; None where this is the first, or there is no key.
+
+    Raises UnprocessableEntity when the first was another request.
+    """
+    if write.idempotency_key is None:
+        return None
+    stored = await tx.answers.claim(_claim(write, write.idempotency_key), now)
+    if stored is None:
+        return None
+    # Another request under the same key is a mistake of the client, not a repetition.
+    if stored.fingerprint != write.idempotency_key.fingerprint:
+        raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
+    return WriteOutcome(msgspec.json.decode(stored.answer, type=kind), is_replayed=True)
+
+
+async def store_response(tx: WriteTransaction, write: Write, answer: R, now: datetime) -> WriteOutcome[R]:
+    """Stores the response under the idempotency key, if there is one, and returns it."""
+    if write.idempotency_key is not None:
+        await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), now)
+    return WriteOutcome(answer)
 
 
 def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.audit import record_own
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
@@ -18,7 +19,7 @@ from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.tokens import user_subject
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event
+from domain.scope import Caller, Client, EveryTenant, ensure_alive
 
 
 class EmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -104,7 +105,7 @@ class Accounts:
                 if is_first:
                     # Security: whoever made the account must not take it along to an address of theirs.
                     await tx.email_changes.end(token.user_id)
-                await self._audit(tx, "email.confirmed", token.user_id, client)
+                await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
             published.update(versions)
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
@@ -136,7 +137,7 @@ class Accounts:
                 # Security: a reset is how an owner stops a change of the address that a thief asked for.
                 await tx.email_changes.end(user.id)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
-                await self._audit(tx, "password.reset", user.id, client)
+                await record_own(tx, "password.reset", user.id, None, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))
             published.update(versions)
 
@@ -167,7 +168,7 @@ class Accounts:
                 await tx.one_time_tokens.forget(user.id, ["reset"], now)
                 await tx.email_changes.end(user.id)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
-                await self._audit(tx, "password.changed", user.id, client, caller.tenant_id)
+                await record_own(tx, "password.changed", user.id, caller.tenant_id, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))
             published.update(versions)
 
@@ -186,7 +187,7 @@ class Accounts:
             raise
         if hashed is None:
             async with self.database.transaction(EveryTenant()) as tx:
-                await self._audit(tx, "password.change-refused", user.id, client)
+                await record_own(tx, "password.change-refused", user.id, None, client, self.clock.now())
             raise ValidationError.on("currentPassword", "is not your current password")
         return hashed
 
@@ -217,12 +218,6 @@ class Accounts:
         versions = await tx.token_versions.bump(subjects)
         await tx.users.end_sessions(user_id, now)
         return dict(versions)
-
-    async def _audit(
-        self, tx: AccountTransaction, action: str, user_id: UUID, client: Client, tenant_id: UUID | None = None
-    ) -> None:
-        line = event(action, user_id, user_id, client, self.clock.now())
-        await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
 
     async def _ensure_good(self, password: str, state: AccountState) -> None:
         # closed tenants count too: their names are known to whoever guesses

@@ -27,6 +27,12 @@ class Outcomes(Protocol):
     def count(self, method: str, outcome: str) -> None: ...
 
 
+class CodeOutcomes(Protocol):
+    """Counts what came of codes, for the operator's metrics: ``issued``, ``redeemed`` or ``refused``."""
+
+    def count(self, outcome: str) -> None: ...
+
+
 class Passwords(Protocol):
     """Hashes outside the event loop, as many at a time as there are cores, behind a bounded queue.
 

@@ -1,4 +1,4 @@
-"""The memory that all processes share: cached values and the copy of the token versions."""
+"""The memory that all processes share (cached values, the copy of the token versions), and the versions themselves."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -53,4 +53,19 @@ class TokenVersions(Protocol):
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:
         """Records that no further token is issued under the subjects: their versions may be removed later."""
+        ...
+
+
+class PendingVersions(Protocol):
+    """Bumped versions that the copy may not know yet, kept in the transactions that bump them."""
+
+    async def due(self, age: float, most: int) -> dict[str, int]:
+        """The ``most`` that have waited longest, of those bumped more than ``age`` seconds ago.
+
+        Raises ServiceUnavailable.
+        """
+        ...
+
+    async def published(self, versions: Mapping[str, int]) -> None:
+        """The copy knows these; one that has been bumped again stays. Raises ServiceUnavailable."""
         ...

@@ -6,13 +6,11 @@ keys that expire, and domains are looked up again.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import NamedTuple
 
-from application.identity.joining.domain_checks import DomainChecks
-from application.identity.service_accounts.key_expiry import KeyExpiry
 from application.identity.service_accounts.last_uses import STORED_EVERY, LastUses
-from application.operations.mail_delivery import OutboxRelay
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from domain.errors import ServiceUnavailable
 from entrypoints.server.housekeeping import keep_clean
@@ -25,6 +23,37 @@ LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
 
+Work = Callable[[], Awaitable[int]]
+"""Does what is due, some of it at a time, and returns how much that was."""
+
+
+class LogTexts(NamedTuple):
+    """Log lines by their level: ``debug`` while the database is away, ``error`` after any other failure.
+
+    ``docs/reference/log-lines.md`` lists the texts of every call.
+    """
+
+    debug: str
+    error: str
+
+
+MAIL = LogTexts(
+    debug="The outbox cannot be read while the database is away.",
+    error="The outbox could not be emptied.",
+)
+USES = LogTexts(
+    debug="The uses of API keys are stored when the database is back.",
+    error="The uses of API keys could not be stored.",
+)
+EXPIRY = LogTexts(
+    debug="Keys that expire cannot be looked for while the database is away.",
+    error="Keys that expire could not be announced.",
+)
+DOMAINS = LogTexts(
+    debug="Domains cannot be looked up while the database is away.",
+    error="Domains could not be looked up.",
+)
+
 
 @asynccontextmanager
 async def background(services: Services) -> AsyncIterator[None]:
@@ -32,11 +61,11 @@ async def background(services: Services) -> AsyncIterator[None]:
     await _first_keys(services.signing_keys)
     tasks = [
         asyncio.create_task(_keep_reloading(services.signing_keys)),
-        asyncio.create_task(_keep_delivering(services.relay)),
+        asyncio.create_task(_keep_doing(services.relay.deliver, LOOKED_FOR_MAIL_EVERY, MAIL)),
         asyncio.create_task(keep_clean(services.housekeeping)),
         asyncio.create_task(_keep_storing_uses(services.last_uses)),
-        asyncio.create_task(_keep_announcing(services.key_expiry)),
-        asyncio.create_task(_keep_checking(services.domain_checks)),
+        asyncio.create_task(_keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY)),
+        asyncio.create_task(_keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS)),
     ]
     try:
         yield
@@ -46,7 +75,7 @@ async def background(services: Services) -> AsyncIterator[None]:
             with suppress(asyncio.CancelledError):
                 await task
         # What was noted since the last turn would be lost with the process.
-        await _store_uses(services.last_uses)
+        await _done(services.last_uses.store, USES)
 
 
 async def _first_keys(keys: KeyRotation) -> None:
@@ -71,59 +100,29 @@ async def _keep_reloading(keys: KeyRotation) -> None:
             log.warning("The signing keys could not be read again: %s", error)
 
 
-async def _keep_delivering(relay: OutboxRelay) -> None:
-    """Every process looks for itself: a mail is handed to one of them alone."""
+async def _keep_doing(work: Work, every: float, texts: LogTexts) -> None:
+    """Works at once and for ever, with a pause of ``every`` seconds whenever there was nothing to do.
+
+    Every process looks for itself: a mail, a key or a domain that is due is handed to one of them alone.
+    """
     while True:
-        taken = 0
-        try:
-            taken = await relay.deliver()
-        except ServiceUnavailable:
-            log.debug("The outbox cannot be read while the database is away.")
-        except Exception:
-            log.exception("The outbox could not be emptied.")
-        if not taken:
-            await asyncio.sleep(LOOKED_FOR_MAIL_EVERY)
+        # As long as some were found there may be more: they are taken some at a time.
+        if not await _done(work, texts):
+            await asyncio.sleep(every)
 
 
 async def _keep_storing_uses(uses: LastUses) -> None:
     while True:
         await asyncio.sleep(STORED_EVERY)
-        await _store_uses(uses)
+        await _done(uses.store, USES)
 
 
-async def _store_uses(uses: LastUses) -> None:
+async def _done(work: Work, texts: LogTexts) -> int:
+    """How much was done; 0 after a failure, which is logged."""
     try:
-        await uses.store()
+        return await work()
     except ServiceUnavailable:
-        log.debug("The uses of API keys are stored when the database is back.")
+        log.debug(texts.debug)
     except Exception:
-        log.exception("The uses of API keys could not be stored.")
-
-
-async def _keep_announcing(expiry: KeyExpiry) -> None:
-    """Every process looks for itself: a key is announced by one of them alone."""
-    while True:
-        announced = 0
-        try:
-            announced = await expiry.announce()
-        except ServiceUnavailable:
-            log.debug("Keys that expire cannot be looked for while the database is away.")
-        except Exception:
-            log.exception("Keys that expire could not be announced.")
-        # As long as some were found there may be more: they are taken some at a time.
-        if not announced:
-            await asyncio.sleep(LOOKED_FOR_EXPIRY_EVERY)
-
-
-async def _keep_checking(checks: DomainChecks) -> None:
-    """Every process looks for itself: a domain that is due is looked up by one of them alone."""
-    while True:
-        checked = 0
-        try:
-            checked = await checks.check()
-        except ServiceUnavailable:
-            log.debug("Domains cannot be looked up while the database is away.")
-        except Exception:
-            log.exception("Domains could not be looked up.")
-        if not checked:
-            await asyncio.sleep(LOOKED_FOR_DOMAINS_EVERY)
+        log.exception(texts.error)
+    return 0

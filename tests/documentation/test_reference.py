@@ -33,10 +33,10 @@ def test_every_action_of_the_audit_trail_is_listed_and_written() -> None:
 
 
 def written_actions() -> Iterator[str]:
-    """First texts of ``event("role.changed", …)`` and ``self._audit(tx, "role.changed", …)``."""
+    """First texts of ``event("role.changed", …)`` and ``record(tx, "role.changed", …)``."""
     for path, call in calls("domain", "application", "adapters", "entrypoints"):
         name = ast.unparse(call.func)
-        if path == "entrypoints/server/log_writer.py" or not name.endswith(("event", "_audit")):
+        if path == "entrypoints/server/log_writer.py" or not name.endswith(("event", "record", "record_own", "_audit")):
             continue
         for argument in call.args[:2]:
             for node in ast.walk(argument):

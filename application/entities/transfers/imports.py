@@ -8,12 +8,20 @@ from typing import BinaryIO
 
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.places import TransferPlaces
-from application.entities.writing import RowWriter, Write, WriteOutcome, ensure_may_write, ensure_stored
+from application.entities.writing import (
+    Write,
+    WriteOutcome,
+    ensure_may_write,
+    ensure_stored,
+    replayed_response,
+    store_response,
+)
 from application.ports.database import Database
 from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
+from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.entities.bodies import FieldAccess
-from domain.entities.declaration import EntityModel
+from domain.entities.declaration import EntityModel, Registry
 from domain.entities.sheets import (
     MOST_ERRORS,
     ImportOptions,
@@ -43,13 +51,15 @@ class _RollBack(Exception):
 
 
 @dataclass(frozen=True)
-class FileImport(RowWriter):
+class FileImport:
     """Imports of rows. The caller's permission has been checked before; tenant and rules are checked here.
 
     Who serves others takes one of the ``places`` before an upload is read.
     """
 
     database: Database[TransferTransaction]
+    registry: Registry
+    clock: Clock
     sheets: Sheets
     upkeep: Upkeep
     places: TransferPlaces = field(default_factory=TransferPlaces)
@@ -73,14 +83,14 @@ class FileImport(RowWriter):
         self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest
     ) -> WriteOutcome[Report]:
         options = reading.options
-        loading = Loading(self._act(write), key_field(model, options) if options.mode == "upsert" else None)
+        loading = Loading(write.act(self.clock.now()), key_field(model, options) if options.mode == "upsert" else None)
         upload.seek(0)
         try:
             async with (
                 self.sheets.read(model, upload, reading) as sheet,
                 self.database.transaction(write.scope) as tx,
             ):
-                if (replayed := await self._replayed_response(tx, write, Report)) is not None:
+                if (replayed := await replayed_response(tx, write, Report, self.clock.now())) is not None:
                     return replayed
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
                 # The sheet knows what its caller may not see; the database has judged whole rows.
@@ -90,7 +100,7 @@ class FileImport(RowWriter):
                 # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):
                     raise _RollBack(report)
-                return await self._store_response(tx, write, report)
+                return await store_response(tx, write, report, self.clock.now())
         except _RollBack as rollback:
             if options.atomic and rollback.report.failed:
                 raise _all_or_nothing(rollback.report) from None

@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
+from application.audit import record
 from application.ports.database import Database
 from application.ports.identity.users import PERMISSION_TAKEN, IdentityTransaction
 from application.ports.runtime import Clock, Ids
@@ -30,7 +31,6 @@ from domain.scope import (
     Client,
     EveryTenant,
     Permission,
-    event,
     is_permission,
     own_permissions,
     registered,
@@ -110,7 +110,7 @@ class RoleAdministration:
         ensure_fits_token([role], "permissions")
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.roles.add(role)
-            await self._audit(tx, "role.created", caller, role.id, client)
+            await record(tx, "role.created", caller, role.id, client, self.clock.now())
         return _item(role)
 
     @retry_on_conflict
@@ -138,7 +138,7 @@ class RoleAdministration:
                 # Tokens carry name and permissions: a description makes nobody's token stale.
                 is_carried = (role.name, role.permissions) != (before.name, before.permissions)
                 versions = await tx.token_versions.bump([subject]) if is_carried else {}
-                await self._audit(tx, "role.changed", caller, role_id, client)
+                await record(tx, "role.changed", caller, role_id, client, self.clock.now())
             published.update(versions)
         return _item(role)
 
@@ -158,7 +158,7 @@ class RoleAdministration:
             await tx.roles.remove(role_id)
             # Ids are never used again: housekeeping may remove the version once the last token with it has expired.
             await tx.token_versions.end([role_subject(role_id)], self.clock.now())
-            await self._audit(tx, "role.deleted", caller, role_id, client)
+            await record(tx, "role.deleted", caller, role_id, client, self.clock.now())
 
     async def permissions(self) -> PermissionList:
         """Permissions added by super-admins, those of the service itself and those of every served entity."""
@@ -182,7 +182,7 @@ class RoleAdministration:
             raise Conflict.on("name", PERMISSION_TAKEN)
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(permission)
-            await self._audit(tx, "permission.created", caller, permission.id, client)
+            await record(tx, "permission.created", caller, permission.id, client, self.clock.now())
         return permission
 
     async def _role(self, tx: IdentityTransaction, caller: Caller, role_id: UUID) -> Role:
@@ -191,9 +191,6 @@ class RoleAdministration:
         if role is None or role.tenant_id not in (None, caller.tenant_id):
             raise NotFound
         return role
-
-    async def _audit(self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, client: Client) -> None:
-        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
 
 
 def served_permissions(registry: Registry) -> list[Permission]:

@@ -60,7 +60,7 @@ class TenantAdministration:
         )
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.tenants.add(tenant)
-            await self._audit(tx, "tenant.created", caller, tenant.id, tenant.id, client)
+            await tx.audit.add(tenant.id, event("tenant.created", caller.user_id, tenant.id, client, self.clock.now()))
         return tenant
 
     @retry_on_conflict
@@ -78,7 +78,9 @@ class TenantAdministration:
                 await tx.tenants.save(tenant)
                 closed = before.is_active and not tenant.is_active
                 versions = await tx.token_versions.bump([subject]) if closed else {}
-                await self._audit(tx, "tenant.changed", caller, tenant_id, tenant_id, client)
+                await tx.audit.add(
+                    tenant_id, event("tenant.changed", caller.user_id, tenant_id, client, self.clock.now())
+                )
             published.update(versions)
         await self._forget_profiles()
         return tenant
@@ -93,7 +95,7 @@ class TenantAdministration:
                 await tx.tenants.remove(tenant_id, now)
                 versions = await tx.token_versions.bump([subject])
                 await tx.token_versions.end([subject], now)
-                await self._audit(tx, "tenant.deleted", caller, tenant_id, tenant_id, client)
+                await tx.audit.add(tenant_id, event("tenant.deleted", caller.user_id, tenant_id, client, now))
             published.update(versions)
         await self._forget_profiles()
 
@@ -106,11 +108,6 @@ class TenantAdministration:
         if tenant is None:
             raise NotFound
         return tenant
-
-    async def _audit(
-        self, tx: TenantTransaction, action: str, caller: Caller, target: UUID, tenant_id: UUID, client: Client
-    ) -> None:
-        await tx.audit.add(tenant_id, event(action, caller.user_id, target, client, self.clock.now()))
 
 
 def _ensure_system_stays(before: Tenant, after: Tenant | None) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
+from application.audit import record
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import (
     NewUserForm,
@@ -48,7 +49,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class UserAdministration:
             await tx.former_members.readmit(caller.tenant.id, user.id, digests)
             if form.send_welcome_email:
                 await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
-            await self._audit(tx, "user.created", caller, user.id, client)
+            await record(tx, "user.created", caller, user.id, client, self.clock.now())
             return await self._detail(tx, caller, user.id)
 
     async def _password_errors(self, caller: Caller, form: NewUserForm, now: datetime) -> tuple[FieldError, ...]:
@@ -130,7 +131,7 @@ class UserAdministration:
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
                 versions = await self._revoke_tokens(tx, caller, state, form, now)
-                await self._audit(tx, "user.changed", caller, user_id, client)
+                await record(tx, "user.changed", caller, user_id, client, self.clock.now())
                 detail = await self._detail(tx, caller, user_id)
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
@@ -145,7 +146,7 @@ class UserAdministration:
                 state = await self._locked_state(tx, caller, user_id)
                 await self._replace_roles(tx, caller, state, form.role_names, "roleNames", client)
                 versions = await tx.token_versions.bump([subject])
-                await self._audit(tx, "user.roles-changed", caller, user_id, client)
+                await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
                 detail = await self._detail(tx, caller, user_id)
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
@@ -163,7 +164,7 @@ class UserAdministration:
                 versions = await tx.token_versions.bump(subjects)
                 if user_subject(user_id) in subjects:
                     await tx.token_versions.end(subjects, now)
-                await self._audit(tx, "user.deleted", caller, user_id, client)
+                await record(tx, "user.deleted", caller, user_id, client, self.clock.now())
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
@@ -195,7 +196,7 @@ class UserAdministration:
             state = await self._account_state(tx, caller, user_id)
             ensure_may_change_account(caller, state)
             await tx.attempts.unlock(state.user.email_key)
-            await self._audit(tx, "user.unlocked", caller, user_id, client)
+            await record(tx, "user.unlocked", caller, user_id, client, self.clock.now())
             return await self._detail(tx, caller, user_id)
 
     async def _mail_new_address(self, tx: IdentityTransaction, before: User, after: User, client: Client) -> None:
@@ -311,9 +312,6 @@ class UserAdministration:
                 if sees_all or membership.tenant_id == caller.tenant_id
             ],
         )
-
-    async def _audit(self, tx: IdentityTransaction, action: str, caller: Caller, target: UUID, client: Client) -> None:
-        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
 
 
 def _subjects(user_id: UUID) -> tuple[str, str]:

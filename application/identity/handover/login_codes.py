@@ -8,13 +8,14 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
+from application.identity.handover.first_use import is_first_use
 from application.identity.handover.targets import Target, Targets
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
-from application.ports.identity.tickets import Ticket, Tickets
-from application.ports.runtime import Clock
+from application.ports.identity.tickets import Tickets
+from application.ports.runtime import Clock, CodeOutcomes
 from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer
 from domain.identity.tokens import Session
@@ -74,12 +75,6 @@ class StolenSessions(Protocol):
         ...
 
 
-class CodeOutcomes(Protocol):
-    """Counts what came of codes, for the operator's metrics: ``issued``, ``redeemed`` or ``refused``."""
-
-    def count(self, outcome: str) -> None: ...
-
-
 @dataclass(frozen=True)
 class LoginCodes:
     database: Database[CodeTransaction]
@@ -120,7 +115,7 @@ class LoginCodes:
         content = opened.content
         if app_id is not None and app_id != content.target.app_id:
             await self._refuse(None, client)
-        if not await self._is_first_use(opened):
+        if not await is_first_use(self.database, opened, self.clock.now()):
             await self._end_stolen(content.session_id, client)
             await self._refuse(content.session_id, client)
         if self.clock.now() >= content.expires_at:
@@ -133,10 +128,6 @@ class LoginCodes:
             await self._refuse(content.session_id, client)
         self.outcomes.count("redeemed")
         return result
-
-    async def _is_first_use(self, opened: Ticket[Handover]) -> bool:
-        async with self.database.autocommit(EveryTenant()) as tx:
-            return await tx.used_nonces.consume(opened.id, opened.until, self.clock.now())
 
     async def _end_stolen(self, session_id: UUID, client: Client) -> None:
         async with self.database.read_only(EveryTenant()) as read:

@@ -7,18 +7,19 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from application.identity.handover.first_use import is_first_use
 from application.identity.handover.targets import Target, Targets
 from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import LinkedAccounts, LoginCompletion
 from application.ports.database import Database
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
 from application.ports.identity.passwords import NonceTransaction
-from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.identity.tickets import Tickets
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from domain.errors import InvalidCredentials, ValidationError
 from domain.identity.redirects import challenge_of
-from domain.scope import Client, EveryTenant
+from domain.scope import Client
 
 LIVES = timedelta(minutes=10)
 """Time for which a provider may take."""
@@ -77,7 +78,11 @@ class SocialRedirect:
         opened = self.tickets.open("social", ticket or "", BegunLogin, self.clock.now())
         # Security: the cookie says which browser began and where; another browser, another provider's answer (mix-up)
         # and a second use are refused alike, before anything is asked of a provider.
-        if opened is None or not _is_answer(opened.content, provider, state) or not await self._is_first_use(opened):
+        if (
+            opened is None
+            or not _is_answer(opened.content, provider, state)
+            or not await is_first_use(self.database, opened, self.clock.now())
+        ):
             raise ValidationError.on("state", "is not of a login that began in this browser in the last minutes")
         if opened.content.target is not None:
             await self.targets.ensure(opened.content.target)
@@ -98,10 +103,6 @@ class SocialRedirect:
         result = await self.entrance.complete_login(verified, None, app_id, client)
         assert isinstance(result, LoginResult)
         return result
-
-    async def _is_first_use(self, opened: Ticket[BegunLogin]) -> bool:
-        async with self.database.autocommit(EveryTenant()) as tx:
-            return await tx.used_nonces.consume(opened.id, opened.until, self.clock.now())
 
     def _address(self, provider: str) -> str:
         # One address for each provider: the answer of one is never taken for that of another.

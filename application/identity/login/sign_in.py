@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from application.audit import record_own
 from application.identity.login.forms import (
     LoginForm,
     LoginResult,
@@ -112,14 +113,14 @@ class SignIn:
         async with self.database.transaction(EveryTenant()) as tx:
             if user is not None and gives_back:
                 await tx.attempts.release(user.email_key, client.network)
-            await self._audit(tx, "login.failed", user.id if user else None, None, client)
+            await record_own(tx, "login.failed", user.id if user else None, None, client, self.clock.now())
 
     @retry_on_conflict
     async def _note_challenge(self, user: User, client: Client, *, gives_back: bool) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
             if gives_back:
                 await tx.attempts.release(user.email_key, client.network)
-            await self._audit(tx, "login.challenged", user.id, None, client)
+            await record_own(tx, "login.challenged", user.id, None, client, self.clock.now())
 
     @retry_on_conflict
     async def _start_session(
@@ -214,7 +215,7 @@ class SignIn:
             # Another refresh or switch won the race: this switch is retried on the session as it is now.
             raise SerializationConflict
         async with self.database.transaction(EveryTenant()) as tx:
-            await self._audit(tx, "tenant.switched", caller.user_id, membership.tenant_id, client)
+            await record_own(tx, "tenant.switched", caller.user_id, membership.tenant_id, client, self.clock.now())
         return SwitchResult(**self.issuing.token_pair(claims, session, now), current_tenant=tenant_name(membership))
 
     @retry_on_conflict
@@ -238,7 +239,7 @@ class SignIn:
             # Another refresh or switch won the race: this one is retried on the session as it is now.
             if not await tx.sessions.rotate(renewed, seen=session.counter):
                 raise SerializationConflict
-            await self._audit(tx, "tenant.switched", state.user.id, tenant_id, client)
+            await record_own(tx, "tenant.switched", state.user.id, tenant_id, client, self.clock.now())
         pair = self.issuing.token_pair(claims, renewed, now)
         if membership is None:
             return RefreshResult(**pair, permissions=claims.permissions)
@@ -253,7 +254,7 @@ class SignIn:
             async with self.database.transaction(EveryTenant()) as tx:
                 versions = await tx.token_versions.bump(subjects)
                 await tx.users.end_sessions(caller.user_id, now)
-                await self._audit(tx, "logout", caller.user_id, caller.tenant_id, client)
+                await record_own(tx, "logout", caller.user_id, caller.tenant_id, client, self.clock.now())
             published.update(versions)
 
     async def _refreshed(
@@ -290,12 +291,6 @@ class SignIn:
                 line = event("session.stolen", session.user_id, session.user_id, client, now)
                 await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
             published.update(versions)
-
-    async def _audit(
-        self, tx: SessionTransaction, action: str, who: UUID | None, tenant_id: UUID | None, client: Client
-    ) -> None:
-        line = event(action, who, who, client, self.clock.now())
-        await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
 
     def _new_session(
         self, state: AccountState, membership: Membership | None, app_id: str | None, client: Client, now: datetime

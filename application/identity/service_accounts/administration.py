@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from application.audit import record
 from application.identity.administration.listing import Parameters, paging, read_listing
 from application.identity.service_accounts.forms import (
     SORTABLE_ACCOUNTS,
@@ -27,7 +28,7 @@ from domain.identity.administration import ensure_fits_token, ensure_may_give, r
 from domain.identity.service_accounts import ACCOUNTS_PER_TENANT, ServiceAccount
 from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import Role
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class ServiceAccountAdministration:
                 raise QuotaExceeded(f"A tenant has at most {ACCOUNTS_PER_TENANT} service accounts.")
             account = replace(account, roles=tuple(roles))
             await tx.service_accounts.add(account)
-            await self._audit(tx, "service-account.created", caller, account.id, client)
+            await record(tx, "service-account.created", caller, account.id, client, self.clock.now())
         return account_item(ListedServiceAccount(account, 0, None, None))
 
     @retry_on_conflict
@@ -89,7 +90,7 @@ class ServiceAccountAdministration:
                 is_stopped = found.account.is_active and not changed.is_active
                 subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
                 versions = await tx.token_versions.bump(subjects)
-                await self._audit(tx, "service-account.changed", caller, account_id, client)
+                await record(tx, "service-account.changed", caller, account_id, client, self.clock.now())
             published.update(versions)
         return account_item(replace(found, account=changed))
 
@@ -124,7 +125,7 @@ class ServiceAccountAdministration:
                 versions = await tx.token_versions.bump(subjects)
                 # Ids are never used again: housekeeping may remove the versions once the last token has expired.
                 await tx.token_versions.end(subjects, now)
-                await self._audit(tx, "service-account.deleted", caller, account_id, client)
+                await record(tx, "service-account.deleted", caller, account_id, client, self.clock.now())
             published.update(versions)
 
     async def _account(self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID) -> ListedServiceAccount:
@@ -137,11 +138,6 @@ class ServiceAccountAdministration:
     async def _roles(self, tx: ServiceAccountTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:
         roles = roles_named(names, await tx.roles.by_names(caller.tenant.id, names))
         return sorted(roles, key=lambda role: (role.name, role.id))
-
-    async def _audit(
-        self, tx: ServiceAccountTransaction, action: str, caller: Caller, target: UUID, client: Client
-    ) -> None:
-        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))
 
 
 def _subjects(account_id: UUID) -> list[str]:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.audit import record
 from application.identity.service_accounts.forms import (
     LAST_MOMENT,
     ApiKeyItem,
@@ -36,7 +37,7 @@ from domain.identity.service_accounts import (
     key_digest,
 )
 from domain.identity.tokens import grants_subject, session_subject
-from domain.scope import Caller, Client, EveryTenant, event, may_grant, smallest
+from domain.scope import Caller, Client, EveryTenant, may_grant, smallest
 
 
 class KeyPolicy(Struct, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ class KeyAdministration:
             if living >= KEYS_PER_ACCOUNT:
                 raise QuotaExceeded(f"A service account has at most {KEYS_PER_ACCOUNT} keys: end one first.")
             await tx.api_keys.add(key, key_digest(text))
-            await self._audit(tx, "key.created", caller, key.id, client)
+            await record(tx, "key.created", caller, key.id, client, self.clock.now())
         return new_key(key, text)
 
     @retry_on_conflict
@@ -116,7 +117,7 @@ class KeyAdministration:
                 versions = await tx.token_versions.bump([subject])
                 if not overlap:
                     await tx.token_versions.end([subject], now)
-                await self._audit(tx, "key.rotated", caller, key_id, client)
+                await record(tx, "key.rotated", caller, key_id, client, self.clock.now())
             published.update(versions)
         return new_key(key, text)
 
@@ -131,7 +132,7 @@ class KeyAdministration:
                 await tx.api_keys.end(key, now)
                 versions = await tx.token_versions.bump([subject])
                 await tx.token_versions.end([subject], now)
-                await self._audit(tx, "key.ended", caller, key_id, client)
+                await record(tx, "key.ended", caller, key_id, client, self.clock.now())
             published.update(versions)
 
     def _successor(self, caller: Caller, old: ApiKey, text: str, now: datetime) -> ApiKey:
@@ -176,8 +177,3 @@ class KeyAdministration:
         if found is None:
             raise NotFound
         return found
-
-    async def _audit(
-        self, tx: ServiceAccountTransaction, action: str, caller: Caller, target: UUID, client: Client
-    ) -> None:
-        await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, self.clock.now()))

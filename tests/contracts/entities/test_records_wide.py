@@ -23,9 +23,10 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.markers import entity, index, many, money, ref, unique
-from domain.entities.query.query import WHOLE, View
+from domain.entities.query.query import MOST_INCLUDED, WHOLE, View
 from domain.entities.query.read_query import read_export, read_query
 from domain.entities.registry import build_registry
+from domain.errors import ValidationError
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
@@ -236,3 +237,26 @@ async def test_a_row_included_as_json_is_written_like_any_other(database: WholeD
     many_more = await get(database, row_id, View(include=tuple((name,) for name in names)))
     assert many_more[names[0]] == few[names[0]]
     assert list(many_more[names[0]]) == list(few[names[0]])
+
+
+async def test_lists_in_rows_included_as_json_are_bounded(database: WholeDatabase) -> None:
+    """Two rows whose lists are short enough each, and too long together."""
+    text = "x" * (MOST_INCLUDED * 1024 * 1024 // 3)
+    first, second = await add(database, {}, {})
+    for owner in (first, second):
+        await add(database, *({LINKS[0]: owner, TEXTS[-1]: text} for _ in range(2)))
+    mark = new_id().hex
+    rows = await add(database, *({TEXTS[0]: mark, LINKS[1]: owner} for owner in (first, second)), {TEXTS[0]: mark})
+    names = [link.removesuffix("_id") for link in LINKS]
+    include = ",".join([*names, "way_1.others"])
+    with pytest.raises(ValidationError) as caught:
+        await found(database, **{TEXTS[0]: mark, "include": include})
+    assert [error.field for error in caught.value.fields] == ["include"]
+    page = await found(database, **{TEXTS[0]: mark, "include": include, "pageSize": "1", "sort": "createdAt:asc"})
+    assert [len(row["way_1"]["others"]) for row in page] == [2]
+    view = View(include=tuple(tuple(way.split(".")) for way in include.split(",")))
+    assert (await get(database, rows[2], view))["way_1"] is None
+    assert len((await get(database, rows[0], view))["way_1"]["others"]) == 2
+    await add(database, {LINKS[0]: first, TEXTS[-1]: text})
+    with pytest.raises(ValidationError):
+        await get(database, rows[0], view)

@@ -53,23 +53,20 @@ class RowEncoder:
 class RowStatement(CompiledStatement, frozen=True):
     """A statement whose rows begin with the columns that ``encoder`` takes.
 
-    ``first_list`` is the place of one with a list of related rows, which is null where all lists together are too long.
+    With ``has_lists`` it ends where the lists of related rows are too long together.
     """
 
     encoder: RowEncoder
-    first_list: int | None = None
+    has_lists: bool = False
 
     async def fetch(self, connection: ServiceConnection, values: Mapping[str, Any]) -> list[asyncpg.Record]:
         """Rows of the answer. Raises ValidationError where their lists have too many bytes."""
         try:
             rows: list[asyncpg.Record] = await connection.fetch(self.text, *self.arguments(values))
         except asyncpg.ProgramLimitExceededError:
-            # of a list beyond a gigabyte not even the size can be told
-            if self.first_list is None:
+            if not self.has_lists:
                 raise
             raise too_much_included() from None
-        if rows and self.first_list is not None and rows[0][self.first_list] is None:
-            raise too_much_included()
         return rows
 
 

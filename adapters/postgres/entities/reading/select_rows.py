@@ -12,11 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import CompoundSelect, FromClause, Select, func
-from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
 from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
-from adapters.postgres.entities.reading.list_bounds import row_statement
+from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
@@ -132,7 +131,7 @@ class SelectRows:
         self.model = model
         self.shape = shape
         self.rows = rows_of(registry, model, "t")
-        self.lists: list[str] = []
+        self.lists: list[ListColumn] = []
         self._aliases = (f"t{number}" for number in count(1))
 
     def matching(self, *columns: Value) -> Select[Any]:
@@ -276,13 +275,22 @@ class SelectRows:
         for relation in self._included(model, steps):
             way = (*steps, relation.name)
             if relation.is_many or self._is_wide:
-                self.lists += [".".join(way)] if relation.is_many else []
+                self.lists += [ListColumn(".".join(way), inside) for inside in self._lists_in(relation, way)]
                 parts += self._written(relation, rows, way)
             else:
                 join = self.related(relation, rows)
                 joins.append(join)
                 parts.append(Included(relation.name, tuple(self._parts(join.model, join.rows, way, joins))))
         return parts
+
+    def _lists_in(self, relation: Relation, steps: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """Ways from an included row to the lists in it that are in no other list; of a list, the empty way."""
+        if relation.is_many:
+            yield ()
+            return
+        for further in self._included(self.registry.target(relation), steps):
+            for way in self._lists_in(further, (*steps, further.name)):
+                yield (further.name, *way)
 
     @cached_property
     def _is_wide(self) -> bool:
@@ -333,8 +341,10 @@ class SelectRows:
         # correlated by hand: a subquery in FROM does not find the outer row by itself
         first = sa.select(*columns).select_from(far).where(*on).correlate(near).order_by(*order).limit(constant(MANY))
         found = first.subquery(far.name)
-        rows = func.array_to_json(func.array_agg(json_object(self.members(target, found, steps), found)))
-        listed = sa.select(func.coalesce(rows, sa.cast(constant("[]"), JSON()))).select_from(found)
-        yield relation.name, listed.scalar_subquery()
+        items = sa.select(json_object(self.members(target, found, steps), found).label("item")).select_from(found)
+        has_lists = any(
+            True for step in self._included(target, steps) for _ in self._lists_in(step, (*steps, step.name))
+        )
+        yield relation.name, bounded_list(items, f"{far.name} rows", has_lists=has_lists).scalar_subquery()
         more = sa.select().select_from(far).where(*on).correlate(near).offset(constant(MANY))
         yield f"{relation.name}HasMore", more.exists()
