@@ -65,7 +65,7 @@ class NothingDue:
     async def due(self, age: float, most: int) -> dict[str, int]:  # noqa: ARG002  # as the port asks
         return {}
 
-    async def published(self, counts: object) -> None:
+    async def published(self, versions: object) -> None:
         pass
 
 

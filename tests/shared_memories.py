@@ -59,7 +59,7 @@ class NothingDue:
     async def due(self, age: float, most: int) -> dict[str, int]:
         return {}
 
-    async def published(self, counts: Mapping[str, int]) -> None:
+    async def published(self, versions: Mapping[str, int]) -> None:
         pass
 
 

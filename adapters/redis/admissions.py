@@ -13,7 +13,7 @@ from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
 AGAIN_AFTER = 0.05
-"""Seconds before a new count that Redis did not take is offered to it again."""
+"""Seconds before a new version that Redis did not take is offered to it again."""
 
 
 class RedisAdmissions:

@@ -56,15 +56,15 @@ async def both_believe_redis(pair: Pair, token: str) -> None:
         await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
 
         async def asks_no_database(client: Client = client) -> bool:
-            before = await reads_of_counts(pair)
+            before = await reads_of_versions(pair)
             assert await client.knows(token)
-            return await reads_of_counts(pair) == before
+            return await reads_of_versions(pair) == before
 
         await eventually(asks_no_database)
 
 
-async def reads_of_counts(pair: Pair) -> int:
-    """Scans of the counts by subject, as the server has seen them up to now; the lease's look is another index."""
+async def reads_of_versions(pair: Pair) -> int:
+    """Scans of the versions by subject, as the server has seen them up to now; the lease's look is another index."""
     await pair.database.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     return int(
         await pair.database.fetchval(

@@ -92,7 +92,7 @@ class SecondFactorGate:
 
     def lifetimes(self, state: AccountState, tenant_id: UUID | None, service: Lifetimes) -> Lifetimes:
         """Lifetimes of a session in the tenant, whose settings only shorten the service's."""
-        held = next((held for held in state.memberships if held.tenant_id == tenant_id), None)
+        held = state.membership_in(tenant_id)
         asked = held.security if held is not None else None
         if asked is None:
             return service

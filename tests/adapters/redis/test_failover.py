@@ -37,7 +37,7 @@ ANSWERS_WITHIN = 1.0
 
 
 class Revoked:
-    """The database's side of revocation: a count that was raised, which the copy may have lost."""
+    """The database's side of revocation: a version that was bumped, which the copy may have lost."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, int] = {}
@@ -45,8 +45,8 @@ class Revoked:
     async def due(self, age: float, most: int) -> dict[str, int]:
         return dict(self.waiting)
 
-    async def published(self, counts: Mapping[str, int]) -> None:
-        for subject in counts:
+    async def published(self, versions: Mapping[str, int]) -> None:
+        for subject in versions:
             self.waiting.pop(subject, None)
 
 
