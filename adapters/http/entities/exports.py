@@ -15,8 +15,8 @@ from adapters.http.request.quality_values import weights
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.transfers.exports import CallersExport
-from domain.entities.query.values import NotAValue, read_boolean
-from domain.errors import BadRequest, ValidationError
+from domain.entities.query.values import read_flags
+from domain.errors import BadRequest
 
 _BOM = b"\xef\xbb\xbf"
 FORMAT = Parameter(
@@ -25,7 +25,6 @@ FORMAT = Parameter(
 BOM = Parameter(
     "bom", {"type": "boolean", "default": False}, "Begins CSV with the mark by which some programs know UTF-8."
 )
-ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
 TEXT = """A file of all rows that a list would have, as of one moment. Included rows are further columns such \
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
 
@@ -36,7 +35,8 @@ def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteH
     async def export(request: StrictRequest) -> Response[Any]:
         parameters = request.parameters()
         form = _form({name.lower(): text for name, text in parameters}, request.header(b"accept"))
-        has_bom = _flag(parameters, "bom") and form == "csv"
+        flags = read_flags([given for given in parameters if given[0].lower() == "bom"], ["bom"])
+        has_bom = bool(flags) and form == "csv"
         query = queries.export(request.caller, parameters)
         pieces = exporting.pieces(request.caller, request.tenant_scope, model, query, form)
         headers = {
@@ -53,7 +53,6 @@ def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteH
             "export",
             "Export {}",
             may_read(model),
-            *ERRORS,
             parameters=lambda: (FORMAT, BOM, *entity.parameters.export()),
         ),
         description=TEXT,
@@ -86,11 +85,3 @@ def _accepted(accept: str | None) -> str:
     forms = {kind: form for form, kind in TYPES.items()}
     wanted = [(weight, forms[kind]) for kind, weight in weights(accept) if kind in forms and weight > 0]
     return max(wanted, key=itemgetter(0), default=(1.0, "csv"))[1]
-
-
-def _flag(parameters: tuple[tuple[str, str], ...], name: str) -> bool:
-    given = next((text for key, text in parameters if key.lower() == name), "false")
-    try:
-        return read_boolean(given)
-    except NotAValue as error:
-        raise ValidationError.on(name, str(error)) from None
