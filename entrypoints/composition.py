@@ -78,7 +78,7 @@ class SecondFactorAdapters:
     qr_svg: Callable[[str], str]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)  # all that is stored in memory would be in it
+@dataclass(frozen=True, kw_only=True)
 class Adapters:
     """An adapter for every port; ``life`` opens what they stand on, and closes it when left.
 
