@@ -84,7 +84,7 @@ class Throttled(TypedDict):
     monitoring: Monitoring
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)  # all that is stored in memory would be in it
+@dataclass(frozen=True, kw_only=True)
 class Services(UseCases):
     """Use cases of the handlers, and those that no request asks for."""
 

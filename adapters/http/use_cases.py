@@ -83,7 +83,7 @@ class TenantSessions(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class IdentityUseCases:
     """Use cases that handlers of identity take as arguments of these names."""
 
@@ -123,7 +123,7 @@ class IdentityUseCases:
     keyring: Keyring
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class UseCases(IdentityUseCases):
     """Filled in by ``entrypoints.use_cases``."""
 
