@@ -28,7 +28,7 @@ SETTINGS = {"TENANTRY_SECRET_KEY": testing.SECRET_KEY}
 Json = dict[str, Any]
 
 
-@dataclass(repr=False)  # asyncio asks for it with the result of each task: test_fixtures.py
+@dataclass
 class TestApp:
     """One running application, and ways to act in it that tests share."""
 
