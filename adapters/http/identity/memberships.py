@@ -45,7 +45,7 @@ class MembershipsController(Controller):
     @post(
         "/",
         **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
-        description="200 when the user was in it already: then the roles are replaced.",
+        description="200 when the user was in it already: then the roles are replaced, or kept where they are left out.",
         response_headers=[LOCATION],
         responses=REPLACED,
     )
