@@ -39,7 +39,6 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import (
     SUPER_ADMIN,
     AccountState,
@@ -49,7 +48,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import Caller, Client, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 
 
 @dataclass(frozen=True)
