@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.online.operations import by_itself, is_online
 from adapters.postgres.schema.parts import InParts, bound, making, on_table
 from adapters.postgres.schema.row_security import grants, policies
+from adapters.postgres.schema.sql import DIALECT
 
 _BOUND = """
 DO $$
@@ -76,8 +76,7 @@ def put_into_parts_online(parted: InParts, *, aside: Sequence[str], made: Sequen
     new table its own: an index that the old one does not have is built while nobody reads or writes.
     """
     security = [*grants(parted.table), *policies(parted.table)]
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    secured = [str(statement.compile(dialect=dialect)).strip() for statement in security]
+    secured = [str(statement.compile(dialect=DIALECT)).strip() for statement in security]
     context = {
         "key": parted.key,
         "bound": bound(parted, _AFTER_NEXT),
