@@ -65,8 +65,8 @@ def mappings(connection: Connection, registry: Registry, kept: frozenset[Member]
 
 
 def _example(model: EntityModel, field: FieldModel) -> str:
-    column: ColumnElement[Any] = sa.column(field.name, sa.Text())
-    stated = sa.update(sa.table(model.table, column)).where(column == "old").values({field.name: field.choices[0]})  # type: ignore[arg-type]
+    column: sa.ColumnClause[Any] = sa.column(field.name, sa.Text())
+    stated = sa.update(sa.table(model.table, column)).where(column == "old").values(**{field.name: field.choices[0]})
     return " ".join(str(stated.compile(dialect=DIALECT, compile_kwargs={"literal_binds": True})).split())
 
 
