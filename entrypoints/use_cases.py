@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
-from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
+from adapters.prometheus.metrics import PrometheusMetrics
+from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -257,7 +258,7 @@ def ensure_routes_served(services: Services, settings: Settings) -> None:
     """
     if routes := load_routes(settings.entities):
         with told_as_mistakes():
-            build_app(services, http_settings(settings, routes))
+            build_app(services, http_settings(settings, routes), PrometheusMetrics())
 
 
 @contextmanager

@@ -18,7 +18,6 @@ NOT_ESCAPED = {
     "domain/entities/sheets.py": "literals, put together",
     "domain/identity/service_accounts.py": "literals, put together",
     "domain/words/words.py": "sentences of a file, escaped between their places",
-    "adapters/http/operations/access_log.py": "literals, put together",
 }
 """Files whose regular expressions are made of more than literals and escaped text, each with the reason."""
 

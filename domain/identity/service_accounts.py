@@ -229,6 +229,13 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None and checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
 
 
+def without_keys(text: str) -> str:
+    """The text with what may be an API key cut to what lists show of it: somebody may have put one into a path."""
+    if "_" not in text or len(text) < SECRET_LENGTH + CHECKSUM_LENGTH:
+        return text
+    return _KEY.sub(lambda found: f"{found[0][:START_LENGTH]}…", text)
+
+
 def key_digest(text: str) -> bytes:
     """The stored form of a key: SHA-256, 32 bytes."""
     # A slow hash would be wrong here: the secret has 190 random bits and cannot be guessed.

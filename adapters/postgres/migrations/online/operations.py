@@ -6,7 +6,7 @@ migration is written, they are Alembic's own operations.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, CreateForeignKeyOp, CreateIndexOp, MigrateOperation
+from sqlalchemy.exc import SQLAlchemyError
 
 from adapters.postgres.schema.sql import quoted
 
@@ -98,8 +99,12 @@ def by_itself() -> Iterator[None]:
     _wait_for_locks("0")
     try:
         yield
-    finally:
-        _wait_for_locks(before)
+    except Exception:
+        # of a connection that is lost, its loss is told
+        with suppress(SQLAlchemyError):
+            _wait_for_locks(before)
+        raise
+    _wait_for_locks(before)
 
 
 def _wait_for_locks(limit: str) -> None:

@@ -5,6 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 END = ".worker"
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Set before the processes start, it is where they add up; without it a process answers for itself."""
 
 
 class Workers:
@@ -17,7 +19,7 @@ class Workers:
 
     def alive(self) -> list[int]:
         """Ids of the processes; what one that has ended told of its load is forgotten, what it counted is not."""
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415  # see Metrics
+        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415  # see PrometheusMetrics
 
         if self._folder is None:
             return [os.getpid()]
