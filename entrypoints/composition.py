@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -126,7 +126,6 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     async def life() -> AsyncIterator[None]:
         await database.open()
         await replicas.open()
-        compile_usual_statements(registry)
         try:
             async with admissions.kept():
                 yield
@@ -162,6 +161,19 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         loads=Loads(database.load, passwords.load, replicas.load),
         life=life,
     )
+
+
+def serving_adapters(settings: Settings, registry: Registry) -> Adapters:
+    """Production adapters whose ``life`` compiles the usual statements first: requests do not wait for them."""
+    adapters = production_adapters(settings, registry)
+
+    @asynccontextmanager
+    async def life() -> AsyncIterator[None]:
+        compile_usual_statements(registry)
+        async with adapters.life():
+            yield
+
+    return replace(adapters, life=life)
 
 
 def _database_url(settings: Settings) -> str:

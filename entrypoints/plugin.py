@@ -31,7 +31,7 @@ from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLog
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
-from entrypoints.composition import Adapters, production_adapters
+from entrypoints.composition import Adapters, serving_adapters
 from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
 from entrypoints.http_settings import http_settings
 from entrypoints.server.background import background
@@ -49,7 +49,7 @@ class Runtime:
     log: AccessLog = log_access
 
 
-PRODUCTION = Runtime(adapters=production_adapters, background=background)
+PRODUCTION = Runtime(adapters=serving_adapters, background=background)
 
 
 class TenantryPlugin(HttpPlugin):

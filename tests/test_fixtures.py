@@ -23,7 +23,9 @@ async def returned() -> Counted:
 
 @pytest.fixture
 async def yielded() -> AsyncIterator[Counted]:
-    yield Counted()
+    counted = Counted()
+    yield counted
+    assert counted.times == 0
 
 
 async def test_asyncio_does_not_ask_for_the_repr_of_what_a_fixture_gives(returned: Counted, yielded: Counted) -> None:
