@@ -38,6 +38,8 @@ INCOMING = "tenantry incoming"
 _N, _ID, _GIVEN, _REFUSED, _VERSION = "row n", "row id", "row given", "row refused", "row version"
 _KEY = "row key"
 
+PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
+"""Plans for this tenant and file: one for any values reads all the rows of a large tenant for ten of a file."""
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
