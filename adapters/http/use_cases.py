@@ -10,7 +10,7 @@ from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
-from application.entities.transfers.exports import FileExport
+from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 from application.freshness import Freshness
 from application.identity.accounts import Accounts
@@ -139,7 +139,7 @@ class UseCases(IdentityUseCases):
     crud: Crud
     batches: Batches
     histories: Histories
-    exporting: FileExport
+    exporting: CallersExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
     refusals: RefusalTrail

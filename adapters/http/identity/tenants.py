@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ANY_TOKEN, action, needs, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
@@ -30,11 +30,7 @@ class TenantsController(Controller):
     @get(
         "/",
         **operation(
-            "tenants.page",
-            "List tenants",
-            super_admin("read:tenants"),
-            "VALIDATION_ERROR",
-            parameters=(*LIST_PARAMETERS, IS_ACTIVE),
+            "tenants.page", "List tenants", super_admin("read:tenants"), parameters=(*LIST_PARAMETERS, IS_ACTIVE)
         ),
     )
     async def page(self, request: StrictRequest, tenants: Tenants) -> Response[Data[TenantPage]]:
@@ -71,7 +67,6 @@ class TenantsController(Controller):
     @post(
         "/",
         **operation("tenants.create", "Create a tenant", super_admin("create:tenants"), "CONFLICT"),
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[NewTenantForm], tenants: Tenants

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -142,9 +143,9 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
         await tx.roles.remove(held.id)
 
 
-async def listed(database: WholeDatabase, **asked: object) -> list[str]:
+async def listed(database: WholeDatabase, **asked: Any) -> list[str]:
     async with database.read_only(EveryTenant()) as read:
-        page, total = await read.users.page(Listing(**asked))  # type: ignore[arg-type]
+        page, total = await read.users.page(Listing(**asked))
     assert asked.keys() & {"page", "page_size"} or total == len(page)
     return [item.user.full_name for item in page]
 
