@@ -183,6 +183,9 @@ class AccountState(Struct, frozen=True, kw_only=True):
     def is_super_admin(self) -> bool:
         return any(role.is_system and role.name == SUPER_ADMIN for role in self.roles)
 
+    def membership_in(self, tenant_id: UUID | None) -> Membership | None:
+        return next((held for held in self.memberships if held.tenant_id == tenant_id), None)
+
     def roles_in(self, membership: Membership) -> tuple[Role, ...]:
         return tuple({role.id: role for role in (*membership.roles, *self.roles)}.values())
 

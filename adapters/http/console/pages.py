@@ -13,7 +13,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
 from adapters.http.docs.pages import HTML, TYPES, File, file_of
-from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest

@@ -16,7 +16,7 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import Bytes, NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest

@@ -8,7 +8,6 @@ from litestar import Response, delete, post, put
 from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
-from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import deletion_errors, entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
@@ -48,11 +47,11 @@ def batch_handlers(fields: GuardedFields, batches: Batches) -> list[HTTPRouteHan
 
 
 def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model, bodies = fields.model, EntityBodies(fields)
+    model = fields.model
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, bodies.new_items(request, data)
+        caller, items = request.caller, fields.new_items(request.caller, data)
         with fields.concealing(caller):
             written = await batches.create(write_of(request, await request.body()), model, items)
         rows = fields.shown_all(caller, [stored.body for stored in written.answer])
@@ -76,12 +75,12 @@ UPDATED_TEXT = (
 
 
 def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model, bodies = fields.model, EntityBodies(fields)
+    model = fields.model
     policy = may_write(model, "update")
     errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, bodies.changed_items(request, data)
+        caller, items = request.caller, fields.changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
             stored = await batches.update(write_of(request), model, changes)

@@ -16,7 +16,6 @@ from litestar.middleware import ASGIMiddleware
 from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.operations.access_log import AccessLine, AccessLog, without_keys
 from adapters.http.request.bearer import Security, bearer_key, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
@@ -27,6 +26,7 @@ from adapters.http.request.strict_request import PARSED, StrictRequest
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
+from application.ports.access_log import AccessLine, AccessLog
 from application.ports.runtime import Clock
 from application.throttle import Renewal, Throttle
 from domain.errors import (
@@ -40,6 +40,7 @@ from domain.errors import (
     ValidationError,
     unknown_name,
 )
+from domain.identity.service_accounts import without_keys
 from domain.identity.users import email_key
 from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant

@@ -25,9 +25,8 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, Membership, Role, User, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -92,7 +91,7 @@ class MembershipAdministration:
                 # Locked before it is read, so that two administrators who change a user do so one after the other.
                 await tx.memberships.lock(form.user_id)
                 state = await self._state(tx, caller, form.user_id, tenant_id)
-                before = _membership(state, tenant_id)
+                before = state.membership_in(tenant_id)
                 if before is not None and before.is_default and form.is_default is False:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
@@ -115,7 +114,7 @@ class MembershipAdministration:
                 await tx.audit.add(
                     tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
                 )
-                after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
+                after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
@@ -136,7 +135,7 @@ class MembershipAdministration:
                 await tx.former_members.mark(marks, self.clock.now())
                 if takes_an_admin(caller, state, tenant_id):
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
-                if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:
+                if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
                 await tx.audit.add(
@@ -162,7 +161,7 @@ class MembershipAdministration:
     async def _state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
         # Only a super-admin may learn that a user of other tenants exists.
-        if state is None or (_membership(state, tenant_id) is None and not caller.is_super_admin):
+        if state is None or (state.membership_in(tenant_id) is None and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return state
 
@@ -178,10 +177,6 @@ def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
     # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
-
-
-def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
-    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
 
 
 def _item(user_id: UUID, membership: Membership) -> MembershipItem:

@@ -7,11 +7,8 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 from domain.errors import ValidationError
-
-Hidden = frozenset[tuple[str, str]]
-"""Fields that do not exist for the caller: (plural of the entity, Python name of the field)."""
 
 
 class Operator(Enum):

@@ -8,9 +8,8 @@ from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
 from application.identity.administration.user_forms import NewUserForm, RolesForm
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
-from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID
-from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.operator import CLIENT, operator, operator_in, tenant_named
 from entrypoints.cli.tables import listed
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
@@ -28,12 +27,12 @@ class Page(Protocol[T_co]):
     def total_pages(self) -> int: ...
 
 
-async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) -> list[T]:
-    """The items of every page, asked for one page after the other."""
+async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]], size: int = PAGE_SIZE) -> list[T]:
+    """The items of every page, asked for one page of ``size`` items after the other."""
     found: list[T] = []
     number = 1
     while True:
-        answer = await page([("page", str(number)), ("pageSize", str(PAGE_SIZE))])
+        answer = await page([("page", str(number)), ("pageSize", str(size))])
         found += answer.items
         if number >= answer.total_pages:
             return found
@@ -73,7 +72,7 @@ async def create_user(
 ) -> str:
     """``password`` is generated and printed where it is None; the user has to change it at the first login."""
     made = password or secrets.token_urlsafe(15)
-    caller = operator((await tenant_named(services, tenant)).id)
+    caller = await operator_in(services, tenant)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
     user = await services.users.create(caller, form, CLIENT)
     shown = "" if password else f", with the password {made}"
@@ -105,6 +104,5 @@ async def grant(services: Services, email: str, tenant: str, roles: Sequence[str
 
 
 async def list_roles(services: Services, tenant: str) -> Answer:
-    found: Tenant = await tenant_named(services, tenant)
-    roles = (await services.roles.all(operator(found.id))).items
+    roles = (await services.roles.all(await operator_in(services, tenant))).items
     return listed(roles, ("name", "isSystem", "userCount", "permissions", "id"))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapters.http.operations.access_log import log, without_keys
-from domain.identity.service_accounts import compose_key, key_digest
+from adapters.http.operations.access_log import log
+from domain.identity.service_accounts import compose_key, key_digest, without_keys
 from tests.http.identity.service_accounts import by, code_of, counted, make_account, make_key
 from tests.http.identity.test_service_accounts import ACCOUNTS, audited, clock_of
 from tests.http.two_tenants import SYSTEM, TwoTenants

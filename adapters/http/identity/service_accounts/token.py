@@ -70,7 +70,6 @@ class TokenController(Controller):
             "oauth.token",
             "Get a token with client credentials",
             PUBLIC,
-            "VALIDATION_ERROR",
             "INVALID_CREDENTIALS",
             "PAYLOAD_TOO_LARGE",
             "UNSUPPORTED_MEDIA_TYPE",
