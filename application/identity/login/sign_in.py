@@ -281,7 +281,7 @@ class SignIn:
         moved = replace(session, tenant_id=asked)
         async with self.database.autocommit(EveryTenant()) as tx:
             if not await tx.sessions.rotate(moved, seen=session.counter):
-                raise TokenInvalid("The session has ended, or was refreshed again: use its latest refresh token.")
+                raise TokenInvalid("The session has ended.")
         return moved, claims
 
     @retry_on_conflict
