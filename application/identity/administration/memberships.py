@@ -24,9 +24,8 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, Membership, Role, User, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

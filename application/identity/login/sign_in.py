@@ -41,8 +41,6 @@ from domain.identity.tokens import (
     membership_in,
     proved_by,
     refresh_outcome,
-    session_subject,
-    user_subject,
 )
 from domain.identity.users import (
     AccountState,
@@ -53,7 +51,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
 class Joining(Protocol):
