@@ -45,7 +45,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def is_literal(node: ast.expr) -> bool:
     """Whether the expression is a literal, or an f-string whose every part is ``re.escape(…)``."""
     if isinstance(node, ast.JoinedStr):
-        return all(isinstance(part, ast.Constant) or is_escaped(part.value) for part in node.values)  # type: ignore[attr-defined]
+        return all(not isinstance(part, ast.FormattedValue) or is_escaped(part.value) for part in node.values)
     return isinstance(node, ast.Constant) or is_escaped(node)
 
 

@@ -99,7 +99,7 @@ class _Describer:
             nullable=field.nullable,
             default=None if field.default is UNSET else _plain(field.default),
             writable=self._is_writable(model, field),
-            rules=FieldRules(**rules_of(field)),  # type: ignore[arg-type]
+            rules=FieldRules(**rules_of(field)),
             operators=[operator.value for operator in OPERATORS[field.kind]],
             sortable=is_sortable(field),
             indexed=leads_an_index(model, field),

@@ -21,12 +21,12 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import Admission, PresentedToken
+from application.ports.shared_memory import Admission, PresentedToken
 from domain.limits import Hit, Limit
 from tests.redis_cluster import Cluster, ask, open_cluster
 from tests.redis_sentinels import open_sentinels
 from tests.redis_server import RedisServer
-from tests.waiting import HUNG_AFTER
+from tests.waiting import HUNG_AFTER, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -164,9 +164,10 @@ async def test_a_master_dies_and_sentinels_name_another(tmp_path: Path) -> None:
 
 
 async def took_over(node: RedisServer) -> None:
-    async with asyncio.timeout(HUNG_AFTER):
-        while (await ask(node, "ROLE"))[0] != "master":  # noqa: ASYNC110  # nobody tells
-            await asyncio.sleep(0.05)
+    async def role() -> object:
+        return (await ask(node, "ROLE"))[0]
+
+    await until(role, "master")
 
 
 async def test_nodes_share_the_limits_of_callers(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.memory.identity.social import MemorySocialProviders
-from application.identity.login.forms import LoginForm
+from application.identity.login.forms import LoginForm, LoginResult
 from application.identity.login.social_sign_in import SocialForm
 from application.ports.identity.accounts import LinkedProvider, SocialIdentity
 from domain.entities.declaration import Registry
@@ -45,7 +45,8 @@ async def enter(service: InMemoryService, token: str) -> list[LinkedProvider]:
     """Logs in by a provider, and returns the identities that the profile shows."""
     form = SocialForm(provider=TOKENS[token].provider, access_token=token)
     result = await service.services.social_sign_in.login(form, HERE)
-    caller = service.caller(result)  # type: ignore[arg-type]
+    assert isinstance(result, LoginResult)
+    caller = service.caller(result)
     return (await service.services.profiles.complete(caller)).identities
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -10,9 +11,8 @@ from msgspec.structs import replace
 from application.ports.identity.users import HeldRole, Listing, RenewedHash, VerifiedIdentity
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tokens import grants_subject, role_subject, tenant_subject, user_subject
 from domain.identity.users import SUPER_ADMIN, User
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import EveryTenant, OneTenant, grants_subject, role_subject, tenant_subject, user_subject
 from tests.builders import NOW, new_id, role, session, tenant, user
 from tests.contracts.identity.logins import begin
 
@@ -142,9 +142,9 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
         await tx.roles.remove(held.id)
 
 
-async def listed(database: WholeDatabase, **asked: object) -> list[str]:
+async def listed(database: WholeDatabase, **asked: Any) -> list[str]:
     async with database.read_only(EveryTenant()) as read:
-        page, total = await read.users.page(Listing(**asked))  # type: ignore[arg-type]
+        page, total = await read.users.page(Listing(**asked))
     assert asked.keys() & {"page", "page_size"} or total == len(page)
     return [item.user.full_name for item in page]
 

@@ -119,7 +119,7 @@ async def test_a_large_or_endless_body_ends_the_connection(
     ],
 )
 async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: bytes, value: str) -> None:
-    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=2))
     token = f"Bearer {app.tokens['acme']}"
     given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
     given += [(b"authorization", token.encode()), (name, value.replace("same", token).encode())]
@@ -157,7 +157,7 @@ async def test_rights_are_judged_again_after_a_body_that_took_its_time(
 
     async def receive() -> Message:
         if len(pieces) == 1:
-            app.adapters.clock.move(timedelta(seconds=seconds))  # type: ignore[attr-defined]
+            app.clock.move(timedelta(seconds=seconds))
             if meanwhile == "disabled":
                 path = f"/api/users/{users[0]['id']}"
                 await app.login("root", ADMIN)
@@ -191,7 +191,7 @@ async def test_metrics_without_a_token_are_not_for_a_proxy(app: TestApp, name: s
 async def test_a_body_that_breaks_off_is_answered_counted_and_logged(
     app: TestApp, path: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=2))
     named = {"authorization": f"Bearer {app.tokens['acme']}"} if path == "/api/products" else {}
     named |= {"content_type": "application/json", "transfer_encoding": "chunked"}
     remaining = []

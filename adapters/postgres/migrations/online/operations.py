@@ -14,8 +14,9 @@ from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, CreateForeignKeyOp, CreateIndexOp, MigrateOperation
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import SQLAlchemyError
+
+from adapters.postgres.schema.sql import quoted
 
 ONLINE = "online"
 """Key of Alembic's attributes: whether each statement of the file is a transaction of its own."""
@@ -81,7 +82,7 @@ def _constraint(table: str, name: str) -> bool | None:
 
 def _validate(table: str, name: str) -> None:
     with by_itself():
-        statement = f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}"
+        statement = f"ALTER TABLE {quoted(table)} VALIDATE CONSTRAINT {quoted(name)}"
         op.execute(statement)
 
 
@@ -117,11 +118,7 @@ def _answer(statement: sa.Select[Any]) -> Any:
 
 def _known(name: str) -> sa.ColumnElement[Any]:
     """The relation of this name; null where there is none."""
-    return sa.func.to_regclass(_quoted(name))
-
-
-def _quoted(name: str) -> str:
-    return str(postgresql.dialect().identifier_preparer.quote(name))  # type: ignore[no-untyped-call]
+    return sa.func.to_regclass(quoted(name))
 
 
 class Online(MigrateOperation):

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
 from adapters.postgres.migrations.online.operations import by_itself, is_online
 from adapters.postgres.schema.parts import InParts, bound, making, on_table
 from adapters.postgres.schema.row_security import grants, policies
+from adapters.postgres.schema.sql import DIALECT
 
 # A run that was stopped leaves its bound in force. It lies a month ahead at least, and is made anew where it has come
 # nearer since: otherwise the table would be compared with it while it refuses what the service writes.
@@ -85,8 +85,7 @@ def put_into_parts_online(parted: InParts, *, aside: Sequence[str], made: Sequen
     new table its own: an index that the old one does not have is built while nobody reads or writes.
     """
     security = [*grants(parted.table), *policies(parted.table)]
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    secured = [str(statement.compile(dialect=dialect)).strip() for statement in security]
+    secured = [str(statement.compile(dialect=DIALECT)).strip() for statement in security]
     context = {
         "key": parted.key,
         "bound": bound(parted, _AFTER_NEXT),
