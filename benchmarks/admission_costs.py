@@ -24,7 +24,7 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from benchmarks import rows, wrk
 from benchmarks.bench_data import Size, User
 from benchmarks.databases import Database, database, servers

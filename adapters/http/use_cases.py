@@ -57,10 +57,10 @@ from application.identity.service_accounts.key_authentication import KeyAuthenti
 from application.identity.service_accounts.keys import KeyAdministration
 from application.operations.monitoring import Monitoring
 from application.operations.system_reports import SystemReports
-from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
 from domain.entities.declaration import Registry

@@ -8,7 +8,7 @@ from typing import Any
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
 from adapters.redis.spread_admissions import SpreadAdmissions
-from application.ports.admissions import Admission, Admissions, PresentedToken
+from application.ports.shared_memory import Admission, Admissions, PresentedToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 

@@ -8,9 +8,8 @@ from application.ports.runtime import Clock, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.tokens import user_subject
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subject
 
 
 @dataclass(frozen=True)

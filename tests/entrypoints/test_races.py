@@ -55,6 +55,27 @@ async def test_fifty_refreshes_at_once_rotate_once_and_all_get_the_same_successo
     assert (await refreshed(pair, 1, successor)).status_code == 200
 
 
+async def test_refreshes_into_two_tenants_at_once_each_get_the_tenant_they_asked_for(pair: Pair, root: str) -> None:
+    session = await pair.first.log_in()
+    name = pair.fresh("asked")
+    made = await pair.first.call("POST", "/api/tenants", {"name": name, "identifier": name}, root)
+    tenants = (SYSTEM, made.json()["data"]["id"])
+    bodies = [{"refreshToken": session["refreshToken"], "tenantId": tenants[number % 2]} for number in range(20)]
+    asked = (
+        pair.clients[number // 2 % 2].call("POST", "/api/auth/refresh", body) for number, body in enumerate(bodies)
+    )
+    answers = await asyncio.gather(*asked)
+    assert [tenant_of(answer.json()["data"]["token"]) for answer in answers] == [body["tenantId"] for body in bodies]
+    (successor,) = {answer.json()["data"]["refreshToken"] for answer in answers}
+    assert (await refreshed(pair, 1, successor)).status_code == 200
+
+
+def tenant_of(token: str) -> str:
+    payload = token.split(".")[1]
+    tenant: str = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["tenant_id"]
+    return tenant
+
+
 async def test_a_spent_token_shown_after_the_grace_ends_the_session_everywhere(pair: Pair) -> None:
     session = await pair.first.log_in()
     successor = (await refreshed(pair, 1, session["refreshToken"])).json()["data"]

@@ -14,7 +14,7 @@ from litestar.types import OperationIDCreator
 from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
 from adapters.http.request.responses import ETAG, LOCATION
-from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
+from adapters.http.request.rules import Parameter, Rules
 from domain.limits import Limit
 
 Json = dict[str, Any]
@@ -37,6 +37,7 @@ _ERROR_HEADERS: dict[int, Json] = {
     429: _RETRY,
     503: _RETRY,
 }
+_BASIC: Json = {"WWW-Authenticate": {"description": "RFC 7617.", "schema": {"type": "string"}}}
 _EVERYWHERE = {
     413: ["PAYLOAD_TOO_LARGE"],
     415: ["UNSUPPORTED_MEDIA_TYPE"],
@@ -195,7 +196,8 @@ def _failures(codes: list[str], rules: Rules) -> Json:
     for status, names in sorted(by_status.items()):
         if rules.area in ("A", "B") and [*names] == [code_in(rules.area, code) for code in _EVERYWHERE.get(status, ())]:
             continue
-        headers = {"headers": _ERROR_HEADERS[status]} if status in _ERROR_HEADERS else {}
+        told = _BASIC if (status, rules.area) == (401, "OAuth") else _ERROR_HEADERS.get(status)
+        headers = {"headers": told} if told else {}
         failures[str(status)] = {"description": ", ".join(names), "content": content, **headers}
     if rules.area in ("A", "B"):
         failures["default"] = {"description": _default(rules), "content": content, "headers": _RETRY}
@@ -214,8 +216,8 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
     codes = [*rules.errors]
     if rules.policy.asks or rules.policy.reads_token:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
-    if rules.policy.asks and rules.policy != ANY_TOKEN:
-        codes.append("FORBIDDEN")
+    if rules.policy.asks:
+        codes.append("FORBIDDEN")  # of the permission, or of the networks that an API key is held to
     codes += ["REAUTHENTICATION_REQUIRED"] if rules.policy.recent else []
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]

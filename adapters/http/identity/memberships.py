@@ -39,7 +39,7 @@ class MembershipsController(Controller):
     @post(
         "/",
         **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
-        description="200 when the user was in it already: then the roles are replaced.",
+        description="200 when the user was in it already: `roles` replace those held, which stay where it is left out.",
         responses=REPLACED,
     )
     async def save(

@@ -12,8 +12,9 @@ from adapters.memory.store import Access, Store, StoredMembership
 from application.ports.identity.users import ListedUser, Listing
 from domain.errors import Conflict
 from domain.identity.factors import OwnFactors
-from domain.identity.tokens import Session, grants_subject, role_subject, tenant_subject, user_subject
+from domain.identity.tokens import Session
 from domain.identity.users import AccountState, Membership, Role, User
+from domain.scope import grants_subject, role_subject, tenant_subject, user_subject
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Administration of memberships: users of a tenant and their roles there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
@@ -24,14 +25,15 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, Membership, Role, User, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``roles`` left out are those of the membership as it stands, and none for a new one."""
+
     user_id: UUID
-    roles: list[str] = []
+    roles: list[str] | UnsetType = UNSET
     is_default: bool | None = None
 
 
@@ -94,7 +96,7 @@ class MembershipAdministration:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
                     )
-                roles = await self._roles(tx, tenant_id, form.roles)
+                roles = await self._roles(tx, tenant_id, form.roles, before)
                 ensure_may_give(caller, roles, before.roles if before else ())
                 ensure_fit_membership(roles)
                 held = (*roles, *state.roles)
@@ -163,7 +165,11 @@ class MembershipAdministration:
             raise ValidationError.on("userId", "there is no such user")
         return state
 
-    async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
+    async def _roles(
+        self, tx: IdentityTransaction, tenant_id: UUID, names: list[str] | UnsetType, before: Membership | None
+    ) -> Sequence[Role]:
+        if names is UNSET:
+            return before.roles if before else ()
         return roles_named(names, await tx.roles.by_names(tenant_id, names))
 
 

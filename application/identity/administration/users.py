@@ -40,7 +40,6 @@ from domain.identity.administration import (
     takes_an_admin,
 )
 from domain.identity.factors import guesses_of
-from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import (
     SUPER_ADMIN,
     AccountState,
@@ -50,7 +49,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import Caller, Client, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,20 @@ from msgspec import UNSET, Struct, UnsetType
 from application.identity.factors.forms import Assertion, Begun, FinishForm
 from application.identity.factors.proofs import WRONG_CODE, Spent, notice, spend, wrong_ticket
 from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import Tickets
 from application.ports.runtime import Clock, Ids
 from domain.errors import Conflict, ValidationError
+from domain.identity.factor_codes import (
+    CODE_BYTES,
+    CODES,
+    SECRET_BYTES,
+    base32,
+    matching_step,
+    otpauth_uri,
+    recovery_code,
+    recovery_digest,
+)
 from domain.identity.factors import MOST_FACTORS, MOST_TOTP, FactorKind
-from domain.identity.otp import SECRET_BYTES, base32, matching_step, otpauth_uri
-from domain.identity.recovery import CODE_BYTES, CODES, recovery_code, recovery_digest
 from domain.identity.users import User
 from domain.scope import SYSTEM_TENANT_ID, Client, event
 

@@ -13,9 +13,8 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ValidationError
 from domain.identity.administration import ensure_admin_stays, ensure_owner_stays, takes_an_admin
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class TransferForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

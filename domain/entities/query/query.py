@@ -137,6 +137,7 @@ def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[st
 
 MOST_INCLUDED = 32
 """MiB of JSON that the lists of an answer may have: lists of lists of rows are as large as a tenant's data."""
+MOST_INCLUDED_BYTES = MOST_INCLUDED * 1024 * 1024
 
 
 def too_much_included() -> ValidationError:

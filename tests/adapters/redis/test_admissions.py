@@ -17,7 +17,7 @@ from adapters.redis.client import redis_client
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import Admissions
+from application.ports.shared_memory import Admissions
 from domain.limits import Hit, Limit
 from tests.adapters.redis.test_outages import Pauses
 from tests.redis_server import RedisServer

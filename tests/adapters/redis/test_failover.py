@@ -21,7 +21,7 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import Admission, PresentedToken
+from application.ports.shared_memory import Admission, PresentedToken
 from domain.limits import Hit, Limit
 from tests.redis_cluster import Cluster, ask, open_cluster
 from tests.redis_sentinels import open_sentinels

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import SharedPipeline
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
 from entrypoints.composition import Adapters, production_adapters

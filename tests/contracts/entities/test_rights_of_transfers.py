@@ -21,8 +21,7 @@ from domain.entities.declaration import Registry
 from domain.entities.query.query import Count, Query
 from domain.entities.sheets import ImportOptions
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.tokens import grants_subject, user_subject
-from domain.scope import Caller, OneTenant
+from domain.scope import Caller, OneTenant, grants_subject, user_subject
 from tests.builders import NOW, caller, new_id
 
 HERE = OneTenant(new_id())

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from application.ports.identity.users import Listing, RenewedHash, VerifiedIdentity
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tokens import grants_subject, role_subject, tenant_subject, user_subject
 from domain.identity.users import SUPER_ADMIN, User
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import EveryTenant, OneTenant, grants_subject, role_subject, tenant_subject, user_subject
 from tests.builders import NOW, new_id, role, session, tenant, user
 from tests.contracts.identity.logins import begin
 

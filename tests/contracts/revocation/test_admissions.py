@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 from itertools import count
 
-from application.ports.admissions import Admissions, PresentedToken
+from application.ports.shared_memory import Admissions, PresentedToken
 from domain.limits import Hit, Limit
 from tests.shared_memories import Shared
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from application.ports.admissions import Admission, Admissions
+from application.ports.shared_memory import Admission, Admissions
 from domain.errors import Conflict, ServiceUnavailable
 from tests.examples import examples
 from tests.shared_memories import Shared, naming
