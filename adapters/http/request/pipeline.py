@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
-from uuid import UUID
 
 from litestar import Response
 from litestar.connection import Request
@@ -22,7 +21,7 @@ from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
-from adapters.http.request.strict_request import PARSED, StrictRequest
+from adapters.http.request.strict_request import PARSED, StrictRequest, read_id
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -34,6 +33,7 @@ from domain.errors import (
     Error,
     FieldError,
     Forbidden,
+    NotFound,
     RateLimited,
     TokenExpired,
     Unauthorized,
@@ -330,14 +330,10 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
 def _read_scope(given: bytes) -> TenantScope:
     if given == b"all":
         return EveryTenant()
-    text = given.decode("latin-1")
     try:
-        found = UUID(text)
-    except ValueError:
-        found = None
-    if found is None or str(found) != text.lower():
-        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.")
-    return OneTenant(found)
+        return OneTenant(read_id(given.decode("latin-1")))
+    except NotFound:
+        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
 
 
 def _ensure_known(known: frozenset[str], query: bytes) -> None:
