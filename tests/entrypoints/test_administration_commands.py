@@ -73,7 +73,14 @@ async def test_users_are_listed_by_tenant_or_all_of_them(app: TestApp) -> None:
         "ada@acme.example",
         *(f"u{number}@acme.example" for number in range(4)),
     }
-    assert len(json.loads((await administration.list_users(app.services, None)).json)) == len(in_acme) + 1
+    everybody = await administration.list_users(app.services, None)
+    listed = {user["email"]: user for user in json.loads(everybody.json)}
+    assert len(listed) == len(in_acme) + 1
+    assert not [user for user in in_acme if "tenantRoles" in user]
+    assert (listed["u1@acme.example"]["roles"], listed["u1@acme.example"]["tenantRoles"]) == ([], ["acme:Member"])
+    assert [user["tenantRoles"] for user in listed.values() if user["roles"] == ["SuperAdmin"]] == [[]]
+    (line,) = [line for line in everybody.splitlines() if line.startswith("u1@acme.example")]
+    assert "acme:Member" in line
 
 
 async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:

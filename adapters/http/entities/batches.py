@@ -18,6 +18,7 @@ from application.entities.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import read_ids
 from domain.entities.declaration import EntityModel
+from domain.errors import BadRequest
 
 Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
@@ -80,6 +81,7 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
+        _ensure_no_version(request, "the version of each row is the version of its item")
         caller, items = request.caller, fields.changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
@@ -139,10 +141,17 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
 
 
 async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
+    _ensure_no_version(request, "delete a row by itself where its version matters")
     write = write_of(request, await request.body())
     written = await batches.delete(write, fields.model, read_ids(data))
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
     return entity_data(request, body, headers=replayed(written.is_replayed))
+
+
+def _ensure_no_version(request: StrictRequest, remedy: str) -> None:
+    """Raises BadRequest where ``If-Match`` names a version: a batch that passed it over would lose updates."""
+    if request.wanted_versions() is not None:
+        raise BadRequest(f"If-Match is for one row, and this request is about several: {remedy}.")
 
 
 def _created_form(model: EntityModel) -> Any:

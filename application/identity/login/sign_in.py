@@ -175,6 +175,7 @@ class SignIn:
             name=user.full_name,
             address=client.address,
             at=now,
+            language=client.language,
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:

@@ -4,9 +4,11 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
+from msgspec import structs
+
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
-from application.identity.administration.user_forms import NewUserForm, RolesForm
+from application.identity.administration.user_forms import NewUserForm, RolesForm, UserItem
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import SYSTEM_TENANT_ID
 from entrypoints.cli.operator import CLIENT, operator, operator_in, tenant_named
@@ -60,11 +62,21 @@ async def set_tenant_active(services: Services, identifier: str, is_active: bool
     return Answer(closed, data)
 
 
+class UserOfTenants(UserItem, rename="camel", kw_only=True):
+    """A user in the list of all; ``roles`` are those of the whole service, the others are such as ``acme:Admin``."""
+
+    tenant_roles: tuple[str, ...]
+
+
 async def list_users(services: Services, identifier: str | None) -> Answer:
     # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
     users = await every_page(lambda parameters: services.users.page(operator(tenant.id), parameters))
-    return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
+    if tenant.id != SYSTEM_TENANT_ID:
+        return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
+    held = await services.operator_accounts.roles_in_tenants([user.id for user in users])
+    told = [UserOfTenants(**structs.asdict(user), tenant_roles=held.get(user.id, ())) for user in users]
+    return listed(told, ("email", "fullName", "roles", "tenantRoles", "isActive", "createdAt", "id"))
 
 
 async def create_user(

@@ -80,5 +80,8 @@ async def test_a_login_from_a_new_device_is_told_and_the_first_is_not(service: I
     mail = await service.mail()
     assert "A login from a new device" in mail.subject
     assert AWAY.address in mail.text
+    another = Client(address="198.51.100.2", network="198.51.100.2", device="another telephone", language="de")
+    await service.services.sign_in.login(form, another)
+    assert "Guten Tag" in (await service.mail()).text
     await service.services.sign_in.login(form, AWAY)
     assert await subjects(service) == []
