@@ -147,6 +147,18 @@ async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
         assert (first, second) in ((200, 401), (200, 403), (200, 404), (200, 409))
 
 
+async def test_a_member_is_added_to_a_tenant_that_is_deleted_or_it_is_not_found(pair: Pair, root: str) -> None:
+    user_id = await pair.first.make_user(root, f"{pair.fresh('joining')}@example.com")
+    for _ in range(20):
+        name = pair.fresh("going")
+        made = await pair.first.call("POST", "/api/tenants", {"name": name, "identifier": name}, root)
+        path, body = f"/api/tenants/{made.json()['data']['id']}", {"userId": user_id, "roles": ["Member"]}
+        added, gone = await asyncio.gather(
+            pair.second.call("POST", f"{path}/users", body, root), pair.first.call("DELETE", path, token=root)
+        )
+        assert (gone.status_code, added.status_code in (201, 404)) == (200, True), added.text
+
+
 LIVING_ADMINS = """
 SELECT count(*) FROM users u JOIN membership_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
 WHERE r.name = 'Admin' AND u.is_active AND h.tenant_id = $1"""

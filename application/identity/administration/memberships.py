@@ -115,9 +115,10 @@ class MembershipAdministration:
                     tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
                 )
                 after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
+                if after is None:
+                    raise NotFound  # the tenant was deleted meanwhile
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
-        assert after is not None
         return _item(form.user_id, after), before is None
 
     @retry_on_conflict
